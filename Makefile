@@ -1,0 +1,62 @@
+# Brine's daily verbs. `make help` lists them.
+GO       ?= go
+BIN      ?= bin
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS  := -s -w -X github.com/brineproject/brine/version.number=$(VERSION)
+TAGS     ?= urfave_cli_no_docs
+FLAGS    := -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)'
+FUZZTIME ?= 30s
+PROGRAMS := $(notdir $(wildcard cmd/salt*))
+
+export CGO_ENABLED = 0
+
+.PHONY: help build test race lint fuzz bench cross demo golden generate clean
+
+help: ## list the verbs
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build all programs into bin/
+	@mkdir -p $(BIN)
+	$(GO) build $(FLAGS) -o $(BIN)/ ./cmd/...
+
+test: ## run all tests
+	$(GO) vet ./...
+	$(GO) test ./...
+
+race: ## run all tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+lint: ## check format, vet and module files
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt would change: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	GOOS=windows $(GO) vet ./cmd/salt-minion ./cmd/salt-call
+	GOOS=darwin $(GO) vet ./cmd/salt-minion ./cmd/salt-call
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+
+fuzz: ## run each fuzz target for FUZZTIME (30s)
+	@$(GO) list -f '{{$$p := .ImportPath}}{{range .TestGoFiles}}{{$$p}} {{$$.Dir}}/{{.}}{{"\n"}}{{end}}{{range .XTestGoFiles}}{{$$p}} {{$$.Dir}}/{{.}}{{"\n"}}{{end}}' ./... | \
+	while read -r pkg file; do \
+	  for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$file"); do \
+	    echo "== $$pkg $$target"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "$$pkg" < /dev/null || exit 1; \
+	  done; \
+	done
+
+bench: ## run all benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+cross: ## build for every platform that is supported, and print the sizes
+	@sh scripts/cross.sh "$(GO)" '$(LDFLAGS)' '$(TAGS)'
+
+demo: build ## start a master and two minions, and give them orders
+	@sh scripts/demo.sh $(BIN)
+
+golden: ## renew the golden files of all tests; read the difference before you commit it
+	$(GO) test ./... -update
+
+generate: ## make the generated files anew
+	$(GO) generate ./...
+
+clean: ## remove what was built
+	rm -rf $(BIN) dist

@@ -1,0 +1,348 @@
+package channel
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/transport"
+)
+
+// SignInOptions say whom a master lets in and what it tells those.
+type SignInOptions struct {
+	PublishPort int
+	OpenMode    bool
+	Rules       *pki.Autosign
+	MaxMinions  int                  // 0 means no limit
+	Connected   func() []string      // ids of the minions that are connected; for MaxMinions
+	Signing     *crypto.PrivateKey   // signs the master's key (master_sign_pubkey); nil does not
+	SignedKey   string               // or the text of a signature made before (master_use_pubkey_signature)
+	Parallel    int                  // private-key operations at once; 0 means one
+	MaxWait     time.Duration        // how long a sign-in may wait for its turn; 0 means 4 s, as minions give up after 5
+	OnEvent     func(data *data.Map) // told the data of the event salt/auth; nil is not told
+	Log         logrus.FieldLogger
+}
+
+// SignIn answers _auth: it decides by the key folders and the rules whom the master knows, and hands out session keys
+// (salt/channel/server.py, ReqServerChannel._auth).
+//
+// Private-key operations are what a stranger can make a master spend; so many sign-ins at once do them as Parallel
+// says, and one that waits too long for its turn is refused with "bad load" and may be tried again. It waits once, and
+// then does all of them: none is thrown away half done.
+//
+// A sign-in proves nothing: whoever knows the public key of a minion can send one, and only cannot read the answer. So
+// it neither raises a limit nor moves a minion to another address; the first request under the keys does.
+type SignIn struct {
+	opts    SignInOptions
+	key     *crypto.PrivateKey
+	pub     string // the master's key as it is sent
+	keys    *pki.Dir
+	secrets *Secrets
+	turn    *semaphore.Weighted
+	told    *tally // of whom the log warned
+
+	mu       sync.Mutex
+	signed   string // the shared key that digest is of
+	digest   []byte
+	pubSigns map[string]string // the signature of the master's key, by algorithm
+}
+
+// NewSignIn returns the sign-in of a master with this key.
+func NewSignIn(key *crypto.PrivateKey, keys *pki.Dir, secrets *Secrets, o SignInOptions) *SignIn {
+	if o.MaxWait <= 0 {
+		o.MaxWait = 4 * time.Second
+	}
+	return &SignIn{opts: o, key: key, pub: key.Public().PEM(), keys: keys, secrets: secrets,
+		turn: semaphore.NewWeighted(int64(max(o.Parallel, 1))), pubSigns: map[string]string{},
+		told: newTally()}
+}
+
+// claim is what a sign-in request says.
+type claim struct {
+	id, pub, nonce   string
+	token            []byte
+	version          int
+	encAlgo, sigAlgo string
+	grains           data.Raw
+}
+
+var errIncomplete = errors.New("sign-in without id, pub or nonce")
+
+// readClaim reads a request that nobody has proved: all of it is small and flat.
+
+func readClaim(env *payload.Envelope, load payload.Fields) (*claim, error) {
+	if err := payload.Check(env.Load, payload.PreAuthLimits()); err != nil {
+		return nil, err
+	}
+	c := &claim{version: env.Version, grains: load.Raw("autosign_grains")}
+	var hasID, hasPub, hasNonce bool
+	c.id, hasID = load.Text("id")
+	c.pub, hasPub = load.Text("pub")
+	c.nonce, hasNonce = load.Text("nonce")
+	c.token, _ = load.Bytes("token")
+	enc, _ := load.Text("enc_algo")
+	sig, _ := load.Text("sig_algo")
+	c.encAlgo, c.sigAlgo = orDefault(enc, crypto.OAEPSHA1), orDefault(sig, crypto.SHA1Sign)
+	if !hasID || !hasPub || c.version >= 2 && !hasNonce || len(c.pub) > maxKeyText || len(c.nonce) > 2*nonceLen {
+		return nil, errIncomplete
+	}
+	return c, nil
+}
+
+// answer returns the encoded reply to a sign-in.
+func (s *SignIn) answer(ctx context.Context, env *payload.Envelope, load payload.Fields, r transport.Request) []byte {
+	c, err := readClaim(env, load)
+	if err != nil {
+		s.opts.Log.WithError(err).Debugf("sign-in of %s", r.Remote())
+		return encodeReply(replyException)
+	}
+	if name := c.badAlgorithm(); name != "" {
+		return marshal(data.NewMap("enc", "clear", "load", data.NewMap("ret", name)))
+	}
+	verdict := s.judge(c, r)
+	if err := s.wait(ctx); err != nil {
+		s.opts.Log.Debugf("sign-in of %s: too many at once", r.Remote())
+		return encodeReply(replyBadLoad)
+	}
+	defer s.turn.Release(1)
+	if verdict.Reply == pki.Accept {
+		return s.accept(c)
+	}
+	return s.refuse(c, verdict.Reply.Ret())
+}
+
+// wait takes one of the turns of those who use private keys.
+func (s *SignIn) wait(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.MaxWait)
+	defer cancel()
+	return s.turn.Acquire(ctx, 1)
+}
+
+// badAlgorithm names what of the algorithms asked for this master does not know.
+func (c *claim) badAlgorithm() string {
+	switch {
+	case c.sigAlgo != crypto.SHA1Sign && c.sigAlgo != crypto.SHA224Sign:
+		return "bad sig algo"
+	case c.encAlgo != crypto.OAEPSHA1 && c.encAlgo != crypto.OAEPSHA224:
+		return "bad enc algo"
+	}
+	return ""
+}
+
+// judge decides by key folders and rules, carries that out and announces it.
+func (s *SignIn) judge(c *claim, r transport.Request) pki.Verdict {
+	in := pki.SignIn{ID: c.id, PEM: c.pub, OpenMode: s.opts.OpenMode, Full: s.full(c.id)}
+	if pki.ValidID(c.id) == nil && s.opts.Rules != nil {
+		var err error
+		if in.Sign, in.Reject, err = s.opts.Rules.Decide(c.id, c.grainMap()); err != nil && s.told.first("rules", logPause) {
+			s.opts.Log.WithError(err).Warn("rules for new keys")
+		}
+	}
+	verdict, err := pki.Admit(s.keys, in)
+	if err != nil && s.told.first("fault "+hostOf(r.Remote()), logPause) {
+		s.opts.Log.WithError(err).Warnf("sign-in of minion %s from %s", strconv.QuoteToGraphic(c.id), r.Remote())
+	}
+	s.log(c, verdict, r)
+	if verdict.Event && s.opts.OnEvent != nil {
+		s.opts.OnEvent(authEvent(c, verdict))
+	}
+	return verdict
+}
+
+// grainMap returns the grains that came for the rules, or nil.
+func (c *claim) grainMap() *data.Map {
+	v, err := payload.Unmarshal(c.grains, payload.PreAuthLimits())
+	if err != nil {
+		return nil
+	}
+	m, _ := v.(*data.Map)
+	return m
+}
+
+// logPause is for how long the log is silent of the same host after a warning: strangers must not be able to fill it.
+const logPause = time.Minute
+
+func (s *SignIn) log(c *claim, v pki.Verdict, r transport.Request) {
+	id := strconv.QuoteToGraphic(c.id)
+	switch {
+	case v.Act == "accept":
+		s.opts.Log.Infof("Authentication accepted from %s", id)
+	case v.Act == "pend":
+		s.opts.Log.Infof("New public key for %s from %s waits for acceptance", id, r.Remote())
+	case s.told.first("refused "+hostOf(r.Remote()), logPause):
+		s.opts.Log.Warnf("Sign-in of %s from %s refused: %s", id, r.Remote(), v.Action)
+	}
+}
+
+func authEvent(c *claim, v pki.Verdict) *data.Map {
+	event := data.NewMap("result", v.Result())
+	if v.Act != "" {
+		event.Set("act", v.Act)
+	}
+	event.Set("id", c.id)
+	event.Set("pub", c.pub)
+	return event
+}
+
+// full reports whether max_minions are connected and this is not one of them.
+func (s *SignIn) full(id string) bool {
+	if s.opts.MaxMinions <= 0 || s.opts.Connected == nil {
+		return false
+	}
+	ids := s.opts.Connected()
+	if len(ids) <= s.opts.MaxMinions {
+		return false
+	}
+	for _, known := range ids {
+		if known == id {
+			return false
+		}
+	}
+	return true
+}
+
+// refuse answers false, true or "full".
+func (s *SignIn) refuse(c *claim, ret any) []byte {
+	load := data.NewMap("ret", ret)
+	if c.version < 2 {
+		return marshal(data.NewMap("enc", "clear", "load", load))
+	}
+	load.Set("nonce", c.nonce)
+	return s.sign(c, load)
+}
+
+// sign wraps a reply with the master's signature.
+func (s *SignIn) sign(c *claim, load *data.Map) []byte {
+	body := marshal(load)
+	sig, err := s.key.Sign(body, c.sigAlgo)
+	if err != nil {
+		s.opts.Log.WithError(err).Error("sign the reply to a sign-in")
+		return encodeReply(replyException)
+	}
+	return marshal(data.NewMap("enc", "clear", "load", body, "sig", sig))
+}
+
+// accept hands out the session keys.
+func (s *SignIn) accept(c *claim) []byte {
+	load, err := s.keysFor(c)
+	if err != nil {
+		s.opts.Log.WithError(err).Errorf("sign-in of minion %s", strconv.QuoteToGraphic(c.id))
+		return encodeReply(replyException)
+	}
+	if c.version < 2 {
+		return marshal(load)
+	}
+	load.Set("nonce", c.nonce)
+	return s.sign(c, load)
+}
+
+// keysFor returns the map of an acceptance. Its secrets are for the key that is stored as accepted, which the judge has
+// found to be the one that came.
+func (s *SignIn) keysFor(c *claim) (*data.Map, error) {
+	minion, err := s.keys.AcceptedKey(c.id)
+	if err != nil {
+		return nil, err
+	}
+	shared := s.secrets.Shared()
+	session, err := s.secrets.Session(c.id)
+	if err != nil {
+		return nil, err
+	}
+	load := data.NewMap("enc", "pub", "pub_key", s.pub, "publish_port", int64(s.opts.PublishPort))
+	if err := s.addSignedKey(c, load); err != nil {
+		return nil, err
+	}
+	if token, ok := s.readToken(c); ok {
+		if err := seal(load, "token", minion, token, c.encAlgo); err != nil {
+			return nil, err
+		}
+	}
+	err = errors.Join(
+		seal(load, "aes", minion, []byte(shared.Key()), c.encAlgo),
+		seal(load, "session", minion, []byte(session.Key()), c.encAlgo))
+	if err != nil {
+		return nil, err
+	}
+	sig, err := s.digestOf(shared.Key())
+	if err != nil {
+		return nil, err
+	}
+	load.Set("sig", sig)
+	return load, nil
+}
+
+func seal(load *data.Map, name string, key *crypto.PublicKey, plain []byte, alg string) error {
+	sealed, err := key.Encrypt(plain, alg)
+	if err != nil {
+		return fmt.Errorf("encrypt %s: %w", name, err)
+	}
+	load.Set(name, sealed)
+	return nil
+}
+
+// readToken decrypts the minion's token. One that was made for another master is left out of the reply.
+func (s *SignIn) readToken(c *claim) ([]byte, bool) {
+	if len(c.token) == 0 {
+		return nil, false
+	}
+	token, err := s.key.Decrypt(c.token, c.encAlgo)
+	return token, err == nil
+}
+
+// addSignedKey adds the signature of the master's key by the signing key.
+func (s *SignIn) addSignedKey(c *claim, load *data.Map) error {
+	switch {
+	case s.opts.SignedKey != "":
+		load.Set("pub_sig", s.opts.SignedKey)
+	case s.opts.Signing != nil:
+		sig, err := s.pubSign(c.sigAlgo)
+		if err != nil {
+			return err
+		}
+		load.Set("pub_sig", sig)
+	}
+	return nil
+}
+
+// pubSign returns the signature of the master's key, which is the same for all minions and so made once.
+func (s *SignIn) pubSign(alg string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text, ok := s.pubSigns[alg]; ok {
+		return text, nil
+	}
+	sig, err := s.opts.Signing.Sign([]byte(s.pub), alg)
+	if err != nil {
+		return "", fmt.Errorf("sign the master's key: %w", err)
+	}
+	s.pubSigns[alg] = crypto.SignatureText(sig)
+	return s.pubSigns[alg], nil
+}
+
+// digestOf returns the X9.31 signature of a shared key, which is the same for all minions and so made once.
+func (s *SignIn) digestOf(key string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.signed == key {
+		return s.digest, nil
+	}
+	sum := sha256.Sum256([]byte(key))
+	sig, err := s.key.EncryptX931([]byte(hex.EncodeToString(sum[:])))
+	if err != nil {
+		return nil, fmt.Errorf("sign the session key: %w", err)
+	}
+	s.signed, s.digest = key, sig
+	return sig, nil
+}

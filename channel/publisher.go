@@ -1,0 +1,100 @@
+package channel
+
+import (
+	"crypto/sha1" //nolint:gosec // the topic of a minion is the SHA-1 of its id
+	"encoding/hex"
+	"fmt"
+	"sync"
+
+	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/transport"
+)
+
+// Topics of zmq_filtering that are no minion's.
+const (
+	TopicBroadcast = "broadcast"
+	TopicSyndic    = "syndic"
+)
+
+// Topic returns the topic that minion id subscribes to where zmq_filtering is on.
+func Topic(id string) string {
+	sum := sha1.Sum([]byte(id)) //nolint:gosec // see above
+	return hex.EncodeToString(sum[:])
+}
+
+// PublisherOptions say what a [Publisher] adds to what it sends.
+type PublisherOptions struct {
+	Sign      bool   // sign each publication (sign_pub_messages)
+	Algorithm string // publish_signing_algorithm
+	Filter    bool   // send to topics (zmq_filtering)
+	Syndics   bool   // syndics listen too (order_masters)
+}
+
+// A Publisher encrypts, numbers and signs publications. Several goroutines may use it.
+type Publisher struct {
+	opts    PublisherOptions
+	key     *crypto.PrivateKey
+	secrets *Secrets
+	out     transport.Publisher
+
+	mu sync.Mutex // minions refuse numbers out of order, so sealing and sending are one step
+}
+
+// NewPublisher returns a publisher that signs with key and sends by out.
+func NewPublisher(key *crypto.PrivateKey, secrets *Secrets, out transport.Publisher, o PublisherOptions) *Publisher {
+	return &Publisher{opts: o, key: key, secrets: secrets, out: out}
+}
+
+// Publish sends p. It is for all minions, unless ids are given and filtering is on: then each of them gets its own
+// copy (salt/transport/zeromq.py, PublishServer.publish_payload).
+func (p *Publisher) Publish(pub *job.Publication, ids []string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	body, err := p.seal(pub)
+	if err != nil {
+		return fmt.Errorf("publish job %s: %w", pub.JID, err)
+	}
+	p.out.Publish(transport.Message{Topics: p.topics(ids), Body: body})
+	return nil
+}
+
+func (p *Publisher) topics(ids []string) []string {
+	switch {
+	case !p.opts.Filter:
+		return nil
+	case ids == nil:
+		return []string{TopicBroadcast}
+	}
+	topics := make([]string, 0, len(ids)+1)
+	for _, id := range ids {
+		topics = append(topics, Topic(id))
+	}
+	if p.opts.Syndics {
+		topics = append(topics, TopicSyndic)
+	}
+	return topics
+}
+
+func (p *Publisher) seal(pub *job.Publication) ([]byte, error) {
+	load := pub.Map()
+	key, serial := p.secrets.next()
+	load.Set("serial", serial)
+	plain, err := payload.Marshal(load)
+	if err != nil {
+		return nil, err
+	}
+	blob := key.Seal(plain, "")
+	outer := data.NewMap("enc", "aes", "load", blob)
+	if p.opts.Sign {
+		sig, err := p.key.Sign(blob, orDefault(p.opts.Algorithm, crypto.SHA1Sign))
+		if err != nil {
+			return nil, err
+		}
+		outer.Set("sig_algo", orDefault(p.opts.Algorithm, crypto.SHA1Sign))
+		outer.Set("sig", sig)
+	}
+	return payload.Marshal(outer)
+}

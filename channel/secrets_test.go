@@ -1,0 +1,324 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/pki"
+)
+
+func openSecrets(t testing.TB, dir string, life time.Duration) *Secrets {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	t.Cleanup(func() { root.Close() })
+	s, err := NewSecrets(root, life)
+	must(t, err)
+	return s
+}
+
+func sessionOf(t testing.TB, s *Secrets, id string) string {
+	t.Helper()
+	c, err := s.Session(id)
+	must(t, err)
+	return c.Key()
+}
+
+// A minion's key outlasts a restart of the master; the shared one does not.
+func TestSessionFiles(t *testing.T) {
+	dir := t.TempDir()
+	a := openSecrets(t, dir, time.Hour)
+	if _, err := a.Existing("web1"); err == nil {
+		t.Error("a minion that never signed in has a key")
+	}
+	key := sessionOf(t, a, "web1")
+	info, err := os.Stat(filepath.Join(dir, "web1"))
+	must(t, err)
+	text, err := os.ReadFile(filepath.Join(dir, "web1"))
+	must(t, err)
+	if info.Mode().Perm() != 0o600 || string(text) != key || len(text) != crypto.KeyStringSize {
+		t.Errorf("the file has mode %v and holds %q", info.Mode(), text)
+	}
+	if again := sessionOf(t, a, "web1"); again != key || sessionOf(t, a, "web2") == key {
+		t.Error("the key is not the minion's own, or not the same each time")
+	}
+	b := openSecrets(t, dir, time.Hour)
+	if _, err := b.Existing("web1"); err == nil || sessionOf(t, b, "web1") == key {
+		t.Errorf("the minion's key outlasts a restart: %v", err)
+	}
+	if a.Shared().Key() == b.Shared().Key() {
+		t.Error("the shared key outlasts a restart")
+	}
+	names, err := os.ReadDir(dir)
+	must(t, err)
+	if len(names) != 1 {
+		t.Errorf("%v lie in the folder", names)
+	}
+}
+
+// A key that is too old, damaged, or no file at all is not used, and replaced at the next sign-in.
+func TestBadSessionFiles(t *testing.T) {
+	dir := t.TempDir()
+	key := sessionOf(t, openSecrets(t, dir, time.Hour), "web1")
+	for name, spoil := range map[string]func(path string) error{
+		"too old": func(path string) error { return os.Chtimes(path, time.Time{}, time.Now().Add(-time.Hour)) },
+		"empty":   func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"garbage": func(path string) error { return os.WriteFile(path, []byte("x"), 0o600) },
+		"huge":    func(path string) error { return os.WriteFile(path, []byte(key+strings.Repeat("\n", 2000)), 0o600) },
+		"a link": func(path string) error {
+			os.WriteFile(path+".target", []byte(key), 0o600)
+			os.Remove(path)
+			return os.Symlink(filepath.Base(path)+".target", path)
+		},
+	} {
+		s := openSecrets(t, dir, time.Hour)
+		must(t, os.WriteFile(filepath.Join(dir, "web1"), []byte(key), 0o600))
+		must(t, spoil(filepath.Join(dir, "web1")))
+		if _, err := s.Existing("web1"); err == nil {
+			t.Errorf("%s: the key is used", name)
+		}
+		if sessionOf(t, s, "web1") == key {
+			t.Errorf("%s: the key is given out", name)
+		}
+		if c, err := s.Existing("web1"); err != nil || c.Key() != sessionOf(t, s, "web1") {
+			t.Errorf("%s: the new key: %v", name, err)
+		}
+		must(t, s.Forget("web1"))
+		must(t, s.Forget("web1"))
+	}
+}
+
+func TestKeysEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openSecrets(t, t.TempDir(), time.Hour)
+		shared := s.Shared()
+		_, first := s.next()
+		_, second := s.next()
+		if first != 1 || second != 2 || s.Due() {
+			t.Errorf("numbers %d, %d, due %v", first, second, s.Due())
+		}
+		s.sessions["web1"] = session{shared, time.Now()} // made now by the clock of the test
+		time.Sleep(time.Hour)
+		if !s.Due() {
+			t.Error("the shared key is not due after its life")
+		}
+		if s.cached("web1") != nil {
+			t.Error("a minion's key is used after its life")
+		}
+		must(t, s.Rotate())
+		c, n := s.next()
+		if c == shared || c.Key() == shared.Key() || n != 1 || s.Due() {
+			t.Errorf("after the rotation: number %d, due %v", n, s.Due())
+		}
+		forever := openSecrets(t, t.TempDir(), 0)
+		time.Sleep(1000 * time.Hour)
+		if forever.Due() {
+			t.Error("a key without end is due")
+		}
+	})
+}
+
+// A rotation reaches minions with the next publication; requests of version 3 go on without a sign-in.
+func TestRotation(t *testing.T) {
+	p := newPair(t, ClientOptions{Tries: 1, RequireSigned: true})
+	must(t, p.call())
+	must(t, p.secrets.Rotate())
+	must(t, p.call())
+	if n := p.signIns.Load(); n != 1 {
+		t.Errorf("%d sign-ins after a rotation", n)
+	}
+	if _, err := p.client.OpenPublication(t.Context(), p.publish("20261121074539197176")); err != nil {
+		t.Errorf("the first publication after the rotation: %v", err)
+	}
+	must(t, p.call())
+	if n := p.signIns.Load(); n != 2 {
+		t.Errorf("%d sign-ins after the publication", n)
+	}
+}
+
+func TestPrune(t *testing.T) {
+	dir := t.TempDir()
+	s := openSecrets(t, dir, 0)
+	for i := range 5 {
+		sessionOf(t, s, fmt.Sprint("web", i))
+	}
+	must(t, os.WriteFile(filepath.Join(dir, ".new-0011223344556677"), nil, 0o600))
+	must(t, s.Prune(func(id string) bool { return id == "web1" || id == "web3" }))
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if !slices.Equal(names, []string{"web1", "web3"}) {
+		t.Errorf("%v are left", names)
+	}
+	if _, err := s.Existing("web0"); err == nil {
+		t.Error("a key that was pruned is in memory")
+	}
+}
+
+func TestSecretsAtOnce(t *testing.T) {
+	s := openSecrets(t, t.TempDir(), time.Hour)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 40 {
+				id := fmt.Sprint("web", j%10)
+				if _, err := s.Session(id); err != nil {
+					t.Error(err)
+				}
+				s.Existing(id)
+				s.Shared()
+				s.next()
+				s.Due()
+				switch {
+				case i == 0 && j%10 == 9:
+					must(t, s.Rotate())
+				case i == 1 && j%10 == 9:
+					must(t, s.Prune(func(id string) bool { return id != "web3" }))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[string]bool{}
+	for i := range 10 {
+		seen[sessionOf(t, s, fmt.Sprint("web", i))] = true
+	}
+	if len(seen) != 10 {
+		t.Errorf("%d keys for 10 minions", len(seen))
+	}
+}
+
+// Many who sign in at once are all let in, with keys that open.
+func TestSignInsAtOnce(t *testing.T) {
+	r := newRig(t, rigOptions{signIn: SignInOptions{Parallel: 2, MaxWait: time.Minute, Rules: &pki.Autosign{AcceptAll: true}}})
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			id := fmt.Sprint("web", i)
+			c := r.client(id, "minion", r.direct(), ClientOptions{AuthTries: 1, Tries: 1})
+			if creds, err := c.SignIn(context.Background()); err != nil || creds.Version != 3 {
+				t.Errorf("%s: %v", id, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A sign-in that does not get its turn in time is answered, and may be tried again.
+func TestSignInWaitsForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, rigOptions{signIn: SignInOptions{Parallel: 1}})
+		r.accept("web1", "minion")
+		must(t, r.signIn.turn.Acquire(t.Context(), 1))
+		f := &forger{rig: r}
+		for id, key := range map[string]string{"web1": "minion", "web9": "other"} {
+			start := time.Now()
+			if reply := decoded(t, r.ask(f.signInOf(id, key, 3))); reply != string(replyBadLoad) || time.Since(start) != 4*time.Second {
+				t.Errorf("%s: reply %v after %v", id, reply, time.Since(start))
+			}
+		}
+		done := make(chan any)
+		go func() { done <- decoded(t, r.ask(f.signInOf("web1", "minion", 3))) }()
+		synctest.Wait()
+		r.signIn.turn.Release(1)
+		if reply, ok := (<-done).(*data.Map); !ok || !reply.Has("sig") {
+			t.Errorf("with a turn that became free: %v", reply)
+		}
+	})
+}
+
+// A key that is used once by the master's file signature, and by its signing key, gives the same text.
+func TestSignedKey(t *testing.T) {
+	ring := newRig(t, rigOptions{}).ring
+	sig, err := ring["other"].Sign([]byte(ring.pub("master")), crypto.SHA1Sign)
+	must(t, err)
+	for name, o := range map[string]SignInOptions{"by the key": {Signing: ring["other"]}, "by the file": {SignedKey: crypto.SignatureText(sig)}} {
+		r := newRig(t, rigOptions{ring: ring, signIn: o})
+		r.accept("web1", "minion")
+		for _, alg := range []string{crypto.SHA1Sign, crypto.SHA224Sign, crypto.SHA1Sign} {
+			keys := &memoryKeys{signing: ring.pub("other")}
+			c := newTestClient(t, ring["minion"], keys, "web1", r.direct(), ClientOptions{VerifySigned: true, SigAlgo: alg, AuthTries: 1})
+			if _, err := c.SignIn(t.Context()); (err == nil) != (name == "by the key" || alg == crypto.SHA1Sign) {
+				t.Errorf("%s, %s: %v", name, alg, err)
+			}
+		}
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	n := newNonces(1000)
+	for i := range 10_000 {
+		if !n.add("web1", fmt.Sprint(i)) {
+			t.Fatal("a new nonce is taken for an old one")
+		}
+		if i >= 400 && n.add("web1", fmt.Sprint(i-400)) {
+			t.Fatalf("nonce %d is forgotten after 400", i-400)
+		}
+		if size := len(n.now) + len(n.past); size > 1000 {
+			t.Fatalf("%d nonces are kept", size)
+		}
+	}
+	if !n.add("web2", "9999") {
+		t.Error("minions share nonces")
+	}
+	counted := newTally()
+	for i := range 3 * tallySize {
+		counted.first(fmt.Sprint(i), time.Hour)
+		if len(counted.last) > tallySize {
+			t.Fatal("the tally grows")
+		}
+	}
+	key := newRig(t, rigOptions{}).ring["minion"]
+	token, err := key.EncryptX931([]byte("salt"))
+	must(t, err)
+	p := newProofs(10)
+	for i := range 100 {
+		if !p.prove(fmt.Sprint(i), key.Public(), token) || len(p.known) > 10 {
+			t.Fatalf("%d proofs are kept", len(p.known))
+		}
+	}
+}
+
+func TestProofs(t *testing.T) {
+	ring := newRig(t, rigOptions{}).ring
+	public := func(name string) *crypto.PublicKey { return ring[name].Public() }
+	token := func(name, text string) []byte {
+		b, err := ring[name].EncryptX931([]byte(text))
+		must(t, err)
+		return b
+	}
+	p := newProofs(10)
+	minion := public("minion")
+	good := token("minion", "salt")
+	for range 2 {
+		if !p.prove("web1", minion, good) {
+			t.Error("a good token proves nothing")
+		}
+		for name, bad := range map[string][]byte{"none": nil, "short": good[1:], "long": append([]byte{0}, good...), "other text": token("minion", "pepper"),
+			"other key": token("minion2", "salt"), "zeros": make([]byte, 256), "changed": append(append([]byte{}, good[:255]...), good[255]^1)} {
+			if p.prove("web1", minion, bad) {
+				t.Errorf("a token that is %s proves", name)
+			}
+		}
+		if p.prove("web1", public("minion2"), good) || !p.prove("web2", minion, good) {
+			t.Error("a proof holds for the wrong key")
+		}
+	}
+	good[0] ^= 1
+	if p.prove("web1", minion, good) {
+		t.Error("the kept token shares memory with the request")
+	}
+}

@@ -1,0 +1,392 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/cli/saltcall"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/vectors"
+)
+
+const fixture = "/tmp/s" // where the original ran
+
+// A site is the fixture of the vectors, laid out below a folder and running.
+type site struct {
+	root   string
+	ids    []string
+	master *testsalt.Master
+}
+
+func startSite(t *testing.T, f *vectors.File) *site {
+	t.Helper()
+	s := &site{root: testsalt.Dir(t), ids: []string{"web1", "web2", "db1"}}
+	for name, text := range f.Top.Value("fixture_files").(*data.Map).All() {
+		s.write(t, strings.TrimPrefix(name.(string), fixture), text.(string))
+	}
+	s.write(t, "home/of.txt", "web1:\n    True\n") // of a run that is not among the cases
+	cfg := s.masterConfig(t)
+	cfg.RetPort, cfg.PublishPort, cfg.AutoAccept = 0, 0, true
+	s.master = testsalt.StartMaster(t, cfg)
+	s.rewrite(t, "cli/master", map[string]any{"ret_port": cfg.RetPort, "publish_port": cfg.PublishPort, "gather_job_timeout": 1})
+	bus := s.master.Listen(t, "salt/minion/")
+	for _, id := range s.ids {
+		s.rewrite(t, id+"/etc/minion", map[string]any{"master_port": cfg.RetPort, "publish_port": cfg.PublishPort})
+		mc, _, err := config.LoadMinion(filepath.Join(s.root, id, "etc"), s.env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		testsalt.StartMinion(t, mc)
+		testsalt.AwaitEvent(t, bus, "salt/minion/"+id+"/start")
+	}
+	return s
+}
+
+func (s *site) masterConfig(t *testing.T) *config.Master {
+	t.Helper()
+	cfg, _, err := config.LoadMaster(filepath.Join(s.root, "cli"), s.env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func (s *site) env(name string) string {
+	return map[string]string{"HOME": s.root + "/home", "COLUMNS": "80", "PATH": os.Getenv("PATH")}[name]
+}
+
+func (s *site) write(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join(s.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, fixture, s.root)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rewrite sets options in a configuration file.
+func (s *site) rewrite(t *testing.T, name string, options map[string]any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool { n, _, _ := strings.Cut(l, ":"); _, ok := options[n]; return ok })
+	for k, v := range options {
+		lines = append(lines, fmt.Sprintf("%s: %v", k, v))
+	}
+	s.write(t, name, strings.Join(lines, "\n")+"\n")
+}
+
+// accept gives minion id the key of another, so that it is expected and never answers.
+func (s *site) accept(t *testing.T, id string) {
+	t.Helper()
+	dir := filepath.Join(s.root, "m", "pki", "minions")
+	key, err := os.ReadFile(filepath.Join(dir, "web1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, id), key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs one command line and returns what it printed, with the paths and the port of the original.
+func (s *site) run(t *testing.T, program string, argv []string) (stdout, stderr string, code int) {
+	t.Helper()
+	args := make([]string, len(argv))
+	for i, a := range argv {
+		args[i] = strings.ReplaceAll(a, fixture, s.root)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var out, errs bytes.Buffer
+	in := cli.Invocation{Env: s.env, Dir: s.root, Stdin: strings.NewReader("")}
+	switch program {
+	case "salt":
+		in.Args = append([]string{"-c", s.root + "/cli"}, args...)
+		code = cli.Salt(ctx, in, &out, &errs)
+	case "salt-call":
+		in.Args = append([]string{"-c", s.root + "/web2/etc"}, args...)
+		code = saltcall.Run(ctx, in, &out, &errs)
+	default:
+		t.Fatalf("program %s", program)
+	}
+	return s.original(out.String()), s.original(errs.String()), code
+}
+
+func (s *site) original(text string) string {
+	text = strings.ReplaceAll(text, s.root, fixture)
+	return strings.ReplaceAll(text, strconv.Itoa(s.master.Config.RetPort), "4606")
+}
+
+// TestVectorCLI runs the command lines of the vectors against a master and minions of ours.
+func TestVectorCLI(t *testing.T) {
+	f := vectors.Load(t, "10-cli.json")
+	known := []string{"outputters_one", "outputters_all", "colour", "functions", "cmd", "modules", "cli_options", "salt_call", "offline"}
+	vectors.Later(t, f, known, map[string]string{"salt_run": "runners", "batch": "batch", "token": "external authentication"})
+	s := startSite(t, f)
+	count := map[string]int{}
+	defer func() { t.Logf("cases: %v", count) }()
+	for _, section := range known {
+		if section == "offline" {
+			s.accept(t, "gone1")
+		}
+		t.Run(section, func(t *testing.T) {
+			for _, c := range f.Section(section) {
+				argv := texts(c.Value("argv"))
+				if r, ok := find(laterCases(), section, argv); ok {
+					count["later: "+r.why]++
+					continue
+				}
+				r, differs := find(differentCases(), section, argv)
+				if differs {
+					count["different"]++
+				} else {
+					count["same"]++
+				}
+				t.Run(strings.Join(argv, " "), func(t *testing.T) { s.check(t, c.On(t), r, differs) })
+			}
+		})
+	}
+}
+
+// check runs a case. Of one that differs the first lines, the exit code and standard error are the same, if any.
+func (s *site) check(t *testing.T, c *vectors.Case, r rule, differs bool) {
+	if section(t) == "offline" {
+		t.Parallel()
+	}
+	c.Only("program", "argv", "stdin", "exit_code", "stdout", "stderr", "volatile", "files_after", "seq", "minions_in_any_order", "python_traceback", "note")
+	stdout, stderr, code := s.run(t, c.Text("program"), texts(c.Value("argv")))
+	n := normal{volatile: texts(c.Map.Value("volatile")), anyOrder: c.Map.Value("minions_in_any_order") == true,
+		traceback: c.Map.Value("python_traceback") == true, ids: append([]string{"gone1", "nosuch"}, s.ids...)}
+	if differs && r.lines == 0 {
+		if n.stdout(c.Map.Text("stdout")) == n.stdout(stdout) && code == int(c.Int("exit_code")) {
+			t.Errorf("this case does not differ: take it off the table")
+		}
+		return
+	}
+	if code != int(c.Int("exit_code")) {
+		t.Errorf("exit code %d, want %d", code, c.Int("exit_code"))
+	}
+	want, got := n.stdout(c.Map.Text("stdout")), n.stdout(stdout)
+	if differs {
+		want, got = firstLines(want, r.lines), firstLines(got, r.lines)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("stdout (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(n.stderr(c.Map.Text("stderr")), n.stderr(stderr)); d != "" {
+		t.Errorf("stderr (-want +got):\n%s", d)
+	}
+	s.checkFiles(t, c)
+	if t.Failed() {
+		t.Logf("stdout:\n%s\nstderr:\n%s", stdout, stderr)
+	}
+}
+
+func (s *site) checkFiles(t *testing.T, c *vectors.Case) {
+	t.Helper()
+	files, _ := c.Map.Value("files_after").(*data.Map)
+	for path, want := range files.All() {
+		got, err := os.ReadFile(filepath.Join(s.root, strings.TrimPrefix(path.(string), fixture)))
+		if err != nil || string(got) != want.(*data.Map).Text("text") {
+			t.Errorf("file %s: %q, %v, want %v", path, got, err, want)
+		}
+	}
+}
+
+func firstLines(s string, n int) string {
+	lines := strings.SplitAfter(s, "\n")
+	return strings.Join(lines[:min(n, len(lines))], "")
+}
+
+func section(t *testing.T) string { return strings.Split(t.Name(), "/")[1] }
+
+func texts(v any) []string {
+	list, _ := v.([]any)
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = data.Str(list[i])
+	}
+	return out
+}
+
+// normal makes outputs of two runs equal where they may differ.
+type normal struct {
+	volatile            []string
+	anyOrder, traceback bool
+	ids                 []string
+}
+
+var jid = regexp.MustCompile(`\d{20}`)
+
+const elapsed = "the second element (seconds) of the returned pair"
+
+func (n normal) stdout(text string) string {
+	for _, v := range n.volatile {
+		if v == elapsed {
+			v = `(?m)^    - \d[\d.e-]*$`
+		}
+		text = regexp.MustCompile(v).ReplaceAllString(text, "#")
+	}
+	text = jid.ReplaceAllString(text, "#") // within escapes it is no word of its own
+	if before, rest, ok := strings.Cut(text, "Traceback (most recent call last):"); n.traceback && ok {
+		lines := strings.Split(strings.TrimSpace(rest), "\n")
+		text = before + "…" + strings.TrimSpace(lines[len(lines)-1])
+	}
+	if n.anyOrder {
+		text = n.sorted(text)
+	}
+	return text
+}
+
+// sorted puts the blocks of minions in order; the others stay where they are.
+func (n normal) sorted(text string) string {
+	var blocks []string
+	for line := range strings.Lines(text) {
+		head := line[0] != ' ' && line[0] != '}'
+		if head || len(blocks) == 0 {
+			blocks = append(blocks, line)
+		} else {
+			blocks[len(blocks)-1] += line
+		}
+	}
+	var at []int
+	var own []string
+	for i, b := range blocks {
+		if slices.ContainsFunc(n.ids, func(id string) bool { return strings.Contains(b, id) }) {
+			at, own = append(at, i), append(own, sortedObject(b))
+		}
+	}
+	slices.Sort(own)
+	for i, k := range at {
+		blocks[k] = own[i]
+	}
+	return strings.Join(blocks, "")
+}
+
+// sortedObject sorts the lines of a JSON object of one level.
+func sortedObject(b string) string {
+	if !strings.HasPrefix(b, "{\n") {
+		return b
+	}
+	lines := strings.Split(strings.ReplaceAll(b, ",\n", "\n"), "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// stderr leaves out what the log and Python's warnings say.
+func (n normal) stderr(text string) string {
+	if n.traceback {
+		text, _, _ = strings.Cut(text, "[ERROR   ] ")
+	}
+	for _, v := range n.volatile {
+		text = regexp.MustCompile(v).ReplaceAllString(text, "")
+	}
+	var kept strings.Builder
+	logged := false
+	for line := range strings.Lines(text) {
+		logged = strings.HasPrefix(line, "[") || logged && !strings.HasPrefix(line, "ERROR: ")
+		if !logged && !strings.Contains(line, "DeprecationWarning: ") && !strings.HasPrefix(line, "  import ") {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
+
+// A rule names cases by their section and their arguments, or their beginning when it ends in a space or a dot.
+type rule struct {
+	section, argv, why string
+	lines              int // of standard output that are the same all the same; 0 when nothing is compared
+}
+
+// laterCases need work that is still to come.
+func laterCases() []rule {
+	var rules []rule
+	for _, module := range []string{"file", "hashutil", "random", "environ", "data", "status", "user", "match"} {
+		rules = append(rules, rule{section: "modules", argv: "web1 " + module + ".", why: "module " + module})
+	}
+	return append(rules,
+		rule{section: "outputters_one", argv: "--out=table ", why: "outputter table"},
+		rule{section: "outputters_all", argv: "--out=table ", why: "outputter table"},
+		rule{section: "functions", argv: "web1 test.provider pkg", why: "module pkg"},
+		rule{section: "cmd", argv: "web1 cmd.script ", why: "files of the master"},
+		rule{section: "modules", argv: "web1 cp.", why: "files of the master"},
+		rule{section: "modules", argv: "web1 pillar.", why: "pillar"},
+		rule{section: "modules", argv: "web1 config.get company", why: "pillar"},
+		rule{section: "modules", argv: "web1 mine.", why: "mine"},
+		rule{section: "modules", argv: "web1 publish.", why: "peer publishing"},
+		rule{section: "modules", argv: "web1 slsutil.", why: "renderers"},
+		rule{section: "modules", argv: "web1 sys.list_state_functions ", why: "states"},
+		rule{section: "cli_options", argv: "-I ", why: "pillar"},
+		rule{section: "cli_options", argv: "-J ", why: "pillar"},
+		rule{section: "cli_options", argv: "web1 test.ping -a ", why: "external authentication"},
+		rule{section: "cli_options", argv: "web1 cmd.run id -a ", why: "external authentication"},
+		rule{section: "offline", argv: "-t 1 -b ", why: "batch"},
+		rule{section: "salt_call", argv: "--local state.", why: "states"},
+		rule{section: "salt_call", argv: "--local --retcode-passthrough state.", why: "states"},
+		rule{section: "salt_call", argv: "state.", why: "states"},
+		rule{section: "salt_call", argv: "--local pillar.", why: "pillar"},
+		rule{section: "salt_call", argv: "cp.", why: "files of the master"},
+		rule{section: "salt_call", argv: "publish.", why: "peer publishing"},
+		rule{section: "salt_call", argv: "mine.", why: "mine"},
+	)
+}
+
+// differentCases are those where these programs do something else on purpose.
+func differentCases() []rule {
+	const (
+		docs     = "the documentation of functions is our own"
+		compound = "a function that fails makes a compound command fail, as it does alone"
+		modules  = "the list holds the modules there are"
+	)
+	return []rule{
+		{"outputters_one", "--out=dson ", "there is no outputter dson: nested takes its place, as for any name that is unknown", 0},
+		{"functions", "web1 test.not_loaded", modules, 1},
+		{"functions", "web1 test", docs, 3},
+		{"functions", "web1 test.echo a b c", docs, 2},
+		{"functions", "web1 test.fib", docs, 2},
+		{"modules", "web1 sys.list_modules ", modules, 1},
+		{"modules", "web1 sys.doc test.ping", docs, 1},
+		{"modules", "web1 -d test.ping", docs, 1},
+		{"cli_options", "web1 test.exception,test.ping ", compound, 0},
+		{"salt_call", "--local test.echo", docs, 1},
+		{"salt_call", "--local test.echo a b", docs, 1},
+		{"salt_call", "--local --id=other ", "the original answers from its cache of grains, which holds the other id", 0},
+	}
+}
+
+// find returns the rule for a case.
+func find(rules []rule, section string, argv []string) (rule, bool) {
+	line := strings.Join(argv, " ")
+	for _, r := range rules {
+		if r.section == section && line == r.argv {
+			return r, true
+		}
+	}
+	for _, r := range rules {
+		last := r.argv[len(r.argv)-1]
+		if r.section == section && (last == '.' || last == ' ') && strings.HasPrefix(line, r.argv) {
+			return r, true
+		}
+	}
+	return rule{}, false
+}

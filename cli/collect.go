@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/output"
+)
+
+// collect prints answers as they come, and how the run went.
+func (s *saltRun) collect(ctx context.Context, job *client.Job) int {
+	t := &tally{}
+	look := &connections{opts: s.opts}
+	defer look.close()
+	for r, err := range s.local.Results(ctx, job, s.wait(s.o.ShowTimeout || s.o.Verbose)) {
+		if err != nil {
+			return s.interrupted(ctx, job, err)
+		}
+		a := answerOf(r, string(job.ID), look)
+		t.worst = max(t.worst, a.code)
+		if err := s.out.Print(data.NewMap(r.ID, a.value), a.out, a.code); errors.Is(err, output.ErrKey) {
+			continue // Salt does not count it either
+		} else if err != nil {
+			return exitGeneric
+		}
+		t.add(a)
+		_ = s.out.Flush() // who watches sees each answer at once; the end of the run finds what is wrong
+	}
+	if s.o.Summary && s.o.Output == "" {
+		s.summary(t)
+	}
+	if t.worst == 0 {
+		return exitOK
+	}
+	s.out.Tell("ERROR: Minions returned with non-zero exit code\n")
+	return exitGeneric
+}
+
+// interrupted ends a run that was told to stop waiting; the job goes on (salt/scripts.py, _handle_signals).
+func (s *saltRun) interrupted(ctx context.Context, job *client.Job, err error) int {
+	if ctx.Err() == nil {
+		return s.fail(err)
+	}
+	s.out.Tell("\nExiting gracefully on Ctrl-c\nThis job's jid is: %[1]s\nThe minions may not have all finished running and any remaining "+
+		"minions will return upon completion. To look up the return data for this job later, run the following command:\n\n"+
+		"salt-run jobs.lookup_jid %[1]s\n", job.ID)
+	return s.hardCrash()
+}
+
+// hardCrash returns the code of a run that was interrupted.
+func (s *saltRun) hardCrash() int {
+	if s.o.HardCrash {
+		return exitGeneric
+	}
+	return exitOK
+}
+
+// An answer is what is printed of one minion.
+type answer struct {
+	id     string
+	value  any
+	out    string // outputter
+	code   int
+	silent silence
+}
+
+// A silence is how a minion did not return.
+type silence int
+
+const (
+	answered silence = iota
+	notConnected
+	noResponse
+)
+
+// answerOf makes what is printed of a result. look tells whether a silent minion is connected.
+func answerOf(r client.Result, jid string, look *connections) answer {
+	if !r.Missing {
+		return answer{id: r.ID, value: r.Value, out: r.Out, code: worst(r.Retcode)}
+	}
+	a := answer{id: r.ID, out: "no_return", code: 1}
+	if look.lost(r.ID) {
+		a.value, a.silent = "Minion did not return. [Not connected]", notConnected
+		return a
+	}
+	a.value, a.silent = "Minion did not return. [No response]\nThe minions may not have all finished running and any remaining minions will "+
+		"return upon completion. To look up the return data for this job later, run the following command:\n\nsalt-run jobs.lookup_jid "+jid, noResponse
+	return a
+}
+
+// worst returns the worst of the codes in a return: one, or those of several functions in a map or list.
+func worst(v any) int {
+	code := 0
+	switch v := v.(type) {
+	case int64:
+		return int(v)
+	case *data.Map:
+		for _, c := range v.All() {
+			code = max(code, worst(c))
+		}
+	case []any:
+		for _, c := range v {
+			code = max(code, worst(c))
+		}
+	}
+	return code
+}
+
+// A tally counts how the minions of a run fared.
+type tally struct {
+	returned                     int
+	failed, unconnected, unheard []string
+	worst                        int
+}
+
+func (t *tally) add(a answer) {
+	switch {
+	case a.silent == notConnected:
+		t.unconnected = append(t.unconnected, a.id)
+	case a.silent == noResponse:
+		t.unheard = append(t.unheard, a.id)
+	default:
+		t.returned++
+		if a.code != 0 {
+			t.failed = append(t.failed, a.id)
+		}
+	}
+}
+
+// summary prints how the run went, for --summary.
+func (s *saltRun) summary(t *tally) {
+	line := strings.Repeat("-", 43)
+	silent := len(t.unconnected) + len(t.unheard)
+	s.out.Printf("\n\n%[1]s\nSummary\n%[1]s\n# of minions targeted: %[2]d\n# of minions returned: %[3]d\n"+
+		"# of minions that did not return: %[4]d\n# of minions with errors: %[5]d\n", line, t.returned+silent, t.returned, silent, len(t.failed))
+	if s.o.Verbose {
+		s.list("Minions not connected", t.unconnected)
+		s.list("Minions not responding", t.unheard)
+		s.list("Minions with failures", t.failed)
+	}
+	s.out.Printf("%s\n", line)
+}
+
+func (s *saltRun) list(title string, ids []string) {
+	if len(ids) > 0 {
+		s.out.Printf("%s: %s\n", title, strings.Join(ids, " "))
+	}
+}
+
+// static runs the job on the minions that answer a ping, and prints all answers at once: --static is a batch of all
+// (salt/cli/batch.py). What failed is not told by the exit code.
+func (s *saltRun) static(ctx context.Context, r client.Request) int {
+	ping := r
+	ping.Fun, ping.Arg, ping.Ret = "test.ping", nil, ""
+	up, err := s.gather(ctx, ping)
+	var nobody *client.NoMinionsError
+	switch {
+	case errors.As(err, &nobody):
+		s.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\n")
+		return s.nothing(data.NewMap())
+	case err != nil:
+		return s.fail(err)
+	case up.Len() == 0:
+		return s.nothing(data.NewMap())
+	}
+	r.Target, r.Kind = up.Keys(), "list"
+	all, err := s.gather(ctx, r)
+	if err != nil {
+		return s.fail(err)
+	}
+	for _, id := range up.Keys() {
+		if !all.Has(id) {
+			all.Set(id, data.NewMap()) // it answered before and does not now
+		}
+	}
+	if s.docs() {
+		return s.printDocs(all)
+	}
+	if s.out.Print(all, "", 0) != nil {
+		return exitGeneric
+	}
+	return exitOK
+}
+
+// gather runs a job and returns all answers by minion.
+func (s *saltRun) gather(ctx context.Context, r client.Request) (*data.Map, error) {
+	job, err := s.local.Publish(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	all := data.NewMap()
+	for res, err := range s.local.Results(ctx, job, s.wait(false)) {
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", job.ID, err)
+		}
+		if !res.Missing {
+			all.Set(res.ID, res.Value)
+		}
+	}
+	return all, nil
+}
+
+// docs reports whether the run prints documentation.
+func (s *saltRun) docs() bool { return !s.o.Multi && s.fun() == "sys.doc" }
+
+// collectDocs waits for the documentation of all minions and prints it.
+func (s *saltRun) collectDocs(ctx context.Context, job *client.Job) int {
+	all := data.NewMap()
+	for r, err := range s.local.Results(ctx, job, s.wait(false)) {
+		if err != nil {
+			return s.interrupted(ctx, job, err)
+		}
+		if !r.Missing {
+			all.Set(r.ID, r.Value)
+		}
+	}
+	return s.printDocs(all)
+}
+
+func (s *saltRun) noDocs() int {
+	s.out.Tell("No minions found to gather docs from\n")
+	return exitNoReturn
+}
+
+// printDocs prints the documentation that minions returned, each function once (salt/cli/salt.py, _print_docs).
+func (s *saltRun) printDocs(all *data.Map) int {
+	if all.Len() == 0 {
+		return s.noDocs()
+	}
+	docs := map[string]any{}
+	for _, v := range all.All() {
+		m, _ := v.(*data.Map)
+		for fun, doc := range m.All() {
+			if name, ok := fun.(string); ok && docs[name] == nil && data.Truth(doc) {
+				docs[name] = doc
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(docs)) {
+		if s.o.Output == "" {
+			s.out.Printf("%s:\n%s\n\n", name, data.Str(docs[name]))
+		} else if s.out.Print(data.NewMap(name, docs[name]), "nested", 0) != nil {
+			return exitGeneric
+		}
+	}
+	return exitOK
+}

@@ -1,0 +1,148 @@
+package cli_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/payload"
+)
+
+// TestCommands runs command lines for which there are no vectors.
+func TestCommands(t *testing.T) {
+	s := startSite(t, vectors.Load(t, "10-cli.json"))
+	for _, tt := range []struct {
+		name, line     string
+		code           int
+		stdout, stderr string
+	}{
+		{"a node group", "-N lst test.ping --static", 0, "db1:\n    True\nweb1:\n    True\n", ""},
+		{"a node group in another", "-C N@nested test.ping --static --out=txt", 0, "db1: True\nweb1: True\nweb2: True\n", ""},
+		{"grains by expression", "-P roles:(db|cache) test.ping --static --out=txt", 0, "db1: True\nweb2: True\n", ""},
+		{"a delimiter", "-G deep|a|b|leaf --delimiter | test.ping --static", 0, "web1:\n    True\n", ""},
+		{"an expression", "-E web.$ test.true --static", 0, "web1:\n    True\nweb2:\n    True\n", ""},
+		{"a subset", "* test.echo one --subset 1 --out=newline_values_only", 0, "one\n", ""},
+		{"a subset that has nothing", "* test.nosuch --subset 1", 2, "No minions matched the target. No command was sent, no jid was assigned.\n", "ERROR: No return received\n"},
+		{"a preview of a group", "-N webs --preview-target --out=json --out-indent=-1", 0, `["web1", "web2"]` + "\n", ""},
+		{"a preview of nothing", "db7 --preview-target", 2, "", "ERROR: No return received\n"},
+		{"no summary with an outputter", "web1 test.retcode 3 --summary --out=quiet", 1, "", "ERROR: Minions returned with non-zero exit code\n"},
+		{"failures do not count with --static", "web1 test.retcode 3 --static", 0, "web1:\n    True\n", ""},
+		{"documentation of nobody", "-d nosuch test.ping", 2, "No minions matched the target. No command was sent, no jid was assigned.\n", "No minions found to gather docs from\n"},
+		{"nobody, without waiting", "nosuch test.ping --async", 0, "No minions matched the target. No command was sent, no jid was assigned.\nExecuted command with job ID: 0\n", ""},
+		{"too many for a safe run", "* test.ping --batch-safe-limit 3", 1, "", "salt: the target names as many minions as --batch-safe-limit or more, and --batch is not supported by this version\n"},
+		{"few enough for a safe run", "web1 test.ping --batch-safe-limit 3", 0, "web1:\n    True\n", ""},
+		{"codes of several functions", "web1 test.retcode,test.true 3, --out=quiet", 1, "", "ERROR: Minions returned with non-zero exit code\n"},
+		{"metadata", "web1 test.ping --metadata={a:1}", 0, "web1:\n    True\n", ""},
+		{"a jid first", "nosuch test.ping --show-jid", 2, "No minions matched the target. No command was sent, no jid was assigned.\n", "ERROR: No return received\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			argv := strings.Fields(tt.line)
+			if strings.HasPrefix(tt.line, "* ") {
+				argv[0] = "*"
+			}
+			stdout, stderr, code := s.run(t, "salt", argv)
+			got := []any{code, sortedMinions(stdout), stderr}
+			if d := cmp.Diff([]any{tt.code, tt.stdout, tt.stderr}, got); d != "" {
+				t.Errorf("salt %s: code, stdout, stderr (-want +got):\n%s", tt.line, d)
+			}
+		})
+	}
+	t.Run("verbose summary", func(t *testing.T) { testSummary(t, s) })
+	t.Run("a result of salt-call reaches the master", func(t *testing.T) { testReturn(t, s) })
+}
+
+func sortedMinions(text string) string {
+	if !strings.Contains(text, "web") {
+		return text
+	}
+	return normal{anyOrder: true, ids: []string{"web1", "web2", "db1"}}.stdout(text)
+}
+
+func testSummary(t *testing.T, s *site) {
+	s.accept(t, "gone1")
+	defer os.Remove(filepath.Join(s.root, "m/pki/minions/gone1"))
+	stdout, _, code := s.run(t, "salt", []string{"-L", "web1,gone1", "test.retcode", "2", "-t", "1", "--summary", "-v"})
+	_, summary, _ := strings.Cut(stdout, "\n\n\n")
+	line := strings.Repeat("-", 43) + "\n"
+	want := line + "Summary\n" + line + "# of minions targeted: 2\n# of minions returned: 1\n# of minions that did not return: 1\n# of minions with errors: 1\n" +
+		"Minions not responding: gone1\nMinions with failures: web1\n" + line
+	if d := cmp.Diff(want, summary); d != "" || code != 1 {
+		t.Errorf("code %d, summary (-want +got):\n%s", code, d)
+	}
+}
+
+func testReturn(t *testing.T, s *site) {
+	bus := s.master.Listen(t, "salt/job/")
+	if stdout, stderr, code := s.run(t, "salt-call", []string{"test.arg", "1", "a=b", "--set-metadata", "{m: 1}"}); code != 0 {
+		t.Fatalf("salt-call: %d\n%s%s", code, stdout, stderr)
+	}
+	e := testsalt.AwaitEvent(t, bus, "salt/job/")
+	v, err := payload.UnmarshalText(e.Data, payload.WireLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := v.(*data.Map)
+	for name, want := range map[string]any{"id": "web2", "fun": "test.arg", "fun_args": []any{"1", "a=b"}, "retcode": int64(0), "metadata": data.NewMap("m", int64(1))} {
+		if got := m.Value(name); !data.Equal(got, want) {
+			t.Errorf("%s = %s, want %s", name, data.Repr(got), data.Repr(want))
+		}
+	}
+	if m.Has("success") || m.Has("user") {
+		t.Errorf("fields %v", m.Keys())
+	}
+}
+
+// TestNotAccepted holds what happens while the minion's key waits.
+func TestNotAccepted(t *testing.T) {
+	s := &site{root: testsalt.Dir(t)}
+	cfg := testsalt.MasterConfig(s.root + "/m")
+	cfg.AutoAccept = false
+	s.master = testsalt.StartMaster(t, cfg)
+	s.write(t, "web2/etc/minion", "root_dir: "+s.root+"/web2\nid: web2\nmaster: 127.0.0.1\nlog_file: log\n")
+	s.rewrite(t, "web2/etc/minion", map[string]any{"master_port": cfg.RetPort})
+	stdout, _, code := s.run(t, "salt-call", []string{"test.ping"})
+	if code != 2 || stdout != "Minion failed to authenticate with the master, has the minion key been accepted?\n" {
+		t.Errorf("code %d, stdout %q", code, stdout)
+	}
+}
+
+// TestInterrupted holds what Ctrl-C prints while a job runs and before there is one.
+func TestInterrupted(t *testing.T) {
+	s := startSite(t, vectors.Load(t, "10-cli.json"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	run := func() (code int, stdout, stderr string) {
+		out, errs := &cancelling{cancel: cancel}, &strings.Builder{}
+		code = cli.Salt(ctx, cli.Invocation{Args: []string{"-c", s.root + "/cli", "--show-jid", "web1", "test.sleep", "3"}, Env: s.env, Dir: s.root}, out, errs)
+		return code, jid.ReplaceAllString(out.String(), "#"), jid.ReplaceAllString(errs.String(), "#")
+	}
+	code, stdout, stderr := run()
+	want := "\nExiting gracefully on Ctrl-c\nThis job's jid is: #\nThe minions may not have all finished running and any remaining minions will return upon " +
+		"completion. To look up the return data for this job later, run the following command:\n\nsalt-run jobs.lookup_jid #\n"
+	if d := cmp.Diff([]any{0, "jid: #\n", want}, []any{code, stdout, stderr}); d != "" {
+		t.Errorf("code, stdout, stderr (-want +got):\n%s", d)
+	}
+	code, stdout, stderr = run() // ctx has ended
+	if d := cmp.Diff([]any{0, "", "\nExiting gracefully on Ctrl-c\n"}, []any{code, stdout, stderr}); d != "" {
+		t.Errorf("before the job: code, stdout, stderr (-want +got):\n%s", d)
+	}
+}
+
+// cancelling is standard output; its first line ends the run.
+type cancelling struct {
+	strings.Builder
+	cancel context.CancelFunc
+}
+
+func (c *cancelling) Write(p []byte) (int, error) {
+	defer c.cancel()
+	return c.Builder.Write(p)
+}

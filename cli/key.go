@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/output"
+	"github.com/brineproject/brine/pki"
+)
+
+// Key runs the program salt-key and returns its exit code (salt/cli/key.py, salt/key.py). It works on the key tree of a
+// master of ours or of Salt's, whether that master runs or not.
+//
+// As in Salt the code is 0 also when an error was printed: scripts look at the keys. It is not 0 for a wrong command
+// line or configuration, when the log cannot be written, and when a key could not be moved or deleted, of which Salt
+// says that it was.
+func Key(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
+	o, err := ParseKey(in)
+	if err != nil {
+		return Leave(err, stdout, stderr)
+	}
+	ctx, stop := signal.NotifyContext(ctx, stopSignals()...)
+	defer stop()
+	out := bufio.NewWriter(stdout)
+	o.tell(out, stderr)
+	k := &keyRun{o: o, in: in, stdout: out, stderr: stderr}
+	code := k.exit(k.prepare(stdout))
+	if k.ready {
+		code = k.exit(k.run(ctx))
+		k.close()
+	}
+	if err := out.Flush(); err != nil && code == exitOK {
+		return exitGeneric
+	}
+	return code
+}
+
+// keyRun is one run of salt-key.
+type keyRun struct {
+	o        *KeyOptions
+	opts     *data.Map // configuration under the command line
+	in       Invocation
+	stdout   *bufio.Writer
+	stderr   io.Writer
+	log      *logrus.Logger
+	closeLog io.Closer
+	printing output.Options
+	tree     *pki.Dir
+	bus      *keyEvents
+	ready    bool // prepare has opened everything
+	failed   bool // a key could not be moved or deleted
+}
+
+// prepare reads the configuration and opens what the run needs.
+func (k *keyRun) prepare(stdout io.Writer) error {
+	report, err := k.configure()
+	if err != nil {
+		return &Exit{Code: exitGeneric, Stderr: fmt.Sprintln(err)}
+	}
+	if k.o.EAuth != "" {
+		return k.o.fail("external authentication (--eauth) is not available: this release has no wheel functions for " +
+			"keys; run salt-key without it, as the user of the master")
+	}
+	if err := k.o.EmptyOutputFile(); err != nil {
+		return err
+	}
+	if err := k.makeKeysDir(); err != nil {
+		return err
+	}
+	if err := k.openLog(); err != nil {
+		return err
+	}
+	Warn(k.log, report)
+	if err := k.becomeUser(); err != nil {
+		return errors.Join(err, k.closeLog.Close())
+	}
+	if k.printing, err = Printing(k.opts, isTerminal(stdout) && k.o.OutputFile == ""); err != nil {
+		k.log.Warn(err)
+	}
+	k.tree = pki.Visit(k.opts.Text("pki_dir"), pki.Options{})
+	k.bus = &keyEvents{sockets: masterSockets(k.opts), log: k.log}
+	k.ready = true
+	return nil
+}
+
+func (k *keyRun) configure() (*config.Report, error) {
+	cfg, report, err := config.LoadMaster(k.o.ConfigDir, k.in.Env)
+	if err != nil {
+		return nil, err
+	}
+	k.opts = cfg.Map()
+	if err := ReadClientConfig(k.opts, k.in, time.Now()); err != nil {
+		return nil, err
+	}
+	k.o.Merge(k.opts)
+	return report, nil
+}
+
+func (k *keyRun) close() {
+	k.bus.close()
+	_ = k.closeLog.Close() // what it could not write is lost already
+}
+
+// exit prints an error as Salt does, and returns the exit code of the run.
+func (k *keyRun) exit(err error) int {
+	var exit *Exit
+	var interrupted *interruptError
+	switch {
+	case errors.As(err, &exit):
+		return exit.Print(k.stdout, k.stderr)
+	case errors.As(err, &interrupted):
+		k.flush()
+		fmt.Fprintf(k.stderr, "%s\n", interrupted)
+		if k.o.HardCrash {
+			return exitGeneric
+		}
+	case err != nil:
+		k.flush()
+		fmt.Fprintf(k.stderr, "Error: %s\n", pythonText(err))
+	}
+	if k.failed {
+		return exitGeneric
+	}
+	return exitOK
+}
+
+// interruptError ends a run that waits for an answer.
+type interruptError struct{}
+
+func (*interruptError) Error() string { return "\nExiting gracefully on Ctrl-c" }
+
+// run does what the command line asks for: the first of these that it names, a list of all keys by default.
+func (k *keyRun) run(ctx context.Context) error {
+	o := k.o
+	switch {
+	case o.GenKeys != "":
+		return k.generateKeys()
+	case o.GenSignature:
+		return k.generateSignature()
+	case o.List != "":
+		return k.list(o.List)
+	case o.ListAll:
+		return k.list("all")
+	case o.Print != "", o.PrintAll:
+		return k.print(globOr(o.Print))
+	case o.Accept != "", o.AcceptAll:
+		return k.change(ctx, accepting(o))
+	case o.Reject != "", o.RejectAll:
+		return k.change(ctx, rejecting(o))
+	case o.Delete != "", o.DeleteAll:
+		return k.change(ctx, deleting(o))
+	case o.Finger != "", o.FingerAll:
+		return k.finger(globOr(o.Finger))
+	}
+	return k.list("all")
+}
+
+// globOr returns the glob that was given, or the one for all keys.
+func globOr(glob string) string {
+	if glob == "" {
+		return "*"
+	}
+	return glob
+}
+
+func (k *keyRun) say(format string, args ...any) { fmt.Fprintf(k.stdout, format, args...) }
+
+func (k *keyRun) flush() { _ = k.stdout.Flush() } // Key sees a fault when it flushes at the end
+
+// display prints a value by the outputter for keys, or the one that --out names.
+func (k *keyRun) display(v any) error {
+	text, err := output.Printout(output.Choice{Forced: k.o.Output, Asked: "key"}, v, k.printing)
+	var unknown *output.UnknownError
+	if errors.As(err, &unknown) {
+		k.log.Error(unknown)
+	} else if err != nil {
+		return err
+	}
+	switch {
+	case text == "":
+		return nil
+	case k.o.OutputFile != "":
+		return appendFile(k.in.path(k.o.OutputFile), text+"\n", true)
+	}
+	k.say("%s\n", text)
+	return nil
+}

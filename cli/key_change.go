@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/pki"
+)
+
+// A keyChange is what -a, -r and -d do to the keys that match.
+type keyChange struct {
+	act, done string // as the event and the terminal name it
+	globs     string
+	also      []pki.State // looked through besides the pending ones, in this order
+	every     bool        // the states are not looked at
+	question  string
+	preset    string // the answer that an empty line stands for
+}
+
+func accepting(o *KeyOptions) keyChange {
+	c := keyChange{act: "accept", done: "accepted", globs: globOr(o.Accept), question: "Proceed? [n/Y] ", preset: "y"}
+	c.include(pki.Rejected, o.IncludeAll || o.IncludeRejected)
+	c.include(pki.Denied, o.IncludeDenied)
+	return c
+}
+
+func rejecting(o *KeyOptions) keyChange {
+	c := keyChange{act: "reject", done: "rejected", globs: globOr(o.Reject), question: "Proceed? [n/Y] ", preset: "y"}
+	c.include(pki.Accepted, o.IncludeAll || o.IncludeAccepted)
+	c.include(pki.Denied, o.IncludeDenied)
+	return c
+}
+
+// deleting goes through all states; those that the command line includes are only named when nothing matches.
+func deleting(o *KeyOptions) keyChange {
+	c := keyChange{act: "delete", done: "deleted", globs: globOr(o.Delete), every: true, question: "Proceed? [N/y] ", preset: "n"}
+	c.include(pki.Accepted, o.IncludeAccepted)
+	c.include(pki.Rejected, o.IncludeRejected)
+	c.include(pki.Denied, o.IncludeDenied)
+	return c
+}
+
+func (c *keyChange) include(s pki.State, wanted bool) {
+	if wanted {
+		c.also = append(c.also, s)
+	}
+}
+
+// choose returns those shelves that the change is for.
+func (c *keyChange) choose(found []shelf) []shelf {
+	if c.every {
+		return found
+	}
+	var chosen []shelf
+	for _, s := range append([]pki.State{pki.Pending}, c.also...) {
+		for _, f := range found {
+			if f.state == s {
+				chosen = append(chosen, f)
+			}
+		}
+	}
+	return chosen
+}
+
+// states names the states in which no key matched.
+func (c *keyChange) states() string {
+	names := []string{pki.Pending.String()}
+	for _, s := range c.also {
+		names = append(names, s.String())
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// change does it, after asking.
+func (k *keyRun) change(ctx context.Context, c keyChange) error {
+	all, err := k.managed()
+	if err != nil {
+		return err
+	}
+	chosen := c.choose(matching(all, c.globs))
+	if len(chosen) == 0 {
+		k.say("The key glob '%s' does not match any %s keys.\n", c.globs, c.states())
+		return nil
+	}
+	k.say("The following keys are going to be %s:\n", c.done)
+	if err := k.display(shown(chosen)); err != nil {
+		return err
+	}
+	if yes, err := k.confirm(ctx, c); err != nil || !yes {
+		return err
+	}
+	return k.carryOut(c, chosen)
+}
+
+// confirm asks whether to go on.
+func (k *keyRun) confirm(ctx context.Context, c keyChange) (bool, error) {
+	if k.o.Yes {
+		return true, nil
+	}
+	k.say("%s", c.question)
+	k.flush()
+	line, err := k.answer(ctx)
+	if err != nil {
+		return false, err
+	}
+	if line == "" {
+		line = c.preset
+	}
+	return strings.HasPrefix(strings.ToLower(line), "y"), nil
+}
+
+// maxAnswer bounds an answer, in bytes.
+const maxAnswer = 4096
+
+var errNoAnswer = errors.New("EOF when reading a line")
+
+// answer reads a line from standard input. When ctx ends before there is one, the read is left to the end of the
+// process: there is no way to wake it.
+func (k *keyRun) answer(ctx context.Context) (string, error) {
+	if k.in.Stdin == nil {
+		return "", errNoAnswer
+	}
+	type result struct {
+		line string
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		line, err := bufio.NewReader(io.LimitReader(k.in.Stdin, maxAnswer)).ReadString('\n')
+		read <- result{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", &interruptError{}
+	case r := <-read:
+		switch {
+		case r.err == nil || errors.Is(r.err, io.EOF) && r.line != "":
+			return strings.TrimRight(r.line, "\r\n"), nil
+		case errors.Is(r.err, io.EOF):
+			return "", errNoAnswer
+		}
+		return "", r.err
+	}
+}
+
+// carryOut changes the keys, tells of each, and clears up after them.
+func (k *keyRun) carryOut(c keyChange, chosen []shelf) error {
+	changed := k.each(c, chosen)
+	k.flush()
+	var after error
+	if c.act != "accept" {
+		after = k.clearUp(c, chosen)
+	}
+	if !c.every {
+		var err error
+		if changed, err = k.nowIn(changed); err != nil {
+			return err
+		}
+	}
+	for _, s := range changed {
+		for _, id := range s.ids {
+			k.say("Key for minion %s %s.\n", id, c.done)
+		}
+	}
+	return after
+}
+
+// each changes key after key, and returns those that nothing went wrong with.
+func (k *keyRun) each(c keyChange, chosen []shelf) []shelf {
+	var changed []shelf
+	var refused []string
+	for _, s := range chosen {
+		var ids []string
+		for _, id := range s.ids {
+			err := k.changeOne(c.act, s.state, id)
+			switch {
+			case errors.Is(err, errBadKey):
+				k.log.Errorf("Invalid RSA public key: %s", id)
+				refused = append(refused, id)
+				continue
+			case errors.Is(err, pki.ErrNotFound): // somebody else was faster
+			case err != nil:
+				k.failed = true
+				fmt.Fprintf(k.stderr, "Unable to %s %s\n", c.act, err) // the error names the key
+				continue
+			default:
+				k.bus.fire(data.NewMap("result", true, "act", c.act, "id", id))
+			}
+			ids = append(ids, id)
+		}
+		changed = append(changed, shelf{s.state, ids})
+	}
+	for _, id := range refused {
+		fmt.Fprintf(k.stderr, "Unable to accept invalid key for %s.\n", id)
+	}
+	return changed
+}
+
+// errBadKey is wrapped for a key that cannot be accepted.
+var errBadKey = errors.New("invalid key")
+
+func (k *keyRun) changeOne(act string, s pki.State, id string) error {
+	switch act {
+	case "delete":
+		return k.tree.Delete(s, id)
+	case "reject":
+		return k.tree.Move(id, s, pki.Rejected)
+	}
+	pem, err := k.tree.Get(s, id)
+	if err != nil {
+		return err
+	}
+	if _, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(pem))); err != nil {
+		return fmt.Errorf("%w: %w", errBadKey, err)
+	}
+	return k.tree.Move(id, s, pki.Accepted)
+}
+
+// nowIn returns where the keys lie now. As in Salt (salt/key.py: dict_match) a key is there as often as it was given
+// times the states that its id has keys in.
+func (k *keyRun) nowIn(given []shelf) ([]shelf, error) {
+	all, err := k.managed()
+	if err != nil {
+		return nil, err
+	}
+	has := make([]map[string]bool, len(all))
+	for i, s := range all {
+		has[i] = make(map[string]bool, len(s.ids))
+		for _, id := range s.ids {
+			has[i][id] = true
+		}
+	}
+	now := &data.Map{} // state → ids, in the order of the first key in each
+	for _, s := range given {
+		for _, id := range s.ids {
+			for i := range all {
+				if has[i][id] {
+					ids, _ := now.Value(int64(i)).([]string)
+					now.Set(int64(i), append(ids, id))
+				}
+			}
+		}
+	}
+	var shelves []shelf
+	for i, ids := range now.All() {
+		shelves = append(shelves, shelf{all[i.(int64)].state, ids.([]string)})
+	}
+	return shelves, nil
+}

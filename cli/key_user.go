@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/sirupsen/logrus"
+)
+
+const exitNoUser = 67
+
+// errUnableToSwitch is returned when the process may not become another user.
+var errUnableToSwitch = errors.New("unable to switch user")
+
+// errNoUser is returned when the host knows no user of that name.
+var errNoUser = errors.New("no such user")
+
+// becomeUser makes the process run as the user of the configuration, so that what it writes is the master's. It ends
+// the run where it cannot; as in Salt (salt/utils/verify.py: check_user) that is told in the log alone.
+func (k *keyRun) becomeUser() error {
+	name := k.opts.Text("user")
+	err := switchUser(name)
+	switch {
+	case errors.Is(err, errNoUser):
+		return noUser(name)
+	case err != nil:
+		k.log.Logf(logrus.FatalLevel, "Salt configured to run as user \"%s\" but unable to switch.", name)
+		return &Exit{Code: exitOK}
+	}
+	return nil
+}
+
+func noUser(name string) error {
+	return &Exit{Code: exitNoUser, Stderr: fmt.Sprintf(
+		"Failed to prepare the Salt environment for user %s. The user is not available.\n", name)}
+}
+
+// openLog opens the log of the program: the console, and the file of the option key_logfile. Who may not write to the
+// file, and is not the user of the configuration, has a log at home (salt/utils/parsers.py: LogLevelMixIn).
+func (k *keyRun) openLog() error {
+	s := LogSettings{Level: k.opts.Text("log_level"), File: k.opts.Text("key_logfile"),
+		FileLevel: k.opts.Text("log_level_logfile"), console: k.stderr, processID: os.Getpid()}
+	if s.Level == "quiet" {
+		s.File = ""
+	}
+	owner, err := userID(k.opts.Text("user"))
+	if errors.Is(err, errNoUser) {
+		return noUser(k.opts.Text("user"))
+	}
+	_, statErr := os.Stat(s.File)
+	k.log, k.closeLog, err = newLog(s)
+	if errors.Is(err, fs.ErrPermission) {
+		path := s.File
+		if s.File = filepath.Join(k.in.home(), ".salt", "key.log"); statErr != nil || owner == os.Geteuid() {
+			return noLog(path)
+		}
+		if k.log, k.closeLog, err = newLog(s); err != nil {
+			return noLog(path)
+		}
+	}
+	if err != nil {
+		return k.o.fail("%s", pythonText(err))
+	}
+	if statErr != nil && s.File != "" {
+		_ = giveTo(s.File, owner) // the log is written all the same
+	}
+	return nil
+}
+
+func noLog(path string) error {
+	return &Exit{Code: exitGeneric, Stderr: fmt.Sprintf(
+		"No permissions to access \"%s\", are you running as the correct user?\n", path)}
+}
+
+// pythonText returns the text of an error, that of the system in Python's words, which operators know.
+func pythonText(err error) string {
+	var pathErr *fs.PathError
+	var number syscall.Errno
+	if !errors.As(err, &pathErr) || !filepath.IsAbs(pathErr.Path) || !errors.As(pathErr.Err, &number) {
+		return err.Error()
+	}
+	text := number.Error()
+	return fmt.Sprintf("[Errno %d] %s%s: '%s'", int(number), strings.ToUpper(text[:1]), text[1:], pathErr.Path)
+}

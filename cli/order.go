@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/transport/zeromq"
+)
+
+// An Order gives an order to a master on this host, as loader.Host says.
+type Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
+
+// OrderOf returns how functions of a minion give orders to the master whose configuration lies beside the minion's
+// (salt/modules/saltutil.py, cmd). The error of an order is client.ErrNoMaster where no master runs.
+func OrderOf(minion *config.Minion, env func(string) string) Order {
+	return func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error {
+		cfg, _, err := config.LoadMaster(filepath.Dir(minion.ConfFile), env)
+		if err != nil {
+			return err
+		}
+		s := &saltRun{o: &SaltOptions{Target: order.Value("tgt"), TargetKind: order.Text("tgt_type")}, cfg: cfg, opts: cfg.Map(), in: Invocation{Env: env}}
+		if order.Value("timeout") != nil {
+			seconds, err := loader.Int(order.Value("timeout"))
+			if err != nil {
+				return err
+			}
+			s.o.Timeout = min(max(seconds, 1), 1<<30)
+		}
+		return s.order(ctx, order, yield)
+	}
+}
+
+// order publishes an order and hands on the answers.
+func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error {
+	arg, _ := order.Value("arg").([]any)
+	r := client.Request{Fun: order.Value("fun"), Arg: arg, Ret: order.Text("ret"), Timeout: s.timeout()}
+	var err error
+	if r.Target, r.Kind, err = s.target(); err != nil {
+		return err
+	}
+	requester := zeromq.NewRequester(s.dialMaster())
+	defer requester.Close()
+	local, err := client.Open(ctx, s.clientOptions(requester))
+	if err != nil {
+		return err
+	}
+	defer local.Close()
+	job, err := local.Publish(ctx, r)
+	var nobody *client.NoMinionsError
+	if errors.As(err, &nobody) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for result, err := range local.Results(ctx, job, s.wait(false)) {
+		if err != nil {
+			return err
+		}
+		if !result.Missing && !yield(result.ID, orderAnswer(job, result)) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// orderAnswer returns an answer in the form of Salt's clients (salt/client/__init__.py, get_iter_returns).
+func orderAnswer(job *client.Job, r client.Result) *data.Map {
+	m := data.NewMap("ret", r.Value)
+	if r.Out != "" {
+		m.Set("out", r.Out)
+	}
+	if r.Retcode != nil {
+		m.Set("retcode", r.Retcode)
+	}
+	m.Set("jid", string(job.ID))
+	return m
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/brineproject/brine/cache/localfs"
+	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/pki"
+)
+
+// preview prints the minions that a target names.
+func (s *saltRun) preview() int {
+	ids, err := s.targeted()
+	if err != nil {
+		return s.fail(err)
+	}
+	if len(ids) == 0 {
+		return s.nothing([]any{})
+	}
+	if s.out.Print(ids, "", 0) != nil {
+		return exitGeneric
+	}
+	return exitOK
+}
+
+// targeted returns the minions that the target names, by the master's keys and by what minions last told of
+// themselves. It reads the master's files, whether or not it runs (salt/client/__init__.py, gather_minions).
+func (s *saltRun) targeted() ([]any, error) {
+	keys := pki.Visit(s.opts.Text("pki_dir"), pki.Options{})
+	accepted, err := keys.List(pki.Accepted)
+	if err != nil {
+		return nil, fmt.Errorf("list accepted keys: %w", err)
+	}
+	told := openMinionCache(s.opts.Text("cachedir"))
+	defer told.close()
+	fleet := match.Fleet{Accepted: accepted, Cache: told, DataCache: data.Truth(s.opts.Value("minion_data_cache")), Greedy: true,
+		Nodegroups: s.cfg.Nodegroups}
+	ids, _, err := fleet.Resolve(s.o.Target, s.o.TargetKind, s.o.Delimiter)
+	if err != nil {
+		return nil, &invocationError{err.Error()}
+	}
+	slices.Sort(ids)
+	list := make([]any, len(ids))
+	for i, id := range ids {
+		list[i] = id
+	}
+	return list, nil
+}
+
+// overSafeLimit reports whether so many minions are named that --batch-safe-limit asks for a batch.
+func (s *saltRun) overSafeLimit() (bool, error) {
+	if s.o.BatchSafeLimit <= 1 || s.o.Static {
+		return false, nil
+	}
+	ids, err := s.targeted()
+	return int64(len(ids)) >= s.o.BatchSafeLimit, err
+}
+
+func (s *saltRun) tooMany(err error) int {
+	if err != nil {
+		return s.fail(err)
+	}
+	s.out.Tell("salt: the target names as many minions as --batch-safe-limit or more, and --batch is not supported by this version\n")
+	return exitGeneric
+}
+
+// subset draws --subset minions of those that have what is to be called (salt/client/__init__.py, cmd_subset).
+func (s *saltRun) subset(ctx context.Context, r client.Request) ([]any, error) {
+	r.Fun, r.Arg, r.Ret = "sys.list_functions", nil, ""
+	all, err := s.gather(ctx, r)
+	var nobody *client.NoMinionsError
+	if errors.As(err, &nobody) {
+		return []any{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	able := []any{}
+	for id, v := range all.All() {
+		if functions, ok := v.([]any); ok && s.hasAll(functions) {
+			able = append(able, id)
+		}
+	}
+	rand.Shuffle(len(able), func(i, j int) { able[i], able[j] = able[j], able[i] })
+	return able[:min(len(able), int(s.o.Subset))], nil
+}
+
+func (s *saltRun) hasAll(functions []any) bool {
+	for _, c := range s.o.Calls {
+		if !slices.Contains(functions, any(c.Fun)) {
+			return false
+		}
+	}
+	return true
+}
+
+// A minionCache is what the master keeps of what minions told of themselves. The zero value is empty.
+type minionCache struct{ bank *localfs.Cache }
+
+var _ match.Cache = (*minionCache)(nil)
+
+// openMinionCache returns the cache below a master's cachedir; one that cannot be read is empty.
+func openMinionCache(dir string) *minionCache {
+	bank, err := localfs.Open(dir)
+	if err != nil {
+		return &minionCache{}
+	}
+	return &minionCache{bank}
+}
+
+func (c *minionCache) close() {
+	if c.bank != nil {
+		_ = c.bank.Close() // it was only read
+	}
+}
+
+// Minion returns what a minion last told.
+func (c *minionCache) Minion(id string) (grains, pillar *data.Map, ok bool) {
+	if c.bank == nil {
+		return nil, nil, false
+	}
+	raw, err := c.bank.Fetch("minions/"+id, "data")
+	if err != nil {
+		return nil, nil, false
+	}
+	v, err := payload.UnmarshalText(raw, payload.WireLimits())
+	m, isMap := v.(*data.Map)
+	if err != nil || !isMap {
+		return nil, nil, false
+	}
+	grains, _ = m.Value("grains").(*data.Map)
+	pillar, _ = m.Value("pillar").(*data.Map)
+	return grains, pillar, true
+}
+
+// IDs returns the minions of which something is kept.
+func (c *minionCache) IDs() []string {
+	if c.bank == nil {
+		return nil
+	}
+	ids, err := c.bank.List("minions")
+	if err != nil {
+		return nil
+	}
+	return ids
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/output"
+)
+
+// Printing returns the options of outputters for a configuration that the command line was merged into: color,
+// force_color, no_color, color_theme, output_indent, strip_colors, nested_indent. terminal says whether standard output
+// is one. A theme that cannot be read is told in the error, and the usual colours are used.
+func Printing(config *data.Map, terminal bool) (output.Options, error) {
+	o := output.Options{
+		Colour: output.UseColour(config.Value("color"), data.Truth(config.Value("force_color")),
+			data.Truth(config.Value("no_color")), terminal),
+		Indent:       any(output.NoIndent{}),
+		KeepEscapes:  config.Has("strip_colors") && !data.Truth(config.Value("strip_colors")),
+		NestedIndent: int(floatOf(config.Value("nested_indent"))),
+	}
+	if v, ok := config.Get("output_indent"); ok {
+		o.Indent = v
+	}
+	theme := config.Text("color_theme")
+	if theme == "" || !o.Colour {
+		return o, nil
+	}
+	var err error
+	if o.Theme, err = readConfigFile(theme); err != nil {
+		return o, fmt.Errorf("read colour theme: %w", err)
+	}
+	return o, nil
+}
+
+// EmptyOutputFile empties the file that --out-file names, if it is there and --out-file-append is not given; its mode
+// stays. Results are then appended to it. The error is an *Exit.
+func (l *Line) EmptyOutputFile() error {
+	path := l.text("output_file")
+	if path == "" || data.Truth(l.Value("output_file_append")) || !isFile(l.in.path(path)) {
+		return nil
+	}
+	if err := os.Truncate(l.in.path(path), 0); err != nil {
+		return l.fail("%s: Access denied: %s", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+)
+
+// kind says what an option does with what follows it.
+type kind int
+
+const (
+	text        kind = iota // takes a string
+	boolean                 // is true when given
+	negated                 // is false when given
+	integer                 // takes a number as optparse reads it: 0x1f, 0b11, 017
+	real                    // takes a float
+	choice                  // takes one of the choices
+	repeated                // takes a string each time
+	logFile                 // takes a path; one without a folder is in the working directory
+	showVersion             // prints the version and ends
+	showHelp                // prints the help and ends
+)
+
+func (k kind) takesValue() bool {
+	switch k {
+	case boolean, negated, showVersion, showHelp:
+		return false
+	}
+	return true
+}
+
+// An option is one line of a program's help.
+type option struct {
+	names   string // "-c --config-dir": short ones first, in the order of the help
+	dest    string // the name of its value, in Saltfile and configuration too
+	kind    kind
+	def     any // a dynamic value; nil: none
+	choices []string
+	metavar string // what the help calls the value; "" for dest in capitals
+	help    string // %default stands for the default
+}
+
+// long returns the first long name, without its dashes.
+func (o *option) long() string {
+	for name := range strings.FieldsSeq(o.names) {
+		if s, ok := strings.CutPrefix(name, "--"); ok {
+			return s
+		}
+	}
+	return strings.TrimLeft(o.names, "-")
+}
+
+// A group is a part of the help with a title. The first one of a program has none.
+type group struct {
+	title, description string
+	options            []option
+}
+
+// A program is one command line: its name, its first lines of help and its options.
+type program struct {
+	name        string
+	usage       string // %prog stands for the name
+	description string
+	groups      []group
+}
+
+func (p *program) options() []*option {
+	var all []*option
+	for i := range p.groups {
+		for j := range p.groups[i].options {
+			all = append(all, &p.groups[i].options[j])
+		}
+	}
+	return all
+}
+
+func (p *program) usageLine() string {
+	return "Usage: " + strings.ReplaceAll(p.usage, "%prog", p.name) + "\n"
+}
+
+// fail returns the Exit for a wrong command line.
+func (p *program) fail(format string, args ...any) *Exit {
+	message := fmt.Sprintf(format, args...)
+	return &Exit{Code: exitUsage, Stderr: fmt.Sprintf("%s\n%s: error: %s\n", p.usageLine(), p.name, message)}
+}
+
+// programs returns the table of a program by its name.
+func programs() map[string]func(environ) *program {
+	return map[string]func(environ) *program{
+		"salt":        saltProgram,
+		"salt-key":    keyProgram,
+		"salt-call":   callProgram,
+		"salt-run":    runProgram,
+		"salt-cp":     cpProgram,
+		"salt-master": masterProgram,
+		"salt-minion": minionProgram,
+		"salt-syndic": syndicProgram,
+	}
+}
+
+// hardCrash is the text in SALT_HARD_CRASH, or false when there is none, as in salt/utils/parsers.py.
+func hardCrash(env environ) any {
+	if s := env("SALT_HARD_CRASH"); s != "" {
+		return s
+	}
+	return false
+}
+
+// levelsByWeight are the names of log levels from the one that tells most.
+func levelsByWeight() []string {
+	return []string{"all", "garbage", "trace", "debug", "profile", "info", "warning", "error", "critical", "quiet"}
+}
+
+// levelsAsTold are the same in the order in which optparse tells them to who gives another.
+func levelsAsTold() []string {
+	return []string{"all", "debug", "error", "critical", "garbage", "info", "profile", "quiet", "trace", "warning"}
+}

@@ -1,0 +1,363 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/user"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/output"
+	"github.com/brineproject/brine/transport"
+	"github.com/brineproject/brine/transport/zeromq"
+	"github.com/brineproject/brine/yaml"
+)
+
+// exitNoReturn is the code of a run without any answer.
+const exitNoReturn = 2
+
+// Salt runs the program salt until it is done or ctx ends, and returns its exit code (salt/cli/salt.py).
+//
+// Where Salt ends with 0 though no job could be sent, because no master answers, this program ends with 2.
+func Salt(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
+	o, err := ParseSalt(in)
+	if err != nil {
+		return Leave(err, stdout, stderr)
+	}
+	cfg, err := clientConfig(o.Line, o.ConfigDir, in, stderr)
+	if err != nil {
+		return Leave(err, stdout, stderr)
+	}
+	s := &saltRun{o: o, cfg: cfg, opts: cfg.Map(), in: in}
+	if err := ReadClientConfig(s.opts, in, time.Now()); err != nil {
+		return Leave(err, stdout, stderr)
+	}
+	o.Merge(s.opts)
+	if s.out, err = o.NewPrinter(s.opts, s.fun(), stdout, stderr); err != nil {
+		return Leave(err, stdout, stderr)
+	}
+	code := s.run(ctx)
+	if err := s.out.Flush(); err != nil && code == exitOK {
+		return exitGeneric
+	}
+	return code
+}
+
+// Leave prints why a program ends before it began, and returns its exit code.
+func Leave(err error, stdout, stderr io.Writer) int {
+	var exit *Exit
+	if errors.As(err, &exit) {
+		return exit.Print(stdout, stderr)
+	}
+	fmt.Fprintln(stderr, err)
+	return exitGeneric
+}
+
+// clientConfig reads the master's configuration, as programs on its host do.
+func clientConfig(l *Line, dir string, in Invocation, stderr io.Writer) (*config.Master, error) {
+	cfg, report, err := config.LoadClient(dir, in.Env)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range report.Warnings {
+		fmt.Fprintf(stderr, "[WARNING ] %s\n", w)
+	}
+	return cfg, nil
+}
+
+// saltRun is one run of salt.
+type saltRun struct {
+	o     *SaltOptions
+	cfg   *config.Master
+	opts  *data.Map // configuration under the command line
+	in    Invocation
+	out   *Printer
+	local *client.Local
+}
+
+// fun returns the function that is called, or the first of a compound command.
+func (s *saltRun) fun() string {
+	if len(s.o.Calls) == 0 {
+		return ""
+	}
+	return s.o.Calls[0].Fun
+}
+
+func (s *saltRun) run(ctx context.Context) int {
+	switch {
+	case s.o.ConfigDump:
+		return s.dump()
+	case s.missing() != "":
+		s.out.Tell("salt: %s\n", s.missing())
+		return exitGeneric
+	case s.o.PreviewTarget:
+		return s.preview()
+	}
+	request, err := s.request()
+	if err != nil {
+		return s.fail(err)
+	}
+	if over, err := s.overSafeLimit(); err != nil || over {
+		return s.tooMany(err)
+	}
+	requester := zeromq.NewRequester(s.dialMaster())
+	defer requester.Close()
+	if s.local, err = client.Open(ctx, s.clientOptions(requester)); err != nil {
+		return s.fail(err)
+	}
+	defer s.local.Close()
+	if s.o.Static {
+		return s.static(ctx, request)
+	}
+	return s.publish(ctx, request)
+}
+
+// missing says which part of the command line this program cannot do.
+func (s *saltRun) missing() string {
+	switch {
+	case s.o.Batch != "":
+		return "--batch is not supported by this version; use --subset or smaller targets"
+	case s.o.EAuth != "" || s.o.MakeToken:
+		return "external authentication (-a, -T) is not supported by this version; run salt as the user of the master or one of publisher_acl"
+	case s.o.TargetKind == "range":
+		return "range targets (-R) are not supported by this version"
+	}
+	return ""
+}
+
+// dump prints the configuration, for --config-dump.
+func (s *saltRun) dump() int {
+	text, err := yaml.Dump(s.opts, yaml.DumpOptions{SortKeys: true})
+	if err != nil {
+		return s.fail(err)
+	}
+	s.out.Printf("%s", text)
+	return exitOK
+}
+
+// dialMaster says how to reach the request port of the master on this host.
+func (s *saltRun) dialMaster() transport.Dialer {
+	host := strings.Trim(s.opts.Text("interface"), "[]")
+	switch host {
+	case "", "0.0.0.0":
+		host = "127.0.0.1"
+	case "::":
+		host = "::1"
+	}
+	port := strconv.Itoa(int(floatOf(s.opts.Value("ret_port"))))
+	return transport.Dialer{Addr: "tcp://" + net.JoinHostPort(host, port), BackoffMin: 20 * time.Millisecond, BackoffMax: time.Second}
+}
+
+func (s *saltRun) clientOptions(out transport.Requester) client.Options {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	o := client.Options{CacheDir: s.opts.Text("cachedir"), SockDir: s.opts.Text("sock_dir"), User: s.opts.Text("user"),
+		Caller: userName(), Sudo: s.in.Env("SUDO_USER"), Out: out, Timeout: s.timeout(), Log: log}
+	if s.opts.Text("ipc_mode") == "tcp" {
+		o.Sockets = eventbus.TCPSockets(int(floatOf(s.opts.Value("tcp_master_pub_port"))), int(floatOf(s.opts.Value("tcp_master_pull_port"))))
+	}
+	return o
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "root"
+}
+
+// seconds returns an option that is a number of seconds.
+func (s *saltRun) seconds(option string) time.Duration {
+	return time.Duration(floatOf(s.opts.Value(option)) * float64(time.Second))
+}
+
+// timeout returns how long a minion may take: what -t or the configuration says.
+func (s *saltRun) timeout() time.Duration {
+	if s.o.Timeout > 0 {
+		return time.Duration(s.o.Timeout) * time.Second
+	}
+	return s.cfg.Timeout
+}
+
+// wait says how long to wait for answers.
+func (s *saltRun) wait(showSilent bool) client.Wait {
+	return client.Wait{Timeout: s.timeout(), Gather: s.seconds("gather_job_timeout"), ShowSilent: showSilent}
+}
+
+// request makes what is published from the command line.
+func (s *saltRun) request() (client.Request, error) {
+	r := client.Request{Kind: s.o.TargetKind, Ret: s.returners(), Kwargs: s.kwargs(), Timeout: s.timeout()}
+	var err error
+	if r.Target, r.Kind, err = s.target(); err != nil {
+		return r, err
+	}
+	if !s.o.Multi {
+		r.Fun, r.Arg = s.fun(), loader.WireArgs(s.o.Calls[0].Args, s.o.NoParse...)
+		return r, nil
+	}
+	var funs []any
+	for _, c := range s.o.Calls {
+		funs = append(funs, c.Fun)
+		r.Arg = append(r.Arg, any(loader.WireArgs(c.Args, s.o.NoParse...)))
+	}
+	r.Fun = funs
+	return r, nil
+}
+
+// returners returns those that minions give their results to, beside the master.
+func (s *saltRun) returners() string {
+	more := s.opts.Text("ext_job_cache")
+	if s.o.Return == "" || more == "" {
+		return s.o.Return + more
+	}
+	return s.o.Return + "," + more
+}
+
+// kwargs returns the options of the publication (salt/cli/salt.py, run).
+func (s *saltRun) kwargs() *data.Map {
+	m := data.NewMap("show_timeout", s.o.ShowTimeout, "show_jid", s.o.ShowJID, "delimiter", s.o.Delimiter)
+	if s.o.ReturnConfig != "" {
+		m.Set("ret_config", s.o.ReturnConfig)
+	}
+	returnKwargs, _ := s.o.ReturnKwargs.(string)
+	for _, f := range [][2]string{{"ret_kwargs", returnKwargs}, {"module_executors", s.o.ModuleExecutors},
+		{"executor_opts", s.o.ExecutorOpts}, {"metadata", s.o.Metadata}} {
+		if f[1] != "" {
+			m.Set(f[0], loader.YAMLArg(f[1]))
+		}
+	}
+	return m
+}
+
+// target returns the target with all node groups put in, so that minions need not know them
+// (salt/client/__init__.py, _prep_pub).
+func (s *saltRun) target() (tgt any, kind string, err error) {
+	text, _ := s.o.Target.(string)
+	words := strings.Fields(text)
+	switch s.o.TargetKind {
+	case "nodegroup":
+		words = []string{"N@" + text}
+	case "compound":
+	default:
+		return s.o.Target, s.o.TargetKind, nil
+	}
+	var expanded []string
+	for _, w := range words {
+		group, ok := strings.CutPrefix(w, "N@")
+		if !ok || group == "" {
+			expanded = append(expanded, w)
+			continue
+		}
+		more, err := match.ExpandNodegroup(group, s.cfg.Nodegroups)
+		if errors.Is(err, match.ErrUnknownNodegroup) {
+			return nil, "", &invocationError{fmt.Sprintf("Node group %s unavailable in %s", group, s.opts.Text("conf_file"))}
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		expanded = append(expanded, more...)
+	}
+	return strings.Join(expanded, " "), "compound", nil
+}
+
+// An invocationError is a fault of the command line that Salt prints as if it were a result.
+type invocationError struct{ text string }
+
+func (e *invocationError) Error() string { return e.text }
+
+// publish sends the job and prints what comes back.
+func (s *saltRun) publish(ctx context.Context, r client.Request) int {
+	if s.o.Subset > 0 {
+		ids, err := s.subset(ctx, r)
+		if err != nil {
+			return s.fail(err)
+		}
+		r.Target, r.Kind = ids, "list"
+	}
+	job, err := s.local.Publish(ctx, r)
+	var nobody *client.NoMinionsError
+	switch {
+	case errors.As(err, &nobody):
+		return s.nobody()
+	case err != nil:
+		return s.fail(err)
+	case s.o.Async:
+		s.out.Printf("Executed command with job ID: %s\n", job.ID)
+		return exitOK
+	}
+	if text := fmt.Sprintf("Executing job with jid %s", job.ID); s.o.Verbose {
+		s.out.Printf("%s\n%s\n\n", text, strings.Repeat("-", len(text)))
+	} else if s.o.ShowJID {
+		s.out.Printf("jid: %s\n", job.ID)
+	}
+	_ = s.out.Flush() // who watches sees the id at once; the end of the run finds what is wrong
+	if s.docs() {
+		return s.collectDocs(ctx, job)
+	}
+	return s.collect(ctx, job)
+}
+
+// nobody ends a run whose target names no minion.
+func (s *saltRun) nobody() int {
+	s.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\n")
+	switch {
+	case s.o.Async:
+		s.out.Printf("Executed command with job ID: 0\n")
+		return exitOK
+	case s.docs():
+		return s.noDocs()
+	}
+	return s.nothing(data.NewMap())
+}
+
+// nothing ends a run that has nothing to print.
+func (s *saltRun) nothing(empty any) int {
+	if err := s.out.Print(empty, "", 0); err != nil && !errors.Is(err, output.ErrKey) {
+		return exitGeneric
+	}
+	s.out.Tell("ERROR: No return received\n")
+	return exitNoReturn
+}
+
+// fail prints why nothing was done. What the master refuses and what is wrong in a target Salt prints as output, and
+// ends with 0; that is kept, as scripts tell it from the text.
+func (s *saltRun) fail(err error) int {
+	var invalid *invocationError
+	text, code := err.Error(), exitGeneric
+	switch {
+	case errors.Is(err, context.Canceled):
+		s.out.Tell("\nExiting gracefully on Ctrl-c\n")
+		return s.hardCrash()
+	case errors.As(err, &invalid):
+		code = exitOK
+	case errors.Is(err, client.ErrNotAuthenticated):
+		text, code = client.ErrNotAuthenticated.Error(), exitOK
+	case errors.Is(err, client.ErrNotAuthorized):
+		text, code = client.ErrNotAuthorized.Error(), exitOK
+	case errors.Is(err, client.ErrKey):
+		s.out.Log("ERROR", err.Error())
+		text = client.ErrNotAuthenticated.Error()
+	case errors.Is(err, client.ErrNoMaster):
+		s.out.Log("ERROR", "Unable to connect to the salt master publisher at "+s.opts.Text("sock_dir"))
+		text, code = client.ErrNoMaster.Error(), exitNoReturn
+	case errors.Is(err, client.ErrTimeout):
+		s.out.Log("ERROR", "Message timed out")
+		code = exitNoReturn
+	}
+	if s.out.Print(text, "", 1) != nil {
+		return exitGeneric
+	}
+	return code
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/payload"
+)
+
+// TestVectorPublishRequest holds what a command line publishes against the requests of the original.
+func TestVectorPublishRequest(t *testing.T) {
+	dir := t.TempDir()
+	groups := "nodegroups: {webs: 'web*', mixed: 'L@web1,db1 and not G@roles:cache', lst: [web1, db1], nested: 'N@webs or db1'}\n"
+	if err := os.WriteFile(filepath.Join(dir, "master"), []byte(groups), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := vectors.Load(t, "06-publish.json")
+	compared := 0
+	for _, section := range f.Sections() {
+		for _, c := range f.Section(section) {
+			requests, _ := c.Map.Value("client_requests").([]any)
+			argv := texts(c.Map.Value("salt_argv"))
+			if len(requests) == 0 || argv[0] == "-b" { // batch is later work
+				continue
+			}
+			want := requests[0].(*data.Map).Value("request_load").(*data.Map)
+			t.Run(section+" "+strings.Join(argv, " "), func(t *testing.T) { checkRequest(t, dir, argv, want) })
+			compared++
+		}
+	}
+	if compared < 50 {
+		t.Errorf("%d requests compared", compared)
+	}
+}
+
+func checkRequest(t *testing.T, dir string, argv []string, want *data.Map) {
+	env := func(string) string { return "" }
+	o, err := ParseSalt(Invocation{Args: append([]string{"-c", dir}, argv...), Env: env, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, _, err := config.LoadClient(dir, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &saltRun{o: o, cfg: cfg, opts: cfg.Map()}
+	o.Merge(s.opts)
+	r, err := s.request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Subset > 0 {
+		r.Fun, r.Arg = "sys.list_functions", nil
+	}
+	if r.Arg == nil {
+		r.Arg = []any{}
+	}
+	got := data.NewMap("cmd", "publish", "tgt", r.Target, "fun", r.Fun, "arg", r.Arg, "key", want.Value("key"), "tgt_type", r.Kind, "ret", r.Ret,
+		"timeout", int64(r.Timeout.Seconds()), "jid", r.JID, "kwargs", r.Kwargs, "user", want.Value("user"))
+	ordered := want.Clone()
+	if to, ok := ordered.Get("to"); ok { // syndics are later work
+		ordered.Delete("to")
+		t.Logf("to: %v", to)
+	}
+	a, err := payload.Marshal(ordered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := payload.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(a) != string(b) {
+		t.Errorf("request (-want +got):\n%s", cmp.Diff(data.Repr(ordered), data.Repr(got)))
+	}
+}
+
+func TestPeerOf(t *testing.T) {
+	const table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n" +
+		"   0: 0100007F:1199 0200000A:D431 01 00000000:00000000 00:00000000 00000000     0        0 1 1 0\n" +
+		"   1: 0100007F:1199 0300000A:D431 06 00000000:00000000 00:00000000 00000000     0        0 1 1 0\n" +
+		"   2: 0100007F:119A 0400000A:D431 01 00000000:00000000 00:00000000 00000000     0        0 1 1 0\n" +
+		"   3: 0000000000000000FFFF00000100007F:1199 0000000000000000FFFF00000500000A:D431 01 0 0\n" +
+		"   4: 00000000000000000000000001000000:1199 B80D0120000000000000000001000000:D431 01 0 0\n" +
+		"   5: zz:1199 zz:D431 01\n   6:\n"
+	var got []string
+	for line := range strings.Lines(table) {
+		if addr, ok := peerOf(line, 0x1199); ok {
+			got = append(got, addr.String())
+		}
+	}
+	if d := cmp.Diff([]string{"10.0.0.2", "10.0.0.5", "2001:db8::1"}, got); d != "" {
+		t.Errorf("peers (-want +got):\n%s", d)
+	}
+}
+
+// TestNotConnected holds who is told to be not connected: one of whom something is known, while others are there.
+func TestNotConnected(t *testing.T) {
+	dir := t.TempDir()
+	told, err := payload.MarshalBin(data.NewMap("grains", data.NewMap("ipv4", []any{"10.0.0.7"}), "pillar", data.NewMap()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "minions", "known"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "minions", "known", "data.p"), told, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, id  string
+		connected map[string]bool
+		cache     bool
+		want      string
+	}{
+		{"others are there", "known", map[string]bool{"web1": true}, true, "Not connected"},
+		{"it is there", "known", map[string]bool{"known": true}, true, "No response"},
+		{"nobody is there", "known", map[string]bool{}, true, "No response"},
+		{"nothing is known of it", "stranger", map[string]bool{"web1": true}, true, "No response"},
+		{"nothing is kept", "known", map[string]bool{"web1": true}, false, "No response"},
+	} {
+		look := &connections{opts: data.NewMap("minion_data_cache", tt.cache), looked: true, told: openMinionCache(dir), ids: tt.connected}
+		a := answerOf(client.Result{ID: tt.id, Missing: true}, "1", look)
+		if text := a.value.(string); !strings.HasPrefix(text, "Minion did not return. ["+tt.want+"]") || a.out != "no_return" || a.code != 1 {
+			t.Errorf("%s: %q, %s, %d", tt.name, text, a.out, a.code)
+		}
+	}
+}
+
+func FuzzPeerOf(f *testing.F) {
+	f.Add("   0: 0100007F:1199 0200000A:D431 01 0", 0x1199)
+	f.Fuzz(func(_ *testing.T, line string, port int) { peerOf(line, port) })
+}

@@ -1,0 +1,217 @@
+// Package saltcall is the program salt-call: it runs one function of the minion on this host and prints what it gives.
+// It is not in package cli so that other programs do without what a minion can do.
+//
+// With --local nothing goes over the network. Otherwise the program signs in as the minion, with its key, fetches the
+// pillar, and gives the master the result at the end (salt/cli/call.py, salt/cli/caller.py). Options -g and -d never
+// need a master, unlike in Salt.
+package saltcall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/cli/saltminion"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/minion"
+)
+
+// Exit codes (salt/defaults/exitcodes.py and where they stand).
+const (
+	exitOK          = 0
+	exitGeneric     = 1
+	exitNotAccepted = 2
+	exitFingerprint = 42
+	exitRejected    = 77
+	exitNoFunction  = 255
+)
+
+// Run runs the program until it is done or ctx ends, and returns its exit code.
+func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
+	o, err := cli.ParseCall(in)
+	if err != nil {
+		return cli.Leave(err, stdout, stderr)
+	}
+	cfg, report, err := config.LoadMinion(o.ConfigDir, in.Env)
+	if err != nil {
+		return cli.Leave(fmt.Errorf("salt-call: %w", err), stdout, stderr)
+	}
+	r := &run{o: o, cfg: cfg}
+	r.configure()
+	log, closer, err := cli.OpenLog(r.opts, stderr)
+	if err != nil {
+		return cli.Leave(fmt.Errorf("salt-call: %w", err), stdout, stderr)
+	}
+	defer closer.Close()
+	cli.Warn(log, report)
+	r.log = log
+	if r.out, err = o.NewPrinter(r.opts, o.Call.Fun, stdout, stderr); err != nil {
+		return cli.Leave(err, stdout, stderr)
+	}
+	code := r.run(ctx, in)
+	if ctx.Err() != nil {
+		r.out.Tell("\nExiting gracefully on Ctrl-c\n")
+		code = exitOK
+	}
+	if err := r.out.Flush(); err != nil && code == exitOK {
+		return exitGeneric
+	}
+	return code
+}
+
+// run is one run of salt-call.
+type run struct {
+	o    *cli.CallOptions
+	cfg  *config.Minion
+	opts *data.Map // configuration under the command line, as functions see it
+	log  *logrus.Logger
+	out  *cli.Printer
+	call *minion.Caller
+}
+
+// configure puts the command line over the configuration.
+func (r *run) configure() {
+	o, cfg := r.o, r.cfg
+	if o.ID != "" {
+		cfg.ID = o.ID
+	}
+	if o.Master != "" {
+		cfg.Master = []string{o.Master}
+	}
+	if o.Given("cachedir") && o.CacheDir != "" {
+		cfg.CacheDir = o.CacheDir
+	}
+	if o.Local {
+		cfg.FileClient = "local"
+	}
+	r.opts = cfg.Map()
+	o.Merge(r.opts)
+	r.opts.Set("id", cfg.ID)
+	r.opts.Set("cachedir", cfg.CacheDir)
+	if o.Master != "" {
+		r.opts.Set("master", o.Master)
+	} else {
+		r.opts.Set("master", cfg.Map().Value("master"))
+	}
+	r.root("file_roots", o.FileRoot)
+	r.root("pillar_roots", o.PillarRoot)
+	if o.StatesDir != "" {
+		r.opts.Set("states_dirs", []any{absolute(o.StatesDir)})
+	}
+	args := make([]any, len(o.Call.Args))
+	for i, a := range o.Call.Args {
+		args[i] = a
+	}
+	r.opts.Set("caller", true)
+	r.opts.Set("fun", o.Call.Fun)
+	r.opts.Set("arg", args)
+}
+
+// root makes dir the one folder of the environment base.
+func (r *run) root(option, dir string) {
+	if dir != "" {
+		r.opts.Set(option, data.NewMap("base", []any{absolute(dir)}))
+	}
+}
+
+func absolute(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	return abs
+}
+
+// local reports whether nothing goes over the network.
+func (r *run) local() bool {
+	return r.o.Local || r.cfg.FileClient == "local" || r.opts.Text("master_type") == "disable"
+}
+
+func (r *run) run(ctx context.Context, in cli.Invocation) int {
+	var err error
+	if r.call, err = minion.NewCaller(ctx, r.cfg, r.opts, saltminion.Options(r.cfg, in.Env, r.log)); err != nil {
+		return r.fail(err)
+	}
+	defer r.call.Close()
+	switch {
+	case r.o.Doc:
+		return r.docs()
+	case r.o.GrainsRun:
+		return r.print(r.call.Grains(), "grains", exitOK)
+	}
+	if !r.local() {
+		if err := r.call.Join(ctx); err != nil {
+			return r.notJoined(err)
+		}
+	}
+	return r.function(ctx)
+}
+
+func (r *run) fail(err error) int {
+	r.out.Tell("%v\n", err)
+	return exitGeneric
+}
+
+// notJoined tells why the master did not let the minion in (salt/crypt.py, SAuth).
+func (r *run) notJoined(err error) int {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return exitOK
+	case errors.Is(err, channel.ErrPending), errors.Is(err, channel.ErrFull):
+		r.log.Warn(err)
+		r.out.Printf("Minion failed to authenticate with the master, has the minion key been accepted?\n")
+		return exitNotAccepted
+	case errors.Is(err, channel.ErrRejected):
+		r.log.Log(logrus.FatalLevel, "The Salt Master has rejected this minion's public key!\nTo repair this issue, delete the public key for this "+
+			"minion on the Salt Master.\nOr restart the Salt Master in open mode to clean out the keys. The Salt Minion will now exit.")
+		return exitRejected
+	case errors.Is(err, channel.ErrFingerprint):
+		r.log.Log(logrus.FatalLevel, err)
+		return exitFingerprint
+	case errors.Is(err, context.DeadlineExceeded):
+		r.log.Error(err)
+		return r.fail(errors.New("Attempt to authenticate with the salt master failed with timeout error")) //nolint:staticcheck // Salt's text
+	}
+	return r.fail(err)
+}
+
+// print prints a result as that of the minion local.
+func (r *run) print(v any, out string, code int) int {
+	err := r.out.Print(data.NewMap("local", v), out, code)
+	if err != nil {
+		return exitGeneric
+	}
+	return code
+}
+
+// docs prints the documentation of the functions whose names begin so.
+func (r *run) docs() int {
+	functions := r.call.Functions()
+	for _, name := range functions.Names() {
+		f, ok := functions.Func(name)
+		if ok && f.Spec().Doc != "" && strings.HasPrefix(name, r.o.Call.Fun) {
+			r.out.Printf("%s:\n%s\n\n", name, f.Spec().Doc)
+		}
+	}
+	return exitOK
+}
+
+// shown returns what is printed of a call, and by which outputter.
+func (r *run) shown(ret *data.Map) (v any, out string) {
+	if r.o.PrintMetadata {
+		return ret, "nested"
+	}
+	out = ret.Text("out")
+	if out == "" {
+		out = "nested"
+	}
+	return ret.Value("return"), out
+}

@@ -1,0 +1,88 @@
+// Package saltmaster is the program salt-master. It is not in package cli so that other programs do without what a
+// master needs.
+package saltmaster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/master"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners/jobstore"
+	"github.com/brineproject/brine/transport"
+	"github.com/brineproject/brine/transport/zeromq"
+)
+
+// exitPorts is the code of a master whose ports are taken.
+const exitPorts = 4
+
+// Run runs the program and returns its exit code.
+func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
+	o, err := cli.ParseMaster(in)
+	if err != nil {
+		return cli.Leave(err, stdout, stderr)
+	}
+	cfg, report, err := config.LoadMaster(o.ConfigDir, in.Env)
+	if err != nil {
+		fmt.Fprintf(stderr, "salt-master: %v\n", err)
+		return 1
+	}
+	opts := cfg.Map()
+	o.Merge(opts)
+	d := &cli.Daemon{Name: "salt-master", Options: &o.DaemonOptions, PIDFile: opts.Text("pidfile"), User: opts.Text("user"),
+		Folders: []string{cfg.PKIDir, cfg.CacheDir, cfg.SockDir}, Log: cli.LogOf(opts),
+		Codes: []cli.ExitCode{{Err: master.ErrPorts, Code: exitPorts}}}
+	d.Start = func(ctx context.Context, log *logrus.Logger) (func(context.Context) error, error) {
+		cli.Warn(log, report)
+		return startMaster(ctx, cfg, log)
+	}
+	return d.Serve(ctx, in, stderr)
+}
+
+func startMaster(ctx context.Context, cfg *config.Master, log *logrus.Logger) (func(context.Context) error, error) {
+	m, err := master.New(ctx, cfg, master.Options{Ports: Ports(), Jobs: JobCache(cfg, log), Log: log})
+	if err != nil {
+		return nil, err
+	}
+	reply, publish := m.Addrs()
+	log.Infof("The salt master is listening on %s (requests) and %s (publications)", reply, publish)
+	return m.Run, nil
+}
+
+// JobCache returns what opens the job cache of a master: one file in its cachedir.
+func JobCache(cfg *config.Master, log logrus.FieldLogger) func(context.Context) (returner.JobCache, error) {
+	return func(ctx context.Context) (returner.JobCache, error) {
+		return jobstore.Open(ctx, filepath.Join(cfg.CacheDir, "jobs.db"), jobstore.Options{Log: log})
+	}
+}
+
+// Ports opens the ports of a master that speaks ZeroMQ.
+func Ports() master.Ports {
+	return master.Ports{
+		Reply: func(ctx context.Context, endpoint string, o transport.Options) (transport.Replier, error) {
+			return zeromq.ListenReply(ctx, endpoint, o)
+		},
+		Publish: func(ctx context.Context, endpoint string, o transport.Options) (master.PublishPort, error) {
+			return zeromq.ListenPub(ctx, endpoint, o)
+		},
+		Submit: func(ctx context.Context, endpoint string, o transport.Options) (master.Service, error) {
+			p, err := zeromq.ListenPull(ctx, endpoint, o)
+			return submitPort{p}, err
+		},
+	}
+}
+
+// submitPort is the socket by whose presence Salt's command line knows that a master runs. What comes in is dropped:
+// publications are given to this master on its request port.
+type submitPort struct{ *zeromq.Puller }
+
+// Serve runs the socket until ctx ends.
+func (p submitPort) Serve(ctx context.Context) error {
+	return p.Puller.Serve(ctx, func([][]byte) {})
+}

@@ -1,0 +1,80 @@
+// Package saltminion is the program salt-minion. It is not in package cli so that other programs do without what a
+// minion can do.
+package saltminion
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/grains"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/minion"
+	"github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/transport"
+	"github.com/brineproject/brine/transport/zeromq"
+)
+
+// Run runs the program and returns its exit code.
+func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
+	o, err := cli.ParseMinion(in)
+	if err != nil {
+		return cli.Leave(err, stdout, stderr)
+	}
+	cfg, report, err := config.LoadMinion(o.ConfigDir, in.Env)
+	if err != nil {
+		fmt.Fprintf(stderr, "salt-minion: %v\n", err)
+		return 1
+	}
+	opts := cfg.Map()
+	o.Merge(opts)
+	d := &cli.Daemon{Name: "salt-minion", Options: &o.DaemonOptions, PIDFile: opts.Text("pidfile"), User: opts.Text("user"),
+		Folders: []string{cfg.PKIDir, cfg.CacheDir, cfg.SockDir}, Log: cli.LogOf(opts),
+		Codes: []cli.ExitCode{{Err: channel.ErrRejected, Code: 77}, {Err: channel.ErrFingerprint, Code: 42}}}
+	d.Start = func(ctx context.Context, log *logrus.Logger) (func(context.Context) error, error) {
+		cli.Warn(log, report)
+		if err := cfg.CacheID(); err != nil {
+			log.WithError(err).Warn("minion_id_caching")
+		}
+		m, err := minion.New(ctx, cfg, Options(cfg, in.Env, log))
+		if err != nil {
+			return nil, err
+		}
+		spareMemory()
+		return m.Run, nil
+	}
+	return d.Serve(ctx, in, stderr)
+}
+
+// spareMemory gives back what the start needed, and lets the heap grow by half only before it is cleaned: a minion rests
+// most of the time, on hosts that are there for something else. GOGC in the environment says otherwise.
+func spareMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
+	debug.FreeOSMemory()
+}
+
+// Options lends a minion the network, the functions and the facts of this host.
+func Options(cfg *config.Minion, env func(string) string, log *logrus.Logger) minion.Options {
+	facts := grains.New(grains.Options{Opts: cfg.Map(), Env: env, Log: log, ConfFile: cfg.ConfFile})
+	return minion.Options{
+		Ports: minion.Ports{
+			Request: func(d transport.Dialer) transport.Requester { return zeromq.NewRequester(d) },
+			Subscribe: func(d transport.Dialer, topics ...string) transport.Subscriber {
+				return zeromq.NewSubscriber(d, topics...)
+			},
+		},
+		Plugins: loader.Allowed(all.Plugins(), cfg.Map(), "modules"),
+		Grains:  facts.Collect,
+		Log:     log,
+		Order:   cli.OrderOf(cfg, env),
+	}
+}

@@ -1,0 +1,130 @@
+// Package saltswarm is the program salt-swarm: a crowd of simulated minions, for sizing a master.
+package saltswarm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/swarm"
+	"github.com/brineproject/brine/transport"
+	"github.com/brineproject/brine/transport/zeromq"
+)
+
+// Run runs the program and returns its exit code.
+func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	app := &urfave.App{
+		Name: "salt-swarm", HelpName: "salt-swarm", Writer: stdout, ErrWriter: stderr,
+		Usage:     "run a crowd of simulated minions against a master",
+		UsageText: "salt-swarm [options]\n\nEach minion has its own key and connections, signs in and answers jobs (test.ping, test.echo, grains.items).\nThe master must accept the keys: auto_accept: True, or salt-key -A. SIGINT ends the crowd.",
+		Flags:     flags(), HideHelpCommand: true, Action: func(c *urfave.Context) error { return act(c, stdout, stderr) },
+		ExitErrHandler: func(*urfave.Context, error) {},
+	}
+	if err := app.RunContext(ctx, append([]string{"salt-swarm"}, in.Args...)); err != nil {
+		fmt.Fprintf(stderr, "salt-swarm: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func flags() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.IntFlag{Name: "count", Aliases: []string{"n"}, Value: 100, Usage: "how many minions"},
+		&urfave.StringFlag{Name: "master", Aliases: []string{"m"}, Value: "127.0.0.1:4506", Usage: "`HOST:PORT` of the master's request port"},
+		&urfave.StringFlag{Name: "prefix", Value: "swarm", Usage: "of the minions' ids; a number of five digits follows"},
+		&urfave.StringFlag{Name: "keys", Usage: "keep the minions' keys in `DIR`, since making one takes a tenth of a second"},
+		&urfave.IntFlag{Name: "distinct-keys", Usage: "make so many keys and deal them out in turn; 0 makes one for each minion"},
+		&urfave.IntFlag{Name: "joining", Value: 64, Usage: "sign-ins under way at once"},
+		&urfave.BoolFlag{Name: "filter", Usage: "subscribe to topics, for a master with zmq_filtering"},
+		&urfave.IntFlag{Name: "short", Usage: "connect for each request, `N` at once at most, instead of keeping a connection for each minion; it halves the open files"},
+		&urfave.IntFlag{Name: "events", Usage: "events that each minion fires"},
+		&urfave.IntFlag{Name: "returns", Usage: "returns that each minion sends without being asked"},
+		&urfave.IntFlag{Name: "pings", Usage: "clear pings that each minion sends"},
+		&urfave.IntFlag{Name: "load", Value: 16, Usage: "requests of this load under way at once"},
+		&urfave.DurationFlag{Name: "for", Usage: "end after this time; 0 goes on until a signal, or until the load is done where there is one"},
+		&urfave.DurationFlag{Name: "report", Value: 5 * time.Second, Usage: "time between reports"},
+		&urfave.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell of each failure"},
+	}
+}
+
+func act(c *urfave.Context, stdout, stderr io.Writer) error {
+	if c.NArg() > 0 {
+		return fmt.Errorf("%q is no option", c.Args().First())
+	}
+	ctx, cancel := context.WithCancel(c.Context)
+	defer cancel()
+	if d := c.Duration("for"); d > 0 {
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	if c.Bool("verbose") {
+		log.SetOutput(stderr)
+	}
+	fmt.Fprintf(stdout, "making or reading %d keys\n", c.Int("count"))
+	s, err := swarm.New(options(c, log))
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	start := time.Now()
+	go func() { done <- s.Run(ctx) }()
+	return watch(cancel, c, s, start, done, stdout)
+}
+
+func options(c *urfave.Context, log *logrus.Logger) swarm.Options {
+	return swarm.Options{
+		Count: c.Int("count"), Prefix: c.String("prefix"), Master: c.String("master"), Joining: c.Int("joining"), Filter: c.Bool("filter"), Short: c.Int("short"),
+		Keys:   swarm.Keys{Dir: c.String("keys"), Distinct: c.Int("distinct-keys")},
+		Events: c.Int("events"), Returns: c.Int("returns"), Pings: c.Int("pings"), Load: c.Int("load"), Log: log,
+		Ports: swarm.Ports{
+			Request: func(d transport.Dialer) transport.Requester { return zeromq.NewRequester(d) },
+			Subscribe: func(d transport.Dialer, topics ...string) transport.Subscriber {
+				return zeromq.NewSubscriber(d, topics...)
+			},
+		},
+	}
+}
+
+// watch reports what the crowd does until it ends.
+func watch(cancel context.CancelFunc, c *urfave.Context, s *swarm.Swarm, start time.Time, done <-chan error, stdout io.Writer) error {
+	tick := time.NewTicker(c.Duration("report"))
+	defer tick.Stop()
+	ready, loaded := s.Ready(), s.Loaded()
+	if c.Int("events")+c.Int("returns")+c.Int("pings") == 0 {
+		loaded = nil
+	}
+	for {
+		select {
+		case <-ready:
+			ready = nil
+			fmt.Fprintf(stdout, "all %d minions listen after %.1f s\n", c.Int("count"), time.Since(start).Seconds())
+			start = time.Now()
+		case <-loaded:
+			loaded = nil
+			fmt.Fprintf(stdout, "the load is done after %.2f s\n", time.Since(start).Seconds())
+			cancel()
+		case err := <-done:
+			report(stdout, s, start)
+			return err
+		case <-tick.C:
+			report(stdout, s, start)
+		}
+	}
+}
+
+func report(w io.Writer, s *swarm.Swarm, start time.Time) {
+	st := &s.Stats
+	fmt.Fprintf(w, "%6.1f s: signed in %d, listening %d, jobs %d, returns acknowledged %d, requests %d, failures %d\n", time.Since(start).Seconds(),
+		st.SignedIn.Load(), st.Listening.Load(), st.Jobs.Load(), st.Returned.Load(), st.Requests.Load(), st.Failures.Load())
+}

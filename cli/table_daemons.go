@@ -1,0 +1,47 @@
+package cli
+
+func masterProgram(env environ) *program {
+	return &program{name: "salt-master", usage: "%prog [options]",
+		description: "The Salt Master, used to control the Salt Minions",
+		groups: []group{
+			{options: daemonTable("salt-master", env)},
+			loggingGroup("log_file", "/var/log/salt/master"),
+		},
+	}
+}
+
+func minionProgram(env environ) *program {
+	return &program{name: "salt-minion", usage: "%prog [options]",
+		description: "The Salt Minion, receives commands from a remote Salt Master",
+		groups: []group{
+			{options: daemonTable("salt-minion", env)},
+			loggingGroup("log_file", "/var/log/salt/minion"),
+		},
+	}
+}
+
+func syndicProgram(env environ) *program {
+	return &program{name: "salt-syndic", usage: "%prog [options]",
+		description: "The Salt Syndic daemon, a special Minion that passes through commands from a\nhigher Master. " +
+			"Scale Salt to thousands of hosts or across many different networks.",
+		groups: []group{
+			{options: daemonTable("salt-syndic", env)},
+			syndicLoggingGroup(),
+		},
+	}
+}
+
+func daemonTable(prog string, env environ) []option {
+	return []option{
+		optVersion(),
+		optVersionsReport(),
+		optHelp(),
+		optSaltfile(),
+		optConfigDir(env),
+		optUser(prog),
+		optDaemon(prog),
+		optPidfile(prog),
+	}
+}
+
+func syndicLoggingGroup() group { return loggingGroup("syndic_log_file", "/var/log/salt/syndic") }

@@ -1,0 +1,14 @@
+// Command salt-swarm runs a crowd of simulated minions against a master.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/cli/saltswarm"
+)
+
+func main() {
+	os.Exit(saltswarm.Run(context.Background(), cli.System(), os.Stdout, os.Stderr))
+}

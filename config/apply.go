@@ -1,0 +1,299 @@
+package config
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+)
+
+// An assembly makes the effective options of a role of the defaults and what was set; its steps are those of
+// salt.config.apply_master_config and apply_minion_config, in their order.
+type assembly struct {
+	role   role
+	opts   *data.Map
+	set    *data.Map // what files set
+	report *Report
+	env    func(string) string
+	host   host
+}
+
+func (a *assembly) text(name string) string {
+	v := a.opts.Value(name)
+	if v == nil {
+		return ""
+	}
+	return data.Str(v)
+}
+
+func (a *assembly) warn(name, format string, args ...any) {
+	a.report.warn(a.report.Sources[name], format, args...)
+}
+
+func (a *assembly) run() {
+	a.opts.Set("__role", string(a.role))
+	a.logDir()
+	update(a.opts, a.set)
+	a.saltenv()
+	a.opts.Set("__cli", filepath.Base(os.Args[0]))
+	a.backends()
+	if a.role == minionRole {
+		a.identify()
+		a.idDirs()
+	}
+	a.dirs()
+	if a.role == masterRole {
+		a.identify()
+		a.master()
+	}
+	a.prependRoot()
+	a.common()
+}
+
+// logDir works log_dir into log_file.
+func (a *assembly) logDir() {
+	dir := a.set.Text("log_dir")
+	if dir == "" {
+		return
+	}
+	file := a.set.Text("log_file")
+	switch {
+	case file == "":
+		a.set.Set("log_file", filepath.Join(dir, filepath.Base(a.text("log_file"))))
+	case !filepath.IsAbs(file):
+		a.set.Set("log_file", filepath.Join(dir, file))
+	}
+}
+
+func (a *assembly) saltenv() {
+	old, ok := a.opts.Get("environment")
+	switch {
+	case !ok:
+	case a.opts.Value("saltenv") != nil:
+		a.warn("environment", "environment: the option saltenv is set too; environment is left out")
+		a.opts.Set("environment", a.opts.Value("saltenv"))
+	default:
+		a.warn("environment", "environment: the option is now called saltenv; %s is used as saltenv", data.Str(old))
+		a.opts.Set("saltenv", old)
+	}
+}
+
+// backends gives the file server back ends their present names: git is gitfs.
+func (a *assembly) backends() {
+	list, _ := a.opts.Value("fileserver_backend").([]any)
+	list = slices.Clone(list)
+	for i, v := range list {
+		if s, ok := v.(string); ok && slices.Contains([]string{"git", "hg", "svn", "minion"}, s) {
+			list[i] = s + "fs"
+		}
+	}
+	a.opts.Set("fileserver_backend", list)
+}
+
+// idDirs puts the id into the folders that append_minionid_config_dirs names.
+func (a *assembly) idDirs() {
+	id := a.text("id")
+	for _, name := range words(a.opts.Value("append_minionid_config_dirs")) {
+		p := a.text(name)
+		switch name {
+		case "pki_dir", "cachedir", "extension_modules":
+			a.opts.Set(name, filepath.Join(p, id))
+		case "default_include":
+			a.opts.Set(name, filepath.Join(filepath.Dir(p), id, filepath.Base(p)))
+		case "pidfile":
+			a.opts.Set(name, filepath.Join(filepath.Dir(p), "salt", id, filepath.Base(p)))
+		}
+	}
+}
+
+// dirs derives the folders that others name.
+func (a *assembly) dirs() {
+	cache := a.text("cachedir")
+	if len(a.text("sock_dir")) > len(cache)+10 { // the path of a socket is short
+		a.opts.Set("sock_dir", filepath.Join(cache, ".salt-unix"))
+	}
+	if a.role == masterRole {
+		a.opts.Set("token_dir", filepath.Join(cache, "tokens"))
+		a.opts.Set("syndic_dir", filepath.Join(cache, "syndics"))
+	}
+	if a.text("extension_modules") == "" {
+		a.opts.Set("extension_modules", filepath.Join(cache, "extmods"))
+	}
+	if list, _ := a.opts.Value("utils_dirs").([]any); len(list) == 0 {
+		a.opts.Set("utils_dirs", []any{filepath.Join(a.text("extension_modules"), "utils")})
+	}
+}
+
+func (a *assembly) master() {
+	if auth, _ := a.opts.Value("external_auth").(*data.Map); auth.Has("rest") {
+		if a.opts.Value("keep_acl_in_token") != true {
+			a.warn("external_auth", "external_auth: the backend rest needs keep_acl_in_token, which is now on")
+		}
+		a.opts.Set("keep_acl_in_token", true)
+	}
+	for _, name := range []string{"file_ignore_regex", "file_ignore_glob"} {
+		if s, ok := a.opts.Value(name).(string); ok {
+			a.opts.Set(name, listOf(s))
+		}
+	}
+	peer, _ := a.opts.Value("peer").(*data.Map)
+	if n, ok := toInt(a.opts.Value("worker_threads")); ok && n < 3 && peer.Len() > 0 {
+		a.warn("worker_threads", "worker_threads: %d is too few for peer; 3 are used", n)
+		a.opts.Set("worker_threads", int64(3))
+	}
+	a.opts.Set("auto_accept", a.opts.Value("auto_accept") == true)
+	a.opts.Set("nodegroups", groups(a.opts.Value("nodegroups")))
+}
+
+func listOf(s string) []any {
+	if s == "" {
+		return []any{}
+	}
+	return []any{s}
+}
+
+// groups returns nodegroups as one map; a list of small maps is another way to write it.
+func groups(v any) *data.Map {
+	all := &data.Map{}
+	switch v := v.(type) {
+	case *data.Map:
+		return v
+	case []any:
+		for _, e := range v {
+			if m, ok := e.(*data.Map); ok {
+				update(all, m)
+			}
+		}
+	}
+	return all
+}
+
+// common is what both roles end with.
+func (a *assembly) common() {
+	a.opts.Set("open_mode", a.opts.Value("open_mode") == true)
+	a.opts.Set("file_roots", a.roots("file_roots", "/srv/salt"))
+	a.opts.Set("pillar_roots", a.roots("pillar_roots", "/srv/pillar"))
+	a.opts.Set("hash_type", strings.ToLower(a.text("hash_type")))
+	if a.text("ipc_write_buffer") == "dynamic" {
+		a.opts.Set("ipc_write_buffer", dynamicBuffer())
+	}
+	switch a.opts.Value("ssl") {
+	case false:
+		a.opts.Set("ssl", nil)
+	case true:
+		a.opts.Set("ssl", &data.Map{})
+	}
+	if home := a.env("HOME"); home != "" && strings.HasPrefix(a.text("ssh_config_file"), "~/") {
+		a.opts.Set("ssh_config_file", filepath.Join(home, a.text("ssh_config_file")[2:]))
+	}
+	if a.role == minionRole {
+		if !a.opts.Has("beacons") {
+			a.opts.Set("beacons", &data.Map{})
+		}
+		if !a.opts.Has("__cachedir") {
+			a.opts.Set("__cachedir", a.opts.Value("cachedir"))
+		}
+	}
+}
+
+// roots returns the folders of each environment, with patterns replaced by what they match.
+func (a *assembly) roots(name, otherwise string) *data.Map {
+	roots, ok := a.opts.Value(name).(*data.Map)
+	if !ok {
+		a.warn(name, "%s: expected a mapping of environments to lists of folders; the default is used", name)
+		return data.NewMap("base", []any{localPath(otherwise)})
+	}
+	out := &data.Map{}
+	for env, v := range roots.All() {
+		dirs, ok := v.([]any)
+		if !ok && v != nil {
+			a.warn(name, "%s: expected a list of folders for %s, got %s; it has none", name, data.Str(env), describe(v))
+		}
+		out.Set(data.Str(env), expandDirs(dirs))
+	}
+	return out
+}
+
+func expandDirs(dirs []any) []any {
+	out := make([]any, 0, len(dirs))
+	for _, v := range dirs {
+		pattern, ok := v.(string)
+		if !ok || !strings.ContainsAny(pattern, "*?[") {
+			out = append(out, v)
+			continue
+		}
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			out = append(out, v)
+		}
+		for _, dir := range found {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+// prependRoot puts root_dir before the paths that lie below the default root or are relative
+// (salt.config.prepend_root_dir).
+func (a *assembly) prependRoot() {
+	names := []string{"pki_dir", "cachedir", "sock_dir", "extension_modules", "pidfile"}
+	logs := []string{"log_file", "key_logfile"}
+	if a.role == masterRole {
+		names = append(names, "autosign_file", "autoreject_file", "token_dir", "syndic_dir", "sqlite_queue_dir",
+			"autosign_grains_dir")
+		logs = append(logs, "ssh_log_file")
+	}
+	for _, name := range logs {
+		if s, ok := a.opts.Value(name).(string); ok && isPath(s) {
+			names = append(names, name)
+		}
+	}
+	root, err := filepath.Abs(a.text("root_dir"))
+	if err != nil {
+		root = a.text("root_dir")
+	}
+	for _, name := range names {
+		if v, ok := a.opts.Get(name); ok && v != nil {
+			a.opts.Set(name, underRoot(data.Str(v), root, localLayout().root))
+		}
+	}
+}
+
+// isPath tells a path from the address of a log, such as udp://loghost:10514.
+func isPath(s string) bool {
+	u, err := url.Parse(s)
+	return err != nil || u.Scheme == "" || len(u.Scheme) == 1
+}
+
+// underRoot returns p below root, once. A path that begins with the default root loses that first; where both begin it,
+// the longer one goes.
+func underRoot(p, root, byDefault string) string {
+	byDefault = strings.TrimSuffix(byDefault, string(filepath.Separator))
+	ofDefault, inDefault := below(p, byDefault)
+	ofRoot, inRoot := below(p, root)
+	switch {
+	case inRoot && (!inDefault || strings.Contains(root, byDefault)):
+		p = ofRoot
+	case inDefault:
+		p = ofDefault
+	case runtime.GOOS == "windows" && filepath.VolumeName(p) == "":
+	case filepath.IsAbs(p):
+		return p
+	}
+	return filepath.Join(root, p)
+}
+
+// below returns what follows dir in p.
+func below(p, dir string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(p, strings.TrimSuffix(dir, string(filepath.Separator)))
+	return rest, ok && strings.HasPrefix(rest, string(filepath.Separator))
+}
+
+// dynamicBuffer is half of the larger of 10 MiB and a twentieth of the memory.
+func dynamicBuffer() int64 {
+	return max(totalMemory()/20, 10<<20) / 2
+}

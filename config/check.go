@@ -1,0 +1,263 @@
+package config
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+)
+
+// check holds what was set against what is known, and takes out of opts what cannot be used.
+func (s *source) check(opts *data.Map) {
+	for _, k := range opts.Keys() {
+		name := k.(string)
+		o, ok := known().find(name)
+		if !ok {
+			s.unknown(name)
+			continue
+		}
+		s.value(opts, o)
+	}
+}
+
+// unknown warns of a name, but for settings of a module (mysql.host) and names that begin with _, as programs put in.
+func (s *source) unknown(name string) {
+	s.report.Unknown = append(s.report.Unknown, name)
+	at := s.report.Sources[name]
+	if near := known().nearest(name); near != "" {
+		s.report.warn(at, "%s: unknown option; is %s meant?", name, near)
+		return
+	}
+	if !strings.ContainsAny(name, ".") && !strings.HasPrefix(name, "_") {
+		s.report.warn(at, "%s: unknown option; it is kept for modules and templates", name)
+	}
+}
+
+func (s *source) value(opts *data.Map, o option) {
+	v := opts.Value(o.name)
+	at := s.report.Sources[o.name]
+	switch {
+	case len(o.kinds) == 0 || isSDB(v):
+		return
+	case v == nil:
+		s.noValue(opts, o)
+		return
+	case fits(v, o.kinds):
+		s.doubtful(v, o)
+		return
+	}
+	opts.Delete(o.name)
+	s.fault(&Error{File: at.File, Line: at.Line, Option: o.name,
+		Text:       fmt.Sprintf("expected %s, got %s", expected(o.kinds), describe(v)),
+		Suggestion: advice(v, o)})
+}
+
+// noValue treats a name without a value as if it were not there, unless the option may have none.
+func (s *source) noValue(opts *data.Map, o option) {
+	if slices.Contains(o.kinds, "none") || slices.Contains(o.kinds, "any") {
+		return
+	}
+	opts.Delete(o.name)
+	at := s.report.Sources[o.name]
+	delete(s.report.Sources, o.name)
+	s.report.warn(at, "%s: has no value; the default is used", o.name)
+}
+
+// doubtful warns of text that YAML reads as true or false.
+func (s *source) doubtful(v any, o option) {
+	if b, ok := v.(bool); ok && !slices.Contains(o.kinds, "bool") && !slices.Contains(o.kinds, "any") {
+		s.report.warn(s.report.Sources[o.name], "%s: expected %s, got %s, which is used as the text %q; put the value in quotes",
+			o.name, expected(o.kinds), describe(b), data.Str(b))
+	}
+}
+
+// isSDB reports whether v is fetched from a secret store when it is needed; its type is not known before.
+func isSDB(v any) bool {
+	s, ok := v.(string)
+	return ok && strings.HasPrefix(s, "sdb://")
+}
+
+// fits reports whether v can be used where one of kinds is expected: what Salt takes without a word
+// (salt.config._validate_opts), and whole numbers written as 5.0.
+func fits(v any, kinds []string) bool {
+	return slices.ContainsFunc(kinds, func(kind string) bool { return fitsKind(v, kind) })
+}
+
+func fitsKind(v any, kind string) bool {
+	switch kind {
+	case "any":
+		return true
+	case "str":
+		return isScalar(v)
+	case "bool":
+		_, ok := v.(bool)
+		return ok
+	case "int":
+		_, ok := toInt(v)
+		return ok
+	case "float":
+		_, ok := toFloat(v)
+		return ok
+	case "list":
+		_, ok := v.([]any)
+		return ok
+	case "dict":
+		list, isList := v.([]any)
+		_, ok := v.(*data.Map)
+		return ok || isList && len(list) == 0
+	}
+	return false
+}
+
+func isScalar(v any) bool {
+	switch v.(type) {
+	case string, bool, int64, float64, *big.Int:
+		return true
+	}
+	return false
+}
+
+// toInt returns the whole number that v is or, as text, holds.
+func toInt(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case float64:
+		return int64(v), v == float64(int64(v)) && v > -1e15 && v < 1e15
+	case string:
+		n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+func toFloat(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, v-v == 0 // neither infinite nor NaN
+	case string:
+		f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+		return f, err == nil && f-f == 0
+	}
+	return 0, false
+}
+
+func kindWord(kind string) string {
+	switch kind {
+	case "str":
+		return "text"
+	case "int":
+		return "a whole number"
+	case "float":
+		return "a number"
+	case "bool":
+		return "true or false"
+	case "list":
+		return "a list"
+	case "dict":
+		return "a mapping"
+	}
+	return "any value"
+}
+
+func expected(kinds []string) string {
+	var list []string
+	for _, k := range kinds {
+		if k != "none" {
+			list = append(list, kindWord(k))
+		}
+	}
+	return strings.Join(list, ", or ")
+}
+
+// describe names the type of v and shows the value, when it is short.
+func describe(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "nothing"
+	case bool:
+		return strconv.FormatBool(v)
+	case int64, *big.Int:
+		return "the number " + clip(data.Str(v))
+	case float64:
+		return "the number " + data.Str(v)
+	case string:
+		return "the text " + clip(strconv.Quote(v))
+	case []byte:
+		return "bytes"
+	case []any:
+		return fmt.Sprintf("a list of %d", len(v))
+	case *data.Map:
+		return fmt.Sprintf("a mapping of %d", v.Len())
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+func clip(s string) string {
+	if len(s) <= 60 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:57], "") + "..."
+}
+
+// advice returns how v may have been meant.
+func advice(v any, o option) string {
+	want := func(kind string) bool { return slices.Contains(o.kinds, kind) }
+	switch v := v.(type) {
+	case string:
+		return adviceText(v, o.name, want)
+	case int64:
+		if want("bool") && (v == 0 || v == 1) {
+			return fmt.Sprintf("write %s: %t", o.name, v == 1)
+		}
+	case float64:
+		if want("int") {
+			return fmt.Sprintf("write %s: %.0f", o.name, v)
+		}
+	case bool:
+		if want("int") {
+			return "write a number, such as " + o.name + ": 1"
+		}
+	case []any:
+		if len(v) == 1 && want("str") && isScalar(v[0]) {
+			return fmt.Sprintf("write %s: %s", o.name, clip(data.Str(v[0])))
+		}
+		if want("dict") {
+			return "write it as NAME: VALUE lines below " + o.name + ", without the dashes"
+		}
+	case *data.Map:
+		if want("list") {
+			return "write it as lines that begin with a dash below " + o.name
+		}
+	}
+	if want("list") && isScalar(v) {
+		return fmt.Sprintf("write %s: [%s]", o.name, clip(data.Str(v)))
+	}
+	return ""
+}
+
+func adviceText(v, name string, want func(string) bool) string {
+	switch strings.ToLower(strings.TrimSpace(v)) {
+	case "true", "yes", "on", "1":
+		if want("bool") {
+			return fmt.Sprintf("write %s: true, without quotes", name)
+		}
+	case "false", "no", "off", "0":
+		if want("bool") {
+			return fmt.Sprintf("write %s: false, without quotes", name)
+		}
+	}
+	digits := strings.TrimRight(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+	if _, ok := toFloat(digits); ok && (want("int") || want("float")) {
+		return fmt.Sprintf("write the number alone: %s: %s", name, digits)
+	}
+	if want("list") {
+		return fmt.Sprintf("write %s: [%s]", name, clip(v))
+	}
+	return ""
+}

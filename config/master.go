@@ -1,0 +1,203 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A Master holds the options of a master that Brine reads. The tag names Salt's option and, after a comma, the unit of
+// its number where the field is a time.
+type Master struct {
+	ConfFile string `yaml:"conf_file"` // the main file, whether or not it exists
+	ID       string `yaml:"id"`        // id, or a guess with _master behind it
+
+	// Network.
+	Interface             string        `yaml:"interface"` // address to listen on
+	IPv6                  bool          `yaml:"ipv6"`
+	PublishPort           int           `yaml:"publish_port" min:"1" max:"65535"`
+	RetPort               int           `yaml:"ret_port" min:"1" max:"65535"`
+	Transport             string        `yaml:"transport" oneof:"zeromq"` // zeromq
+	IPCMode               string        `yaml:"ipc_mode"`
+	TCPKeepalive          bool          `yaml:"tcp_keepalive"`
+	TCPKeepaliveIdle      int           `yaml:"tcp_keepalive_idle"`  // seconds; -1 is the system's
+	TCPKeepaliveCnt       int           `yaml:"tcp_keepalive_cnt"`   // -1 is the system's
+	TCPKeepaliveIntvl     int           `yaml:"tcp_keepalive_intvl"` // seconds; -1 is the system's
+	ZMQFiltering          bool          `yaml:"zmq_filtering"`
+	ZMQBacklog            int           `yaml:"zmq_backlog" min:"0"`
+	ZMQMonitor            bool          `yaml:"zmq_monitor"`
+	PubHWM                int           `yaml:"pub_hwm" min:"0"`
+	WorkerThreads         int           `yaml:"worker_threads" min:"1" max:"4096"`
+	RequestServerTTL      time.Duration `yaml:"request_server_ttl,s" min:"0"` // 0 is for ever
+	RequestChannelTimeout time.Duration `yaml:"request_channel_timeout,s" min:"1"`
+	RequestChannelTries   int           `yaml:"request_channel_tries" min:"1"`
+
+	// Paths; RootDir stands before all of them already.
+	RootDir  string `yaml:"root_dir"`
+	PKIDir   string `yaml:"pki_dir"`
+	CacheDir string `yaml:"cachedir"`
+	SockDir  string `yaml:"sock_dir"`
+	PidFile  string `yaml:"pidfile"`
+	TokenDir string `yaml:"token_dir"`
+	User     string `yaml:"user"`
+
+	// Log.
+	LogFile           string    `yaml:"log_file"`
+	LogLevel          string    `yaml:"log_level" oneof:"all garbage trace debug profile info warning error critical quiet" case:"lower"`
+	LogLevelLogfile   string    `yaml:"log_level_logfile" none:"''" oneof:"all garbage trace debug profile info warning error critical quiet" case:"lower"` // "" is LogLevel
+	LogFmtConsole     string    `yaml:"log_fmt_console"`
+	LogFmtLogfile     string    `yaml:"log_fmt_logfile"`
+	LogDatefmt        string    `yaml:"log_datefmt"`
+	LogDatefmtLogfile string    `yaml:"log_datefmt_logfile"`
+	LogGranularLevels *data.Map `yaml:"log_granular_levels"`
+	KeyLogFile        string    `yaml:"key_logfile"`
+
+	// Keys and sign-in.
+	KeySize                   int           `yaml:"keysize" min:"2048" max:"16384"`
+	HashType                  string        `yaml:"hash_type" oneof:"md5 sha1 sha224 sha256 sha384 sha512 blake2b blake2s sha3_224 sha3_256 sha3_384 sha3_512"`
+	KeyPass                   string        `yaml:"key_pass"`
+	SigningKeyPass            string        `yaml:"signing_key_pass"`
+	AuthMode                  int           `yaml:"auth_mode"`
+	AuthEvents                bool          `yaml:"auth_events"`
+	OpenMode                  bool          `yaml:"open_mode"`
+	AutoAccept                bool          `yaml:"auto_accept"`
+	AutosignFile              string        `yaml:"autosign_file"`
+	AutorejectFile            string        `yaml:"autoreject_file"`
+	AutosignGrainsDir         string        `yaml:"autosign_grains_dir"`
+	AutosignTimeout           time.Duration `yaml:"autosign_timeout,m" min:"0"`
+	PermissivePKIAccess       bool          `yaml:"permissive_pki_access"`
+	MaxMinions                int           `yaml:"max_minions" min:"0"` // 0 is no limit
+	MinimumAuthVersion        int           `yaml:"minimum_auth_version" min:"0" max:"3"`
+	PublishSession            time.Duration `yaml:"publish_session,s" min:"0"`
+	RotateAESKey              bool          `yaml:"rotate_aes_key"`
+	PingOnRotate              bool          `yaml:"ping_on_rotate"`
+	MasterSignPubkey          bool          `yaml:"master_sign_pubkey"`
+	MasterSignKeyName         string        `yaml:"master_sign_key_name"`
+	MasterUsePubkeySignature  bool          `yaml:"master_use_pubkey_signature"`
+	MasterPubkeySignature     string        `yaml:"master_pubkey_signature"`
+	SignPubMessages           bool          `yaml:"sign_pub_messages"`
+	PublishSigningAlgorithm   string        `yaml:"publish_signing_algorithm" oneof:"PKCS1v15-SHA1 PKCS1v15-SHA224"`
+	RequireMinionSignMessages bool          `yaml:"require_minion_sign_messages"`
+	DropMessagesSignatureFail bool          `yaml:"drop_messages_signature_fail"`
+	AllowMinionKeyRevoke      bool          `yaml:"allow_minion_key_revoke"`
+	KeyCache                  string        `yaml:"key_cache"`
+
+	// Jobs.
+	Timeout          time.Duration `yaml:"timeout,s" min:"0"`
+	GatherJobTimeout time.Duration `yaml:"gather_job_timeout,s" min:"0"`
+	// KeepJobsSeconds is how long jobs are kept; keep_jobs, in hours, speaks when only that is set.
+	KeepJobsSeconds       time.Duration `yaml:"keep_jobs_seconds,s" min:"0"`
+	JobCache              bool          `yaml:"job_cache"`
+	ExtJobCache           string        `yaml:"ext_job_cache"`
+	MasterJobCache        string        `yaml:"master_job_cache"`
+	JobCacheStoreEndtime  bool          `yaml:"job_cache_store_endtime"`
+	MinionDataCache       bool          `yaml:"minion_data_cache"`
+	MinionDataCacheEvents bool          `yaml:"minion_data_cache_events"`
+	EnforceMineCache      bool          `yaml:"enforce_mine_cache"`
+	Cache                 string        `yaml:"cache"`
+	UniqueJID             bool          `yaml:"unique_jid"`
+	LoopInterval          time.Duration `yaml:"loop_interval,s" min:"1"`
+	MaintenanceInterval   time.Duration `yaml:"maintenance_interval,s" min:"1"`
+	OrderMasters          bool          `yaml:"order_masters"`
+	SyndicMaster          any           `yaml:"syndic_master"` // text or list
+	SyndicWait            time.Duration `yaml:"syndic_wait,s"`
+	Nodegroups            *data.Map     `yaml:"nodegroups"`
+	RangeServer           string        `yaml:"range_server"`
+	MaxOpenFiles          int           `yaml:"max_open_files"`
+
+	// Events.
+	EventMatchType       string        `yaml:"event_match_type" oneof:"startswith endswith find regex fnmatch"`
+	EventReturn          []string      `yaml:"event_return" split:","`
+	EventReturnQueue     int           `yaml:"event_return_queue" min:"0"`
+	EventReturnWhitelist []string      `yaml:"event_return_whitelist"`
+	EventReturnBlacklist []string      `yaml:"event_return_blacklist"`
+	MaxEventSize         int           `yaml:"max_event_size" min:"1"`   // bytes
+	IPCWriteBuffer       int           `yaml:"ipc_write_buffer" min:"0"` // bytes; 0 is the system's
+	PresenceEvents       bool          `yaml:"presence_events"`
+	MasterStats          bool          `yaml:"master_stats"`
+	MasterStatsEventIter time.Duration `yaml:"master_stats_event_iter,s" min:"0"`
+
+	// Who may do what.
+	ClientACLVerify         bool          `yaml:"client_acl_verify"`
+	PublisherACL            *data.Map     `yaml:"publisher_acl"`
+	PublisherACLBlacklist   *data.Map     `yaml:"publisher_acl_blacklist"`
+	ExternalAuth            *data.Map     `yaml:"external_auth"`
+	SudoACL                 bool          `yaml:"sudo_acl"`
+	PermissiveACL           bool          `yaml:"permissive_acl"`
+	TokenExpire             time.Duration `yaml:"token_expire,s" min:"0"`
+	TokenExpireUserOverride any           `yaml:"token_expire_user_override"`
+	KeepACLInToken          bool          `yaml:"keep_acl_in_token"`
+	EauthTokens             string        `yaml:"eauth_tokens"`
+	Peer                    *data.Map     `yaml:"peer"`
+	PeerRun                 *data.Map     `yaml:"peer_run"`
+
+	// Files.
+	FileRoots       *data.Map `yaml:"file_roots"`   // environment → list of folders
+	PillarRoots     *data.Map `yaml:"pillar_roots"` // environment → list of folders
+	FileRecv        bool      `yaml:"file_recv"`
+	FileRecvMaxSize int       `yaml:"file_recv_max_size" min:"0"` // MB
+	FileBufferSize  int       `yaml:"file_buffer_size" min:"1"`   // bytes
+
+	opts   *data.Map // all options
+	loaded *Master   // as it was loaded, to tell what code changed
+}
+
+// DefaultMaster returns the options of a master that has no configuration, with the paths of /etc/salt and no ID.
+func DefaultMaster() *Master {
+	m := &Master{opts: known().defaults(masterRole)}
+	m.fill(&Report{})
+	return m
+}
+
+// LoadMaster reads DIR/master, or the file that SALT_MASTER_CONFIG names, and what it includes. An empty dir is
+// that of SALT_CONFIG_DIR, or DefaultDir. env looks up the environment; nil has none. The error joins the *Error of
+// every fault found; the report is there all the same.
+func LoadMaster(dir string, env func(string) string) (*Master, *Report, error) {
+	return loadMaster(dir, env, localHost())
+}
+
+// LoadClient is LoadMaster for programs that give orders to the master on this host. They must start at once and need
+// no ID: where it is not set it is guessed without name servers.
+func LoadClient(dir string, env func(string) string) (*Master, *Report, error) {
+	h := localHost()
+	h.full = func(_ context.Context, name string) string { return name }
+	return loadMaster(dir, env, h)
+}
+
+func loadMaster(dir string, env func(string) string, h host) (*Master, *Report, error) {
+	opts, set, report, err := load(masterRole, dir, env, h)
+	m := &Master{opts: opts}
+	faults := m.fill(report)
+	m.keepJobs(set)
+	if err := errors.Join(err, errors.Join(faults...)); err != nil {
+		return nil, report, err
+	}
+	return m, report, nil
+}
+
+func (m *Master) fill(r *Report) []error {
+	faults := decode(m, m.opts, r)
+	loaded := *m
+	m.loaded = &loaded
+	return faults
+}
+
+// keepJobs lets the old option, in hours, speak where the new one is not set (salt.utils.job.get_keep_jobs_seconds).
+func (m *Master) keepJobs(set *data.Map) {
+	hours, ok := toInt(set.Value("keep_jobs"))
+	if ok && hours >= 0 && hours < 1e6 && m.KeepJobsSeconds == 24*time.Hour {
+		m.KeepJobsSeconds = time.Duration(hours) * time.Hour
+		m.loaded.KeepJobsSeconds = m.KeepJobsSeconds
+	}
+}
+
+// Map returns all options in Salt's form, with what code has set in the fields of m; the caller owns it.
+func (m *Master) Map() *data.Map {
+	loaded := m.loaded
+	if loaded == nil {
+		loaded = &Master{}
+	}
+	return mapOf(m.opts, m, loaded)
+}

@@ -1,0 +1,162 @@
+package config
+
+import (
+	"os/user"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A role is whose options are meant.
+type role string
+
+const (
+	masterRole role = "master"
+	minionRole role = "minion"
+)
+
+// An option is what is known of one name.
+type option struct {
+	name     string
+	kinds    []string // str, int, float, bool, list, dict, none, any; none known: no check
+	defaults *data.Map
+}
+
+// A catalogue holds all options that are known.
+type catalogue struct {
+	options []option
+	index   map[string]int
+}
+
+//go:generate go test -run ^TestTable$ -update
+
+// known returns the catalogue; it is made once and never changed. The table is generated from options.yaml.
+var known = sync.OnceValue(func() *catalogue {
+	table := optionTable()
+	c := &catalogue{options: make([]option, 0, len(table)), index: make(map[string]int, len(table))}
+	for _, o := range table {
+		c.add(o)
+	}
+	return c
+})
+
+func (c *catalogue) add(o option) {
+	c.index[o.name] = len(c.options)
+	c.options = append(c.options, o)
+}
+
+func (c *catalogue) find(name string) (option, bool) {
+	i, ok := c.index[name]
+	if !ok {
+		return option{}, false
+	}
+	return c.options[i], true
+}
+
+// words returns v, a text or a list of texts, as a list.
+func words(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		list := make([]string, len(v))
+		for i := range v {
+			list[i] = data.Str(v[i])
+		}
+		return list
+	}
+	return nil
+}
+
+// defaults returns the options of r that have a default.
+func (c *catalogue) defaults(r role) *data.Map {
+	m := &data.Map{}
+	for _, o := range c.options {
+		if v, ok := o.defaults.Get(string(r)); ok {
+			m.Set(o.name, localPaths(data.Clone(v)))
+		}
+	}
+	m.Set("user", processUser(r))
+	if runtime.GOOS == "windows" {
+		m.Set("ipc_mode", "tcp")
+	}
+	return m
+}
+
+// processUser returns who runs this program, as a role runs as by default.
+func processUser(r role) string {
+	u, err := user.Current()
+	switch {
+	case runtime.GOOS == "windows" && r == masterRole:
+		return "SYSTEM"
+	case err != nil:
+		return "root"
+	}
+	return u.Username
+}
+
+// localPaths moves the paths in a default to where this system has them.
+func localPaths(v any) any {
+	switch v := v.(type) {
+	case string:
+		return localPath(v)
+	case []any:
+		for i := range v {
+			v[i] = localPaths(v[i])
+		}
+	case *data.Map:
+		for k, e := range v.All() {
+			v.Set(k, localPaths(e))
+		}
+	}
+	return v
+}
+
+// nearest returns the known name that is most like name, if one is near enough to be meant.
+func (c *catalogue) nearest(name string) string {
+	best, least := "", max(1, min(3, len(name)/4))+1
+	for _, o := range c.options {
+		if o.kinds == nil {
+			continue
+		}
+		if d := distance(name, o.name, least); d < least {
+			best, least = o.name, d
+		}
+	}
+	return best
+}
+
+// distance returns how many letters must be changed, put in, left out or swapped with the next to make b of a, or any
+// number of limit or more when it is not below limit.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+differ(a[i-1], b[j-1]))
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		if slices.Min(row) >= limit {
+			return limit
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
+
+func differ(a, b byte) int {
+	if a == b || a == '-' && b == '_' {
+		return 0
+	}
+	return 1
+}

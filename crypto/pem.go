@@ -1,0 +1,127 @@
+package crypto
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ParsePrivateKey reads a private key file: one PEM block with a PKCS#1 key, plain or in OpenSSL's traditional
+// encryption (DES-EDE3-CBC, AES-256-CBC and their like), or with a PKCS#8 key, plain or encrypted by PBES2. White space
+// may stand around it. The passphrase is not used for a plain key. Keys of 1024 to 16384 bits are read.
+// Errors wrap ErrBadKey, ErrWeakKey or ErrPassphrase.
+func ParsePrivateKey(text []byte, passphrase string) (*PrivateKey, error) {
+	block, err := onlyBlock([]byte(strings.TrimSpace(string(text))))
+	if err != nil {
+		return nil, fmt.Errorf("private key: %w", err)
+	}
+	key, err := parsePrivateBlock(block, passphrase)
+	if err != nil {
+		return nil, fmt.Errorf("private key: %w", err)
+	}
+	if err := (Policy{MinBits: lowestBits}).check(&key.PublicKey); err != nil {
+		return nil, fmt.Errorf("private key: %w", err)
+	}
+	return &PrivateKey{rsa: key}, nil
+}
+
+func parsePrivateBlock(block *pem.Block, passphrase string) (*rsa.PrivateKey, error) {
+	der := block.Bytes
+	var err error
+	switch {
+	case block.Type == "ENCRYPTED PRIVATE KEY":
+		der, err = openPKCS8(der, passphrase)
+	case block.Headers["DEK-Info"] != "":
+		der, err = openTraditional(block, passphrase)
+	case block.Type != "RSA PRIVATE KEY" && block.Type != "PRIVATE KEY":
+		err = fmt.Errorf("%w: the text is a %q", ErrBadKey, block.Type)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parsePrivateDER(der)
+}
+
+func parsePrivateDER(der []byte) (*rsa.PrivateKey, error) {
+	key, err := x509.ParsePKCS1PrivateKey(der)
+	if err == nil {
+		return key, nil
+	}
+	other, err8 := x509.ParsePKCS8PrivateKey(der)
+	if err8 != nil {
+		return nil, fmt.Errorf("%w: %v", ErrBadKey, err)
+	}
+	if key, ok := other.(*rsa.PrivateKey); ok {
+		return key, nil
+	}
+	return nil, fmt.Errorf("%w: it is a %T", ErrBadKey, other)
+}
+
+// openTraditional decrypts OpenSSL's own form. x509 calls it deprecated since it has no integrity check; the files
+// exist, and they come from the operator's own disk.
+func openTraditional(block *pem.Block, passphrase string) ([]byte, error) {
+	if passphrase == "" {
+		return nil, ErrPassphrase
+	}
+	der, err := x509.DecryptPEMBlock(block, []byte(passphrase)) //nolint:staticcheck // see above
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrPassphrase, err)
+	}
+	// A wrong passphrase survives the padding check once in 256 times.
+	if _, err := parsePrivateDER(der); err != nil {
+		return nil, ErrPassphrase
+	}
+	return der, nil
+}
+
+// PEM returns the key in the form of Salt's key files: PKCS#1 without a newline at the end; with a passphrase, in
+// traditional encryption by AES-256-CBC, which every release of Salt reads.
+func (k *PrivateKey) PEM(passphrase string) []byte {
+	return k.encode(rand.Reader, passphrase, x509.PEMCipherAES256)
+}
+
+func (k *PrivateKey) encode(random io.Reader, passphrase string, alg x509.PEMCipher) []byte {
+	block := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(k.rsa)}
+	if passphrase != "" {
+		block = sealTraditional(random, block, passphrase, alg)
+	}
+	return []byte(encodePEM(block))
+}
+
+func sealTraditional(random io.Reader, block *pem.Block, passphrase string, alg x509.PEMCipher) *pem.Block {
+	//nolint:staticcheck // the form that Salt writes, see openTraditional
+	sealed, err := x509.EncryptPEMBlock(random, block.Type, block.Bytes, []byte(passphrase), alg)
+	if err != nil {
+		panic("crypto: encrypt private key: " + err.Error()) // only an unknown cipher or a broken random source
+	}
+	name, iv, _ := strings.Cut(sealed.Headers["DEK-Info"], ",")
+	sealed.Headers["DEK-Info"] = name + "," + strings.ToUpper(iv) // as OpenSSL
+	return sealed
+}
+
+// CleanPEM returns the text of a key as Salt 3006.9 and later send it (salt/crypt.py: clean_key): without white space
+// around it, lines ending in a single newline and the last one in none.
+func CleanPEM(text string) string {
+	text = strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n")
+	return strings.ReplaceAll(text, "\r", "\n")
+}
+
+// SameKey reports whether two texts are the same public key. Texts that are keys are compared as keys, so line ends,
+// blank lines and the PEM form do not matter; others as cleaned texts.
+func SameKey(a, b string) bool {
+	a, b = CleanPEM(a), CleanPEM(b)
+	if a == b {
+		return true
+	}
+	lenient := Policy{MinBits: lowestBits}
+	first, err := lenient.ParsePublicKey([]byte(a))
+	if err != nil {
+		return false
+	}
+	second, err := lenient.ParsePublicKey([]byte(b))
+	return err == nil && first.Equal(second)
+}

@@ -1,0 +1,188 @@
+package data
+
+import (
+	"iter"
+	"slices"
+)
+
+// indexFrom is the size from which a Map keeps an index; below it a scan is faster.
+const indexFrom = 12
+
+// A Map is a dictionary that keeps the order in which its keys were first set, as Python's dict does.
+//
+// Keys are the scalar values of the package table; 1, 1.0 and true are the same key, text and bytes are not.
+// The zero value is an empty Map. A Map must not be used by several goroutines while one of them changes it.
+type Map struct {
+	entries []entry
+	index   map[any]int // normalised key → position in entries; nil while the Map is small
+}
+
+type entry struct {
+	key, value any
+}
+
+// NewMap returns a Map of the given pairs: key, value, key, value. It panics when the count is odd.
+func NewMap(pairs ...any) *Map {
+	if len(pairs)%2 != 0 {
+		panic("data: NewMap needs pairs")
+	}
+	m := &Map{}
+	for i := 0; i < len(pairs); i += 2 {
+		m.Set(pairs[i], pairs[i+1])
+	}
+	return m
+}
+
+// Grow makes room for n more keys.
+func (m *Map) Grow(n int) { m.entries = slices.Grow(m.entries, n) }
+
+// Len returns the number of keys. A nil Map has none.
+func (m *Map) Len() int {
+	if m == nil {
+		return 0
+	}
+	return len(m.entries)
+}
+
+// Get returns the value of key and whether it is there. A nil Map holds nothing.
+func (m *Map) Get(key any) (value any, ok bool) {
+	if m == nil {
+		return nil, false
+	}
+	if i := m.find(key); i >= 0 {
+		return m.entries[i].value, true
+	}
+	return nil, false
+}
+
+// Value returns the value of key, or nil when it is not there.
+func (m *Map) Value(key any) any {
+	v, _ := m.Get(key)
+	return v
+}
+
+// Has reports whether key is there.
+func (m *Map) Has(key any) bool {
+	_, ok := m.Get(key)
+	return ok
+}
+
+// Text returns the value of key when it is text, and "" otherwise.
+func (m *Map) Text(key any) string {
+	s, _ := m.Value(key).(string)
+	return s
+}
+
+// Set gives key a value; a new key is put last, an old one keeps its place and its spelling.
+// It panics when key cannot be a key (a list or a map), as Python raises TypeError: see Hashable.
+func (m *Map) Set(key, value any) {
+	if i := m.find(key); i >= 0 {
+		m.entries[i].value = value
+		return
+	}
+	m.entries = append(m.entries, entry{key, value})
+	switch n := len(m.entries); {
+	case m.index != nil:
+		m.index[normalise(key)] = n - 1
+	case n >= indexFrom:
+		m.reindex()
+	}
+}
+
+// Delete removes key and reports whether it was there.
+func (m *Map) Delete(key any) bool {
+	if m.Len() == 0 {
+		return false
+	}
+	i := m.find(key)
+	if i < 0 {
+		return false
+	}
+	last := i == len(m.entries)-1
+	m.entries = slices.Delete(m.entries, i, i+1)
+	switch {
+	case m.index != nil && last:
+		delete(m.index, normalise(key))
+	case m.index != nil:
+		m.reindex()
+	}
+	return true
+}
+
+// All yields the pairs in order. The Map must not be changed meanwhile, other than by setting keys it has.
+func (m *Map) All() iter.Seq2[any, any] {
+	return func(yield func(any, any) bool) {
+		if m == nil {
+			return
+		}
+		for i := range m.entries {
+			if !yield(m.entries[i].key, m.entries[i].value) {
+				return
+			}
+		}
+	}
+}
+
+// Keys returns the keys in order.
+func (m *Map) Keys() []any {
+	keys := make([]any, 0, m.Len())
+	for k := range m.All() {
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// Clone returns a copy of m that shares its values.
+func (m *Map) Clone() *Map {
+	c := &Map{}
+	if m == nil {
+		return c
+	}
+	c.entries = slices.Clone(m.entries)
+	if m.index != nil {
+		c.reindex()
+	}
+	return c
+}
+
+// Update sets every pair of from in m, in order.
+func (m *Map) Update(from *Map) {
+	for k, v := range from.All() {
+		m.Set(k, v)
+	}
+}
+
+func (m *Map) find(key any) int {
+	if m.index != nil {
+		if i, ok := m.index[normalise(key)]; ok {
+			return i
+		}
+		return -1
+	}
+	if s, ok := key.(string); ok {
+		return m.scanText(s)
+	}
+	norm := normalise(key)
+	for i := range m.entries {
+		if normalise(m.entries[i].key) == norm {
+			return i
+		}
+	}
+	return -1
+}
+
+func (m *Map) scanText(key string) int {
+	for i := range m.entries {
+		if s, ok := m.entries[i].key.(string); ok && s == key {
+			return i
+		}
+	}
+	return -1
+}
+
+func (m *Map) reindex() {
+	m.index = make(map[any]int, max(len(m.entries), cap(m.entries)))
+	for i := range m.entries {
+		m.index[normalise(m.entries[i].key)] = i
+	}
+}

@@ -1,0 +1,55 @@
+package eventbus
+
+import (
+	"net"
+	"os"
+	"syscall"
+)
+
+// prepare makes poll, an accept on the listener's descriptor that never blocks, and wait.
+func (l *listener) prepare() {
+	u, ok := l.Listener.(*unixListener)
+	if !ok {
+		return
+	}
+	file, err := u.File() // a second descriptor of the same socket: that of net.Listener cannot be waited on
+	if err != nil {
+		return
+	}
+	raw, err := file.SyscallConn()
+	if err != nil {
+		file.Close()
+		return
+	}
+	l.file = file
+	fd := -1
+	accept := func(listening uintptr) {
+		n, _, err := syscall.Accept4(int(listening), syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+		if fd = n; err != nil {
+			fd = -1
+		}
+	}
+	l.poll = func() net.Conn {
+		if err := raw.Control(accept); err != nil || fd < 0 {
+			return nil
+		}
+		return connOf(fd)
+	}
+	l.wait = func(admit func()) error {
+		return raw.Read(func(uintptr) bool {
+			admit()
+			return false
+		})
+	}
+}
+
+// connOf makes a connection of a descriptor.
+func connOf(fd int) net.Conn {
+	f := os.NewFile(uintptr(fd), "event reader")
+	defer f.Close()
+	conn, err := net.FileConn(f)
+	if err != nil {
+		return nil
+	}
+	return conn
+}

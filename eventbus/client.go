@@ -1,0 +1,198 @@
+package eventbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
+)
+
+// ClientOptions tune Dial.
+type ClientOptions struct {
+	Subscribe    SubscribeOptions // which events Next returns, and how many are read ahead
+	FireOnly     bool             // do not listen
+	MaxEventSize int              // option `max_event_size` in bytes; 0 means 1048576
+	ZoneStamp    bool             // write `_stamp` as Salt 3008 does
+}
+
+// A Client is a connection to the bus of a daemon on this host, ours or Salt's. Several goroutines may use it.
+type Client struct {
+	sockets Sockets
+	encoder encoder
+
+	conn   net.Conn // to the pub socket; nil with FireOnly
+	events chan Event
+	room   *semaphore.Weighted // bytes that may be read ahead
+	bound  int64
+	done   chan struct{} // closed when nothing more is read
+	err    error         // why; valid after done
+	stop   context.CancelFunc
+
+	mu   sync.Mutex
+	pull net.Conn // nil until the first Fire
+}
+
+// Dial connects to the pub socket; what is fired after it has returned is not missed. Close the client.
+func Dial(ctx context.Context, s Sockets, o ClientOptions) (*Client, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	c := &Client{sockets: s, encoder: newEncoder(o.MaxEventSize, o.ZoneStamp, nil), done: make(chan struct{}), stop: func() {}}
+	if o.FireOnly {
+		c.err = ErrClosed
+		close(c.done)
+		return c, nil
+	}
+	conn, err := dial(ctx, s.Network, s.Pub)
+	if err != nil {
+		return nil, err
+	}
+	c.conn = conn
+	q := newQueue(o.Subscribe.MaxEvents, o.Subscribe.MaxBytes)
+	c.bound = int64(q.maxBytes)
+	c.events, c.room = make(chan Event, q.maxEvents), semaphore.NewWeighted(c.bound)
+	var reading context.Context
+	reading, c.stop = context.WithCancel(context.Background())
+	go c.read(reading, o.Subscribe.wants())
+	return c, nil
+}
+
+func dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, fmt.Errorf("connect to event socket: %w", err)
+	}
+	return conn, nil
+}
+
+// read takes events off the socket. When as much is read ahead as may be, it waits, and the rest stays with the
+// daemon.
+func (c *Client) read(ctx context.Context, wants func(string) bool) {
+	defer close(c.done)
+	frames := payload.NewFrameReader(c.conn, 4*c.encoder.max+MaxTag)
+	for {
+		body, err := frames.Next()
+		if err != nil {
+			c.err = readError(err)
+			return
+		}
+		e, err := ParseEvent(body)
+		if err != nil || wants != nil && !wants(e.Tag) {
+			continue
+		}
+		e.frame = body
+		if err := c.room.Acquire(ctx, c.weight(e)); err != nil {
+			c.err = ErrClosed
+			return
+		}
+		select {
+		case c.events <- e:
+		case <-ctx.Done():
+			c.err = ErrClosed
+			return
+		}
+	}
+}
+
+func readError(err error) error {
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) {
+		return ErrClosed
+	}
+	return fmt.Errorf("%w: read event: %w", ErrClosed, err)
+}
+
+func (c *Client) weight(e Event) int64 { return min(int64(e.size()), c.bound) }
+
+// Next waits for an event. The error is that of ctx, or wraps ErrClosed when the daemon has gone or the client
+// is closed; what was read before that is returned first.
+func (c *Client) Next(ctx context.Context) (Event, error) {
+	select {
+	case e := <-c.events:
+		return c.taken(e), nil
+	default:
+	}
+	select {
+	case e := <-c.events:
+		return c.taken(e), nil
+	case <-ctx.Done():
+		return Event{}, ctx.Err()
+	case <-c.done:
+	}
+	select {
+	case e := <-c.events:
+		return c.taken(e), nil
+	default:
+		return Event{}, c.err
+	}
+}
+
+func (c *Client) taken(e Event) Event {
+	c.room.Release(c.weight(e))
+	return e
+}
+
+// Fire sends an event and returns when the daemon's socket has taken it. The connection is made by the first
+// call and kept; when the daemon was restarted since, it is made again.
+func (c *Client) Fire(ctx context.Context, tag string, m *data.Map) error {
+	e, err := c.encoder.encode(tag, m)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept := c.pull != nil
+	if err = c.push(ctx, e.frame); err != nil && kept && ctx.Err() == nil {
+		err = c.push(ctx, e.frame)
+	}
+	if err != nil {
+		return fmt.Errorf("fire event %q: %w", tag, err)
+	}
+	return nil
+}
+
+// push writes a frame, and gives the connection up when that fails: a part of the frame may be out.
+func (c *Client) push(ctx context.Context, frame []byte) error {
+	if c.pull == nil {
+		conn, err := dial(ctx, c.sockets.Network, c.sockets.Pull)
+		if err != nil {
+			return err
+		}
+		c.pull = conn
+	}
+	conn := c.pull
+	stop := context.AfterFunc(ctx, func() { conn.SetWriteDeadline(time.Unix(1, 0)) })
+	_, err := conn.Write(frame)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		conn.Close()
+		c.pull = nil
+	}
+	return err
+}
+
+// Close ends the connections.
+func (c *Client) Close() error {
+	c.stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pull != nil {
+		c.pull.Close()
+		c.pull = nil
+	}
+	if c.conn != nil {
+		c.conn.Close()
+	}
+	<-c.done
+	return nil
+}

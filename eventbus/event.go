@@ -1,0 +1,226 @@
+package eventbus
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
+)
+
+const (
+	// DefaultMaxEventSize is Salt's default of the option `max_event_size`, in bytes.
+	DefaultMaxEventSize = 1 << 20
+	// MaxTag is the length of the longest tag, in bytes.
+	MaxTag = 8 << 10
+
+	tagEnd  = "\n\n"
+	stampAs = "2006-01-02T15:04:05"
+)
+
+// ErrBadEvent is wrapped when bytes are no event, or a tag cannot be one.
+var ErrBadEvent = errors.New("bad event")
+
+// An Event is one message on the bus. Its parts are shared by all readers and must not be changed.
+type Event struct {
+	Tag  string
+	Data data.Raw // a MessagePack map in bin form
+
+	frame []byte // as it goes out on sockets; Data is a part of it
+}
+
+// Map decodes the data.
+func (e Event) Map() (*data.Map, error) {
+	v, err := payload.UnmarshalText(e.Data, payload.WireLimits())
+	if err != nil {
+		return nil, fmt.Errorf("data of event %q: %w", e.Tag, err)
+	}
+	m, ok := v.(*data.Map)
+	if !ok {
+		return nil, fmt.Errorf("data of event %q: %w: not a map", e.Tag, ErrBadEvent)
+	}
+	return m, nil
+}
+
+// size is what an event counts for in a queue.
+func (e *Event) size() int { return len(e.frame) }
+
+// ParseEvent splits the bytes of an event, which it keeps (salt/utils/event.py, unpack). The data must be one
+// whole map; what is in it is not decoded.
+func ParseEvent(b []byte) (Event, error) {
+	tag, body, ok := bytes.Cut(b, []byte(tagEnd))
+	if !ok {
+		return Event{}, fmt.Errorf("%w: no empty line after the tag", ErrBadEvent)
+	}
+	if len(tag) > MaxTag || !utf8.Valid(tag) {
+		return Event{}, fmt.Errorf("%w: tag is longer than %d bytes or not UTF-8", ErrBadEvent, MaxTag)
+	}
+	if !isMap(body) {
+		return Event{}, fmt.Errorf("%w: data is not a map", ErrBadEvent)
+	}
+	if err := payload.Check(body, payload.Limits{Size: len(body)}); err != nil {
+		return Event{}, fmt.Errorf("%w: %w", ErrBadEvent, err)
+	}
+	return Event{Tag: string(tag), Data: body}, nil
+}
+
+// isMap reports whether MessagePack begins with a map.
+func isMap(b []byte) bool {
+	return len(b) > 0 && (b[0]>>4 == 8 || b[0] == 0xde || b[0] == 0xdf)
+}
+
+// CheckTag says whether a tag can be fired.
+func CheckTag(tag string) error {
+	switch {
+	case tag == "":
+		return fmt.Errorf("%w: empty tag", ErrBadEvent)
+	case len(tag) > MaxTag:
+		return fmt.Errorf("%w: tag of %d bytes, at most %d are allowed", ErrBadEvent, len(tag), MaxTag)
+	case !utf8.ValidString(tag):
+		return fmt.Errorf("%w: tag %q is not UTF-8", ErrBadEvent, clip(tag))
+	case bytes.Contains([]byte(tag+"\n"), []byte(tagEnd)):
+		return fmt.Errorf("%w: tag %q holds an empty line or ends with a line feed", ErrBadEvent, clip(tag))
+	}
+	return nil
+}
+
+// CheckForeignTag is CheckTag for tags that another host chose: 1 to 1024 printable ASCII characters, no space.
+func CheckForeignTag(tag string) error {
+	if len(tag) > 1024 {
+		return fmt.Errorf("%w: tag of %d bytes, at most 1024 are allowed", ErrBadEvent, len(tag))
+	}
+	for i := range len(tag) {
+		if tag[i] < '!' || tag[i] > '~' {
+			return fmt.Errorf("%w: tag %q holds more than printable ASCII", ErrBadEvent, clip(tag))
+		}
+	}
+	return CheckTag(tag)
+}
+
+func clip(s string) string {
+	if len(s) > 100 {
+		return s[:100] + "…"
+	}
+	return s
+}
+
+// An encoder makes events.
+type encoder struct {
+	max  int
+	zone bool
+	now  func() time.Time
+}
+
+// stamp is the text of `_stamp`: UTC, with microseconds when there are any.
+func (c *encoder) stamp() string {
+	b := make([]byte, 0, 32)
+	now := c.now().UTC()
+	b = now.AppendFormat(b, stampAs)
+	if us := now.Nanosecond() / 1000; us > 0 {
+		b = fmt.Appendf(b, ".%06d", us)
+	}
+	if c.zone {
+		b = append(b, "+00:00"...)
+	}
+	return string(b)
+}
+
+// encode makes an event of a map, which is not changed.
+func (c *encoder) encode(tag string, m *data.Map) (Event, error) {
+	if err := CheckTag(tag); err != nil {
+		return Event{}, err
+	}
+	m = m.Clone()
+	m.Set("_stamp", c.stamp())
+	b, err := payload.AppendBin(begin(tag, 128), m)
+	if err != nil {
+		return Event{}, fmt.Errorf("event %q: %w", tag, err)
+	}
+	return c.finish(tag, b)
+}
+
+// encodeRaw makes an event of encoded values in bin form.
+func (c *encoder) encodeRaw(tag string, f payload.Fields) (Event, error) {
+	if err := CheckTag(tag); err != nil {
+		return Event{}, err
+	}
+	f = f.Clone()
+	if err := f.SetBin("_stamp", c.stamp()); err != nil {
+		return Event{}, fmt.Errorf("event %q: %w", tag, err)
+	}
+	size := 0
+	for i := range f {
+		size += len(f[i].Key) + len(f[i].Value) + 5
+	}
+	return c.finish(tag, f.AppendBinTo(begin(tag, size)))
+}
+
+// encodeMap makes an event of an encoded map in bin form.
+func (c *encoder) encodeMap(tag string, m data.Raw) (Event, error) {
+	if err := CheckTag(tag); err != nil {
+		return Event{}, err
+	}
+	n, rest, ok := cutMapHead(m)
+	if !ok || n >= 1<<16-1 || bytes.Contains(m, []byte("_stamp")) {
+		f, err := payload.ParseFields(m, payload.Limits{Size: len(m)})
+		if err != nil {
+			return Event{}, fmt.Errorf("event %q: %w", tag, err)
+		}
+		return c.encodeRaw(tag, f)
+	}
+	b := begin(tag, len(m)+2*len(stampAs))
+	if n < 15 {
+		b = append(b, 0x80|byte(n+1))
+	} else {
+		b = binary.BigEndian.AppendUint16(append(b, 0xde), uint16(n+1))
+	}
+	b, err := payload.AppendBin(append(b, rest...), "_stamp")
+	if err == nil {
+		b, err = payload.AppendBin(b, c.stamp())
+	}
+	if err != nil {
+		return Event{}, fmt.Errorf("event %q: %w", tag, err)
+	}
+	return c.finish(tag, b)
+}
+
+// cutMapHead returns how many pairs a MessagePack map says that it has, and the pairs. Maps of 65536 and more are not
+// cut.
+func cutMapHead(m []byte) (n int, pairs []byte, ok bool) {
+	switch {
+	case len(m) > 0 && m[0]>>4 == 8:
+		return int(m[0] & 15), m[1:], true
+	case len(m) > 2 && m[0] == 0xde:
+		return int(binary.BigEndian.Uint16(m[1:])), m[3:], true
+	}
+	return 0, nil, false
+}
+
+// begin returns a buffer that holds the tag and has room for size bytes of data.
+func begin(tag string, size int) []byte {
+	b := make([]byte, 0, len(tag)+len(tagEnd)+size)
+	return append(append(b, tag...), tagEnd...)
+}
+
+// finish trims an encoded event and frames it.
+func (c *encoder) finish(tag string, b []byte) (Event, error) {
+	start := len(tag) + len(tagEnd)
+	if len(b)-start+pythonBytes > c.max {
+		small, err := trim(b[start:], c.max)
+		if err != nil {
+			return Event{}, fmt.Errorf("trim event %q: %w", tag, err)
+		}
+		b = append(b[:start], small...)
+	}
+	return framed(tag, b, len(b)-start), nil
+}
+
+// framed makes an Event of its bytes, of which the last n are the data.
+func framed(tag string, b []byte, n int) Event {
+	frame := payload.AppendFrame(make([]byte, 0, len(b)+24), b)
+	return Event{Tag: tag, Data: data.Raw(frame[len(frame)-n:]), frame: frame}
+}

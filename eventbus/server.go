@@ -1,0 +1,296 @@
+package eventbus
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/brineproject/brine/payload"
+)
+
+// ServeOptions tune Serve. The zero value is Salt's.
+type ServeOptions struct {
+	PubMode    fs.FileMode   // of the pub socket's file: 0600, which 0 means, or 0660 where a group may listen
+	MaxBytes   int           // kept for one connected reader; 0 means 16 MiB
+	MaxConns   int           // readers, and as many writers; 0 means 1024
+	StallLimit time.Duration // a reader that takes nothing for so long is cut; 0 means 30 s
+	DrainLimit time.Duration // at the end readers get so long to take what is queued; 0 means 2 s
+	Ready      func()        // called when both sockets are open
+}
+
+// lastWords is how long writers have at the end, for what they have sent already.
+const lastWords = 100 * time.Millisecond
+
+// batch is what one write to a reader holds at most, in bytes and events.
+const (
+	batchBytes  = 256 << 10
+	batchEvents = 64
+)
+
+// Serve opens the sockets and serves them until ctx ends: then it takes in what writers have sent, lets readers
+// take what is queued within DrainLimit, and returns nil. It fails at once when a path is too long, is taken by a
+// file or by another process that listens there; the error names it. A bus may be served on several sockets.
+func (b *Bus) Serve(ctx context.Context, s Sockets, o ServeOptions) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	srv := &server{bus: b, opts: o}
+	srv.opts.MaxConns = cmp.Or(o.MaxConns, 1024)
+	srv.opts.StallLimit = cmp.Or(o.StallLimit, 30*time.Second)
+	srv.opts.DrainLimit = cmp.Or(o.DrainLimit, 2*time.Second)
+	pub, err := listen(ctx, s.Network, s.Pub, cmp.Or(o.PubMode, 0o600))
+	if err != nil {
+		return err
+	}
+	defer pub.Close()
+	pull, err := listen(ctx, s.Network, s.Pull, 0o600)
+	if err != nil {
+		return err
+	}
+	defer pull.Close()
+	return srv.run(ctx, pub, pull)
+}
+
+// A server has the connections of one call of Serve.
+type server struct {
+	bus  *Bus
+	opts ServeOptions
+
+	mu       sync.Mutex // taken after the lock of the bus, never before
+	ending   bool       // no more writers
+	readers  map[*connReader]struct{}
+	writers  map[net.Conn]struct{}
+	drainBy  atomic.Int64 // unix nanoseconds; 0: not ending
+	readWait sync.WaitGroup
+	pullWait sync.WaitGroup
+}
+
+func (s *server) run(ctx context.Context, pub, pull net.Listener) error {
+	s.readers, s.writers = map[*connReader]struct{}{}, map[net.Conn]struct{}{}
+	waiting := &listener{Listener: pub, server: s}
+	waiting.prepare()
+	s.bus.addListener(waiting)
+	if s.opts.Ready != nil {
+		s.opts.Ready()
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return waiting.accept(ctx) })
+	g.Go(func() error { return s.accept(ctx, pull, s.addWriter) })
+	g.Go(func() error {
+		<-ctx.Done()
+		s.end(pull, waiting)
+		return nil
+	})
+	return g.Wait()
+}
+
+// end stops in an order in which nothing is lost: no new connections, then the writers, then the readers.
+func (s *server) end(pull net.Listener, waiting *listener) {
+	pull.Close()
+	s.mu.Lock()
+	s.ending = true
+	for c := range s.writers {
+		c.SetReadDeadline(time.Now().Add(lastWords))
+	}
+	s.mu.Unlock()
+	s.pullWait.Wait()
+	s.bus.removeListener(waiting)
+	waiting.close()
+	by := time.Now().Add(s.opts.DrainLimit)
+	s.mu.Lock()
+	s.drainBy.Store(by.UnixNano())
+	readers := slices.Collect(maps.Keys(s.readers))
+	s.mu.Unlock()
+	for _, r := range readers {
+		s.bus.remove(r.reader)
+		r.reader.close()
+		r.conn.SetWriteDeadline(by)
+	}
+	s.readWait.Wait()
+}
+
+// accept hands connections on until the listener is closed. A failure that can pass is waited out.
+func (s *server) accept(ctx context.Context, l net.Listener, add func(net.Conn)) error {
+	for {
+		conn, err := l.Accept()
+		switch {
+		case err == nil:
+			add(conn)
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		default:
+			s.bus.log.WithError(err).Warn("accept on event socket")
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}
+}
+
+// A connReader is a connection to the pub socket.
+type connReader struct {
+	reader *reader
+	conn   net.Conn
+}
+
+func (s *server) addReader(conn net.Conn) {
+	s.bus.mu.Lock()
+	defer s.bus.mu.Unlock()
+	s.admitted(conn)
+}
+
+// admitted makes a connection a reader. The caller holds the lock of the bus.
+func (s *server) admitted(conn net.Conn) {
+	r := &connReader{&reader{queue: newQueue(1<<20, s.opts.MaxBytes), name: "pub socket"}, conn}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.readers) >= s.opts.MaxConns || s.drainBy.Load() > 0 {
+		conn.Close()
+		s.bus.log.Warnf("event socket refuses a reader: there are %d", len(s.readers))
+		return
+	}
+	r.reader.direct = directWriter(conn)
+	s.readers[r] = struct{}{}
+	s.bus.readers = append(s.bus.readers, r.reader)
+	s.readWait.Add(2)
+	go s.watch(r)
+	go s.write(r)
+}
+
+// watch waits for the reader to go away. What it sends is thrown away.
+func (s *server) watch(r *connReader) {
+	defer s.readWait.Done()
+	io.Copy(io.Discard, r.conn)
+	r.reader.discard()
+	r.conn.Close()
+}
+
+// write sends events to a reader until it goes away, stalls, or the bus ends.
+func (s *server) write(r *connReader) {
+	defer s.readWait.Done()
+	err := s.send(r)
+	s.bus.remove(r.reader)
+	r.reader.discard()
+	r.conn.Close()
+	s.mu.Lock()
+	delete(s.readers, r)
+	s.mu.Unlock()
+	if isTimeout(err) && s.drainBy.Load() == 0 {
+		s.bus.log.WithField("dropped", r.reader.drops()).
+			Warnf("a listener on the event socket took nothing for %v and was cut", s.opts.StallLimit)
+	}
+}
+
+func (s *server) send(r *connReader) error {
+	events := make([]Event, 0, batchEvents)
+	var buffers net.Buffers
+	for {
+		var err error
+		if events, err = r.reader.take(context.Background(), events[:0], batchBytes); err != nil {
+			return err
+		}
+		buffers = buffers[:0]
+		for i := range events {
+			buffers = append(buffers, events[i].frame)
+		}
+		if err := s.deadline(r.conn); err != nil {
+			return err
+		}
+		out := buffers
+		if _, err := out.WriteTo(r.conn); err != nil {
+			return err
+		}
+		clear(events)
+		clear(buffers)
+		if err := s.noDeadline(r.conn); err != nil {
+			return err
+		}
+		s.bus.tellCaughtUp(r.reader)
+	}
+}
+
+// noDeadline lets what is written directly, which does not wait, not run into the deadline of an earlier write.
+func (s *server) noDeadline(conn net.Conn) error {
+	if s.drainBy.Load() > 0 {
+		return nil
+	}
+	return conn.SetWriteDeadline(time.Time{})
+}
+
+// deadline sets the time by which the next write must be done.
+func (s *server) deadline(conn net.Conn) error {
+	by := time.Now().Add(s.opts.StallLimit)
+	if end := s.drainBy.Load(); end > 0 {
+		by = time.Unix(0, end)
+	}
+	return conn.SetWriteDeadline(by)
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// addWriter serves a connection to the pull socket.
+func (s *server) addWriter(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending {
+		conn.Close()
+		return
+	}
+	if len(s.writers) >= s.opts.MaxConns {
+		conn.Close()
+		s.bus.log.Warnf("event socket refuses a writer: there are %d", len(s.writers))
+		return
+	}
+	s.writers[conn] = struct{}{}
+	s.pullWait.Go(func() {
+		err := s.pull(conn)
+		conn.Close()
+		s.mu.Lock()
+		delete(s.writers, conn)
+		s.mu.Unlock()
+		if err != nil {
+			s.bus.log.WithError(err).Warn("a writer on the event socket sent what is no event and was cut")
+		}
+	})
+}
+
+// pull fires what comes in. Bytes that are no frame end the connection; a frame that holds no event is dropped.
+func (s *server) pull(conn net.Conn) error {
+	frames := payload.NewFrameReader(conn, 4*s.bus.encoder.max+MaxTag)
+	for told := false; ; {
+		body, err := frames.Next()
+		if err != nil {
+			if errors.Is(err, payload.ErrFrame) {
+				return fmt.Errorf("read event frame: %w", err)
+			}
+			return nil
+		}
+		e, err := ParseEvent(body)
+		if err == nil {
+			err = CheckTag(e.Tag)
+		}
+		if err == nil {
+			s.bus.publish(framed(e.Tag, body, len(e.Data)))
+			continue
+		}
+		if !told {
+			told = true
+			s.bus.log.WithError(err).Warn("an event on the event socket is dropped")
+		}
+	}
+}

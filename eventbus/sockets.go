@@ -1,0 +1,152 @@
+package eventbus
+
+import (
+	"context"
+	"crypto/md5"  //nolint:gosec // a file name, not a secret
+	"crypto/sha1" //nolint:gosec // likewise
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// maxPath is the longest path of a unix socket that every system takes, in bytes.
+const maxPath = 107
+
+// Sockets are the two addresses of a bus.
+type Sockets struct {
+	Network   string // "unix", or "tcp" for `ipc_mode: tcp`
+	Pub, Pull string // path, or host:port
+}
+
+// MasterSockets returns the sockets of a master whose option `sock_dir` is dir.
+func MasterSockets(dir string) Sockets {
+	return Sockets{"unix", filepath.Join(dir, "master_event_pub.ipc"), filepath.Join(dir, "master_event_pull.ipc")}
+}
+
+// MinionSockets returns the sockets of a minion. Their names hold the start of a hash of the id; hashType is the
+// option `hash_type`, "" means sha256. The error is an unknown hash.
+func MinionSockets(dir, id, hashType string) (Sockets, error) {
+	h, err := newHash(hashType)
+	if err != nil {
+		return Sockets{}, err
+	}
+	h.Write([]byte(id))
+	name := filepath.Join(dir, "minion_event_"+hex.EncodeToString(h.Sum(nil))[:10])
+	return Sockets{"unix", name + "_pub.ipc", name + "_pull.ipc"}, nil
+}
+
+func newHash(name string) (hash.Hash, error) {
+	switch name {
+	case "", "sha256":
+		return sha256.New(), nil
+	case "sha512":
+		return sha512.New(), nil
+	case "sha384":
+		return sha512.New384(), nil
+	case "sha224":
+		return sha256.New224(), nil
+	case "sha1":
+		return sha1.New(), nil //nolint:gosec // a file name
+	case "md5":
+		return md5.New(), nil //nolint:gosec // a file name
+	}
+	return nil, fmt.Errorf("hash_type %q is unknown", name)
+}
+
+// TCPSockets returns the sockets of a bus with `ipc_mode: tcp`, which Windows needs.
+func TCPSockets(pubPort, pullPort int) Sockets {
+	at := func(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+	return Sockets{"tcp", at(pubPort), at(pullPort)}
+}
+
+// check refuses paths that the system would cut.
+func (s Sockets) check() error {
+	if s.Network != "unix" {
+		return nil
+	}
+	for _, path := range []string{s.Pub, s.Pull} {
+		if len(path) > maxPath {
+			return fmt.Errorf("event socket %s: the path has %d bytes, a unix socket's at most %d; set sock_dir to a shorter one",
+				path, len(path), maxPath)
+		}
+	}
+	return nil
+}
+
+// listen opens one socket. A socket file that nobody listens on any more is replaced.
+func listen(ctx context.Context, network, addr string, mode fs.FileMode) (net.Listener, error) {
+	if network == "unix" {
+		if err := removeStale(ctx, addr); err != nil {
+			return nil, err
+		}
+	}
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, network, addr)
+	if err != nil {
+		return nil, fmt.Errorf("open event socket: %w", err)
+	}
+	if network != "unix" {
+		return l, nil
+	}
+	if err := os.Chmod(addr, mode); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("open event socket: %w", err)
+	}
+	own, err := os.Lstat(addr)
+	if err != nil {
+		l.Close()
+		return nil, fmt.Errorf("open event socket: %w", err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	return &unixListener{l.(*net.UnixListener), addr, own}, nil
+}
+
+// A unixListener removes its socket file when it is closed, but not one that has taken its place.
+type unixListener struct {
+	*net.UnixListener
+	path string
+	own  fs.FileInfo
+}
+
+func (l *unixListener) Close() error {
+	err := l.UnixListener.Close()
+	if now, e := os.Lstat(l.path); e == nil && os.SameFile(now, l.own) {
+		os.Remove(l.path)
+	}
+	return err
+}
+
+// removeStale removes the socket file of a process that is gone.
+func removeStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("open event socket: %w", err)
+	case info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("event socket %s: there is a file of that name that is no socket", path)
+	}
+	d := net.Dialer{Timeout: time.Second}
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err == nil {
+		conn.Close()
+	}
+	if err == nil || !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("event socket %s: another process listens there", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove stale event socket: %w", err)
+	}
+	return nil
+}

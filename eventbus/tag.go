@@ -1,0 +1,76 @@
+package eventbus
+
+import (
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/match"
+)
+
+// Match reports whether a tag matches a pattern of the given kind, as the option `event_match_type` names it:
+// startswith (also ""), endswith, find, regex (from the start of the tag) or fnmatch. An unknown kind and a bad
+// expression match nothing. Matcher is faster for many tags.
+func Match(kind, pattern, tag string) bool {
+	m, err := Matcher(kind, pattern)
+	return err == nil && m(tag)
+}
+
+// Matcher returns Match for one pattern. The error is that of a regular expression.
+func Matcher(kind, pattern string) (func(tag string) bool, error) {
+	switch kind {
+	case "", "startswith":
+		return func(tag string) bool { return strings.HasPrefix(tag, pattern) }, nil
+	case "endswith":
+		return func(tag string) bool { return strings.HasSuffix(tag, pattern) }, nil
+	case "find":
+		return func(tag string) bool { return strings.Contains(tag, pattern) }, nil
+	case "fnmatch":
+		return match.CompileGlob(pattern).Match, nil
+	case "regex":
+		re, err := match.CompileRegexp(pattern)
+		if err != nil {
+			return nil, err
+		}
+		return re.Match, nil
+	}
+	return func(string) bool { return false }, nil
+}
+
+// Tagify joins parts to a tag below "salt": Tagify("job", jid, "new") is salt/job/<jid>/new. A part that is a
+// list adds its elements; empty parts are left out (salt/utils/event.py, tagify).
+func Tagify(parts ...any) string { return JoinTag(append([]any{"salt"}, parts...)...) }
+
+// JoinTag is Tagify without "salt".
+func JoinTag(parts ...any) string {
+	var words []string
+	for _, p := range parts {
+		if list, ok := p.([]any); ok {
+			for _, e := range list {
+				words = append(words, text(e))
+			}
+			continue
+		}
+		words = append(words, text(p))
+	}
+	var b strings.Builder
+	for _, w := range words {
+		if w == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('/')
+		}
+		b.WriteString(w)
+	}
+	return b.String()
+}
+
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	return data.Str(v)
+}

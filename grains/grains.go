@@ -1,0 +1,149 @@
+package grains
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+)
+
+// Bounds of one collection.
+const (
+	lookupTime  = time.Second     // all look-ups of names together
+	programTime = 3 * time.Second // one helper program
+)
+
+// Options tell a Collector where it is and what the minion's configuration says.
+type Options struct {
+	Opts     *data.Map                                                              // the effective options of the minion; nil for none
+	Root     string                                                                 // the folder whose /proc, /etc, /sys and programs are read; "" is /
+	Env      func(name string) string                                               // the environment; nil is that of the process
+	Run      func(ctx context.Context, name string, args ...string) ([]byte, error) // runs a helper program and returns its standard output; nil runs it through package process
+	Log      logrus.FieldLogger                                                     // nil is silent
+	ConfFile string                                                                 // the minion's configuration file, or the folder of it; "" takes the option conf_file
+}
+
+// A Collector collects the grains of this host. Several goroutines may use it.
+type Collector struct {
+	o        Options
+	host     *host
+	dns      resolver
+	links    func() ([]link, error)
+	gateways func() (v4, v6 any, ok bool)
+	uname    func() *data.Map
+}
+
+// New returns a Collector.
+func New(o Options) *Collector {
+	if o.Opts == nil {
+		o.Opts = data.NewMap()
+	}
+	if o.Log == nil {
+		silent := logrus.New()
+		silent.SetOutput(io.Discard)
+		o.Log = silent
+	}
+	if o.ConfFile == "" {
+		o.ConfFile = o.Opts.Text("conf_file")
+	}
+	return &Collector{o: o, host: newHost(o), dns: systemResolver(), links: systemLinks, gateways: systemGateways, uname: uname}
+}
+
+// Collect returns the grains in Salt's order: those of the system, the grains file, and over all the option
+// grains. The map is the caller's. What cannot be found out is left out; the error is that of ctx when it ended.
+//
+// Options that count: grains, grains_blacklist, grains_deep_merge, skip_grains, enable_lspci, enable_gpu_grains,
+// enable_fqdns_grains, enable_lvm_grains, nvme_grains, iscsi_grains, fibre_channel_grains, grain_opts, append_domain,
+// server_id_use_crc, id, master.
+func (c *Collector) Collect(ctx context.Context) (*data.Map, error) {
+	all := data.NewMap()
+	if data.Truth(c.o.Opts.Value("skip_grains")) {
+		return all, nil
+	}
+	blocked, err := newBlacklist(c.o.Opts.Value("grains_blacklist"))
+	if err != nil {
+		c.o.Log.WithError(err).Warn("Part of grains_blacklist is ignored")
+	}
+	deep := c.o.Opts.Value("grains_deep_merge") == true
+	for _, found := range c.gather(ctx) {
+		merge(all, blocked.filter(found), deep)
+	}
+	if set, ok := c.o.Opts.Value("grains").(*data.Map); ok {
+		all.Update(data.Clone(set).(*data.Map))
+	}
+	return all, ctx.Err()
+}
+
+// gather runs all sources at once and returns what they found, in the order of the sources.
+func (c *Collector) gather(ctx context.Context) []*data.Map {
+	lookups, cancel := context.WithTimeout(ctx, lookupTime)
+	defer cancel()
+	run := &collection{Collector: c, lookups: lookups, net: c.network()}
+	sources := run.sources()
+	found := make([]*data.Map, len(sources))
+	var wg sync.WaitGroup
+	for i, s := range sources {
+		wg.Go(func() { found[i] = s(ctx) })
+	}
+	wg.Wait()
+	return found
+}
+
+// A collection is one run of a Collector.
+type collection struct {
+	*Collector
+	lookups context.Context // ends when the time for looking up names is over
+	net     *network
+}
+
+// A source finds some grains; nil is none.
+type source func(context.Context) *data.Map
+
+// sources lists the sources in the order in which Salt merges them: salt/grains/core.py by the names of its
+// functions, then the other files of that folder by name.
+func (c *collection) sources() []source {
+	core := []source{
+		c.appendDomain, c.cwd, c.gateway, c.resolvConf, c.fqdns, c.machineID, c.master, c.serverID, c.hostname,
+		c.hardwareAddresses, c.id, c.ip4Interfaces, c.ip6Interfaces, c.addresses, c.ipInterfaces, c.kernelParams,
+		c.localeInfo, c.osData, c.path, c.pythonVersion, c.saltVersion, c.saltVersionInfo,
+	}
+	other := []source{
+		c.disks, c.grainsFile, c.shell, c.transactional, c.firmware, c.fibreChannel, c.iscsi, c.lvm, c.mdadm,
+		c.process, c.nvme, c.options, c.zfs,
+	}
+	return append(core, other...)
+}
+
+// option reports whether an option that is on by default is on.
+func (c *Collector) option(name string, byDefault bool) bool {
+	v, ok := c.o.Opts.Get(name)
+	if !ok {
+		return byDefault
+	}
+	return data.Truth(v)
+}
+
+// merge puts from into all; deep merges maps key by key (salt/utils/dictupdate.py, update).
+func merge(all, from *data.Map, deep bool) {
+	if !deep {
+		all.Update(from)
+		return
+	}
+	for k, v := range from.All() {
+		old, isMap := all.Value(k).(*data.Map)
+		sub, alsoMap := v.(*data.Map)
+		if isMap && alsoMap {
+			merge(old, sub, true)
+			continue
+		}
+		all.Set(k, v)
+	}
+}
+
+func onLinux() bool   { return runtime.GOOS == "linux" }
+func onWindows() bool { return runtime.GOOS == "windows" }

@@ -1,0 +1,35 @@
+//go:build !linux
+
+package grains
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+)
+
+// systemLinks returns the interfaces as Go's standard library knows them.
+func systemLinks() ([]link, error) {
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return nil, fmt.Errorf("list interfaces: %w", err)
+	}
+	var links []link
+	for _, i := range interfaces {
+		l := link{name: i.Name, hwaddr: i.HardwareAddr.String()}
+		addrs, err := i.Addrs()
+		if err != nil {
+			return nil, fmt.Errorf("list addresses of %s: %w", i.Name, err)
+		}
+		for _, a := range addrs {
+			if p, err := netip.ParsePrefix(a.String()); err == nil {
+				l.addrs = append(l.addrs, linkAddr{addr: p.Addr().Unmap()})
+			}
+		}
+		links = append(links, l)
+	}
+	return links, nil
+}
+
+// systemGateways knows nothing: Salt too gives these grains only where the program ip is.
+func systemGateways() (v4, v6 any, ok bool) { return false, false, false }

@@ -1,0 +1,148 @@
+package brine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/brineproject/brine/"
+
+// layers is the plan of the house: a package may import packages of its own layer and of those below.
+// A name that ends in a slash stands for everything below that folder.
+var layers = [][]string{
+	0: {"data", "job", "yaml", "jinja", "version"},
+	1: {"payload", "payload/", "crypto", "pki", "pki/", "match", "output", "config"},
+	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "daemon"},
+	3: {"channel", "fileserver", "fileserver/", "fileclient"},
+	4: {"render", "grains", "pillar", "state", "schedule", "beacon", "reactor", "returner", "returner/", "mine", "auth"},
+	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/"},
+	6: {"master", "minion", "syndic", "client", "netapi", "swarm"},
+	7: {"cli", "cli/", "cmd/", "internal/"},
+}
+
+// standardOnly lists the packages that may import nothing from outside but what is named.
+var standardOnly = map[string][]string{
+	"data": nil, "job": nil, "jinja": nil, "version": nil,
+	"yaml": {"go.yaml.in/yaml/v4"},
+}
+
+// shelves never import each other's plug-ins; only the package all of a shelf does.
+var shelves = []string{"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/"}
+
+// onlyHere names outside packages that one room alone may import.
+var onlyHere = map[string][]string{
+	"github.com/go-zeromq/zmq4":  {"transport/zeromq"},
+	"github.com/urfave/cli/v2":   {"cli", "cli/"},
+	"modernc.org/sqlite":         {"returners/"},
+	"github.com/ugorji/go/codec": {"payload/typed"},
+}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestLayers(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if p.ImportPath+"/" == module {
+			continue
+		}
+		layer := layerOf(name)
+		if layer < 0 {
+			t.Errorf("package %s stands in no layer of the table", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			checkImport(t, name, layer, imp)
+		}
+	}
+}
+
+func checkImport(t *testing.T, name string, layer int, imp string) {
+	t.Helper()
+	own, ours := strings.CutPrefix(imp, module)
+	switch {
+	case ours && layerOf(own) > layer:
+		t.Errorf("%s (layer %d) imports %s (layer %d)", name, layer, own, layerOf(own))
+	case ours && crossesShelf(name, own):
+		t.Errorf("%s imports %s: plug-ins call one another by name through loader.Env", name, own)
+	case !ours:
+		checkOutside(t, name, imp)
+	}
+}
+
+func checkOutside(t *testing.T, name, imp string) {
+	t.Helper()
+	if allowed, ok := standardOnly[name]; ok && outside(imp) && !hasPrefix(imp, allowed) {
+		t.Errorf("%s imports %s; it may use the standard library only", name, imp)
+	}
+	for lib, rooms := range onlyHere {
+		if (imp == lib || strings.HasPrefix(imp, lib+"/")) && !hasPrefix(name, rooms) {
+			t.Errorf("%s imports %s, which belongs in %v", name, imp, rooms)
+		}
+	}
+}
+
+func crossesShelf(name, imp string) bool {
+	if strings.HasSuffix(name, "/all") {
+		return false
+	}
+	for _, a := range shelves {
+		for _, b := range shelves {
+			if strings.HasPrefix(name, a) && strings.HasPrefix(imp, b) && !sameShelfHelper(name, imp) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sameShelfHelper allows a plug-in its own sub-packages.
+func sameShelfHelper(name, imp string) bool { return strings.HasPrefix(imp, name+"/") }
+
+func layerOf(name string) int {
+	for i, layer := range layers {
+		for _, room := range layer {
+			if name == room || strings.HasSuffix(room, "/") && strings.HasPrefix(name, room) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func outside(imp string) bool { return strings.Contains(strings.Split(imp, "/")[0], ".") }
+
+func hasPrefix(s string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if s == p || strings.HasPrefix(s, strings.TrimSuffix(p, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []goPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		switch err := dec.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			return all
+		case err != nil:
+			t.Fatalf("read go list: %v", err)
+		}
+		all = append(all, p)
+	}
+}

@@ -1,0 +1,196 @@
+package loader
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+)
+
+// def returns the name of the function in Python's error texts.
+func (s *Spec) def() string {
+	if s.Def != "" {
+		return s.Def
+	}
+	return s.Name
+}
+
+// Has reports whether there is a parameter of that name.
+func (s *Spec) Has(name any) bool { return s.index(name) >= 0 }
+
+func (s *Spec) index(name any) int {
+	for i := range s.Params {
+		if s.Params[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Takes reports whether name may be given by keyword.
+func (s *Spec) Takes(name any) bool { return s.Kwargs != "" || s.Has(name) }
+
+// Bind gives the parameters their values as a call in Python does. The error is Python's TypeError.
+func (s *Spec) Bind(args []any, kwargs *data.Map) (*Bound, error) {
+	b := &Bound{Values: make([]any, len(s.Params)), Args: []any{}, Kwargs: &data.Map{}}
+	set := make([]bool, len(s.Params))
+	for i := range min(len(args), len(s.Params)) {
+		b.Values[i], set[i] = args[i], true
+	}
+	if err := s.bindKeywords(b, set, kwargs); err != nil {
+		return nil, err
+	}
+	if len(args) > len(s.Params) {
+		if s.Args == "" {
+			return nil, s.tooMany(len(args))
+		}
+		b.Args = args[len(s.Params):]
+	}
+	return b, s.defaults(b, set)
+}
+
+func (s *Spec) bindKeywords(b *Bound, set []bool, kwargs *data.Map) error {
+	for k, v := range kwargs.All() {
+		name, ok := k.(string)
+		if !ok {
+			return TypeError("keywords must be strings")
+		}
+		i := s.index(name)
+		switch {
+		case i < 0 && s.Kwargs == "":
+			return TypeError("%s() got an unexpected keyword argument '%s'", s.def(), name)
+		case i < 0:
+			b.Kwargs.Set(name, v)
+		case set[i]:
+			return TypeError("%s() got multiple values for argument '%s'", s.def(), name)
+		default:
+			b.Values[i], set[i] = v, true
+		}
+	}
+	return nil
+}
+
+func (s *Spec) tooMany(given int) error {
+	required := 0
+	for _, p := range s.Params {
+		if p.Required {
+			required++
+		}
+	}
+	takes, plural, was := fmt.Sprint(len(s.Params)), "s", "were"
+	if required < len(s.Params) {
+		takes = fmt.Sprintf("from %d to %d", required, len(s.Params))
+	} else if required == 1 {
+		plural = ""
+	}
+	if given == 1 {
+		was = "was"
+	}
+	return TypeError("%s() takes %s positional argument%s but %d %s given", s.def(), takes, plural, given, was)
+}
+
+// defaults fills in what is not set. A default is copied where the function could change it.
+func (s *Spec) defaults(b *Bound, set []bool) error {
+	var missing []string
+	for i, p := range s.Params {
+		switch {
+		case set[i]:
+		case p.Required:
+			missing = append(missing, "'"+p.Name+"'")
+		default:
+			b.Values[i] = data.Clone(p.Default)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	plural := "s"
+	if len(missing) == 1 {
+		plural = ""
+	}
+	return TypeError("%s() missing %d required positional argument%s: %s", s.def(), len(missing), plural, enumerate(missing))
+}
+
+// enumerate joins names as Python does: a; a and b; a, b, and c.
+func enumerate(names []string) string {
+	switch n := len(names); n {
+	case 1:
+		return names[0]
+	case 2:
+		return names[0] + " and " + names[1]
+	default:
+		return strings.Join(names[:n-1], ", ") + ", and " + names[n-1]
+	}
+}
+
+// Split parts the arguments of a publication into positional and keyword arguments, as load_args_and_kwargs of
+// salt/minion.py: maps with __kwarg__, and texts name=value. pub are the fields of the publication for **kwargs; may be nil.
+// A keyword that the function does not take is an invocation error.
+func (s *Spec) Split(arg []any, pub *data.Map) (args []any, kwargs *data.Map, err error) {
+	var invalid []string
+	kwargs = &data.Map{}
+	for _, a := range arg {
+		words, ok := keywords(a)
+		if !ok {
+			args = append(args, withoutMark(a))
+			continue
+		}
+		for k, v := range words.All() {
+			if s.Takes(k) {
+				kwargs.Set(k, v)
+			} else {
+				invalid = append(invalid, data.Str(k)+"="+data.Str(v))
+			}
+		}
+	}
+	if invalid != nil {
+		return nil, nil, Invocation("The following keyword arguments are not valid: %s", strings.Join(invalid, ", "))
+	}
+	if s.Kwargs != "" {
+		for k, v := range pub.All() {
+			kwargs.Set("__pub_"+data.Str(k), published(k, v))
+		}
+	}
+	return args, kwargs, nil
+}
+
+// keywords returns the keyword arguments that one argument holds, and whether it is of that kind.
+func keywords(a any) (*data.Map, bool) {
+	switch a := a.(type) {
+	case *data.Map:
+		if mark, _ := a.Get(kwargMark); mark != true {
+			return nil, false
+		}
+		return withoutMark(a).(*data.Map), true
+	case string:
+		if name, value, ok := ParseKwarg(a); ok {
+			return data.NewMap(name, YAMLArg(value)), true
+		}
+	}
+	return nil, false
+}
+
+// withoutMark returns a map argument without its mark, and other arguments as they are.
+func withoutMark(a any) any {
+	m, ok := a.(*data.Map)
+	if !ok || !m.Has(kwargMark) {
+		return a
+	}
+	c := m.Clone()
+	c.Delete(kwargMark)
+	return c
+}
+
+// published returns a field of the publication as functions see it: the maps of keyword arguments lose their mark, as Salt 3006
+// takes it away in place.
+func published(field, v any) any {
+	list, ok := v.([]any)
+	if field != "arg" || !ok {
+		return v
+	}
+	clean := make([]any, len(list))
+	for i, a := range list {
+		clean[i] = withoutMark(a)
+	}
+	return clean
+}

@@ -1,0 +1,75 @@
+// Package loader holds the functions that Brine offers by name: execution modules and, by the same means, the other
+// shelves of plug-ins.
+//
+// A plug-in is a [Plugin]: its names and a factory. The factory gets an [Env], which is all that the engine lends (options,
+// grains, pillar, other functions by name, the command runner, the root folder, the log), and returns a [Module]; an error
+// is Salt's __virtual__ saying no. A [Registry] builds modules when they are first needed and calls their functions with
+// the arguments of a publication:
+//
+//	// Package uptime is Salt's module of that name.
+//	package uptime
+//
+//	//go:generate go run github.com/brineproject/brine/internal/docgen
+//
+//	// Plugin returns the module uptime.
+//	func Plugin() loader.Plugin { return loader.Plugin{Name: "uptime", New: newModule} }
+//
+//	type module struct{ env *loader.Env }
+//
+//	func newModule(env *loader.Env) (*loader.Module, error) {
+//		if runtime.GOOS == "windows" {
+//			return nil, errors.New("only on Unix") // '…' __virtual__ returned False: only on Unix
+//		}
+//		m := &module{env}
+//		return &loader.Module{Funcs: []loader.Func{
+//			loader.F("since", docSince, m.since),
+//			loader.F("set", docSet, m.set).Def("set_"), // named set_ in Python's error texts
+//		}}, nil
+//	}
+//
+//	type sinceArgs struct {
+//		Unit    string    `default:"'s'"`             // parameter unit='s'
+//		DryRun  bool      `name:"dry" default:"False"` // without name: the field's name as dry_run
+//		More    []any     `args:"args"`               // *args
+//		Options *data.Map `kwargs:"kwargs"`           // **kwargs, with the __pub_ fields
+//	}
+//
+//	// since returns how long the system has been up.
+//	//
+//	// CLI Example:
+//	//
+//	//	salt '*' uptime.since
+//	func (m *module) since(ctx context.Context, a sinceArgs) (any, error) {
+//		out, err := m.env.Call(ctx, "cmd.run", []any{"uptime"}, nil)
+//		if err != nil {
+//			return nil, err
+//		}
+//		loader.ContextOf(ctx).SetRetcode(3)
+//		return out, nil
+//	}
+//
+// The fields of the argument struct are the parameters in order. A field without a default is required. A default is a
+// Python literal: None, True, 3, 0.5, 'text', ['a'], {'k': 1}; argspec shows it as it stands. What a field takes:
+//
+//	any        the value as it is: for all that is accepted loosely
+//	string     text; other values as Python's str() prints them; None gives ""
+//	int, int64 whole numbers, truth values, floats cut off, texts as int() reads them; None gives 0
+//	float64    numbers and texts as float() reads them; None gives 0
+//	bool       Python's truth of any value
+//	[]any      a list or tuple; None gives nil, anything else a list of itself alone
+//	[]string   a list, each element as str(); a text is split at its commas
+//	*data.Map  a dictionary; None gives nil
+//	*T         of the scalars above: nil for None
+//
+// Results are values of package data; a function that reports progress returns [Steps].
+//
+// The doc constants are written by go generate (internal/docgen) from the doc comments, and are what sys.doc shows. The
+// first word is dropped there when it is the function's Go name.
+//
+// Errors: what a function returns decides the text that the operator sees. [Execution] and every plain error print
+// "ERROR: …", [Invocation] "ERROR executing 'x.y': …", [NotFound] says that a command is missing, [TypeError] that
+// arguments do not fit, [Exception] is any other of Python's exceptions. See Salt's salt/metaproxy/proxy.py and salt/minion.py
+// (_thread_return, load_args_and_kwargs), and salt/utils/args.py for the command line's side ([ParseInput]).
+//
+// What is odd: the texts of wrong calls are those of Python's interpreter, as operators search for them.
+package loader

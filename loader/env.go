@@ -1,0 +1,70 @@
+package loader
+
+import (
+	"context"
+	"os"
+	"os/exec"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+)
+
+// An Env is what the engine lends to plug-ins. Maps that it gives must not be changed.
+type Env struct {
+	Opts   *data.Map        // effective options: __opts__
+	Grains func() *data.Map // grains of now; nil is allowed, see GrainsNow
+	Pillar func() *data.Map // pillar of now; nil is allowed, see PillarNow
+
+	// Call runs another function as __salt__[fun](*args, **kwargs) does; NewRegistry sets it when it is nil.
+	Call func(ctx context.Context, fun string, args []any, kwargs *data.Map) (any, error)
+	// Functions are the execution modules; NewRegistry sets it to the new registry when it is nil.
+	Functions *Registry
+	// Shelves are the other kinds of plug-ins by Salt's name: states, runners, returners, renderers, wheel.
+	// A shelf that is not there is empty.
+	Shelves map[string]*Registry
+
+	Host Host                                           // the daemon around the plug-ins
+	Run  func(ctx context.Context, cmd *exec.Cmd) error // runs a program; nil means process.Run
+	Root string                                         // root folder of the system; "" means /
+	Log  logrus.FieldLogger                             // never nil after NewRegistry
+}
+
+// A Host is what the minion lends to plug-ins that steer it. A field is nil where there is no daemon (salt-call --local).
+type Host struct {
+	Running    func() []*data.Map                                               // loads of the jobs under way with their pid
+	Signal     func(jid string, sig os.Signal, ends bool) bool                  // signals a job; reports whether it is running
+	Fire       func(ctx context.Context, tag string, body *data.Map) error      // event on the minion's own bus
+	FireMaster func(ctx context.Context, tag string, body *data.Map) error      // event to all masters
+	Request    func(ctx context.Context, load *data.Map) (reply any, err error) // encrypted request to the master, id and tok added
+	RequestAll func(ctx context.Context, load *data.Map) error                  // the same to every master; the errors of all
+
+	// Await calls act and returns the body of the first event on the minion's own bus, from then on, whose tag begins with
+	// tag. It ends with act's error or with ctx.
+	Await func(ctx context.Context, tag string, act func() error) (*data.Map, error)
+	// Order gives an order to the master on this host as the program salt does, and hands the answers to yield until that
+	// returns false. The fields of order are those of LocalClient.cmd: tgt, tgt_type, fun, arg, ret, timeout.
+	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
+}
+
+// GrainsNow returns the grains, an empty map when there are none.
+func (e *Env) GrainsNow() *data.Map { return now(e.Grains) }
+
+// PillarNow returns the pillar, an empty map when there is none.
+func (e *Env) PillarNow() *data.Map { return now(e.Pillar) }
+
+// Option returns the option name, nil when it is not set.
+func (e *Env) Option(name string) any { return e.Opts.Value(name) }
+
+// Shelf returns the plug-ins of another kind; nil, which is an empty Registry, when there are none.
+func (e *Env) Shelf(kind string) *Registry { return e.Shelves[kind] }
+
+func now(get func() *data.Map) *data.Map {
+	if get == nil {
+		return &data.Map{}
+	}
+	if m := get(); m != nil {
+		return m
+	}
+	return &data.Map{}
+}

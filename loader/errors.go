@@ -1,0 +1,104 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/output"
+)
+
+// A Kind says as which of Python's exceptions an error is reported.
+type Kind int
+
+// The kinds of errors; see wire texts at Result.
+const (
+	KindNone       Kind = iota
+	KindException       // any exception that has no text of its own
+	KindExecution       // CommandExecutionError, and errors that are no *Error
+	KindNotFound        // CommandNotFoundError
+	KindInvocation      // SaltInvocationError
+	KindType            // TypeError
+	KindMissing         // there is no such function
+)
+
+// An Error is an error of a function with the class that Salt would have raised.
+type Error struct {
+	Kind  Kind
+	Class string // Python's name of the exception's class
+	Text  string // str() of the exception
+	Err   error  // what it comes from; may be nil
+
+	frames string // calls of a panic, in the form of a traceback
+}
+
+// Error returns the text alone.
+func (e *Error) Error() string { return e.Text }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Execution returns a CommandExecutionError; the format may use %w.
+func Execution(format string, args ...any) error {
+	return newError(KindExecution, "salt.exceptions.CommandExecutionError", format, args)
+}
+
+// ExecutionInfo returns a CommandExecutionError with details, which are printed below the message as the outputter nested prints
+// them (the parameter info of salt/exceptions.py). Details that count as nothing are left out.
+func ExecutionInfo(message string, info any) error {
+	if !data.Truth(info) {
+		return Execution("%s", message)
+	}
+	if message != "" {
+		if !strings.ContainsAny(message[len(message)-1:], ".?!") {
+			message += "."
+		}
+		message += " "
+	}
+	nested, err := output.New("nested", output.Options{Indent: output.NoIndent{}})
+	if err != nil {
+		return err
+	}
+	text, err := nested.Format(info)
+	if err != nil {
+		return fmt.Errorf("print details of %q: %w", message, err)
+	}
+	return Execution("%sAdditional info follows:\n\n%s", message, strings.TrimRight(text, " \t\n"))
+}
+
+// NotFound returns a CommandNotFoundError: a program that the function needs is missing.
+func NotFound(format string, args ...any) error {
+	return newError(KindNotFound, "salt.exceptions.CommandNotFoundError", format, args)
+}
+
+// Invocation returns a SaltInvocationError: the function was called wrongly.
+func Invocation(format string, args ...any) error {
+	return newError(KindInvocation, "salt.exceptions.SaltInvocationError", format, args)
+}
+
+// TypeError returns a TypeError: the arguments do not fit.
+func TypeError(format string, args ...any) error {
+	return newError(KindType, "TypeError", format, args)
+}
+
+// Exception returns an exception of another class, such as ValueError or KeyError.
+func Exception(class, format string, args ...any) error {
+	return newError(KindException, class, format, args)
+}
+
+func newError(kind Kind, class, format string, args []any) error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Kind: kind, Class: class, Text: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// KindOf returns how err is reported.
+func KindOf(err error) Kind {
+	if err == nil {
+		return KindNone
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return KindExecution
+}

@@ -1,0 +1,105 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A Func is one function that can be called by name. F makes one of a Go function; plug-ins of another kind, whose
+// functions are known only at run time, implement it themselves. Several goroutines may call it at once.
+type Func interface {
+	// Spec describes the function; it is the same each time and must not be changed.
+	Spec() *Spec
+	// Call runs the function with arguments that Spec.Bind found to fit.
+	Call(ctx context.Context, b *Bound) (any, error)
+}
+
+// A Spec describes a function: its name, its parameters as Python knows them, and what sys.doc tells.
+type Spec struct {
+	Name   string  // behind the dot, as operators type it
+	Def    string  // name in the texts of Python's errors; "" means Name
+	Doc    string  // as a docstring: indented by four blanks
+	Params []Param // positional or keyword parameters, in order
+	Args   string  // name of *args, or ""
+	Kwargs string  // name of **kwargs, or ""
+	Out    string  // outputter of the result, or ""
+}
+
+// A Param is one parameter.
+type Param struct {
+	Name     string
+	Required bool
+	Default  any
+}
+
+// A Bound is a call's arguments, bound to the parameters.
+type Bound struct {
+	Values []any     // one a parameter, defaults filled in
+	Args   []any     // what *args takes; never nil
+	Kwargs *data.Map // what **kwargs takes; never nil
+}
+
+// A Function is a Go function with its Spec.
+type Function struct {
+	spec Spec
+	err  error // what is wrong with the argument struct
+	call func(ctx context.Context, b *Bound) (any, error)
+}
+
+var _ Func = (*Function)(nil)
+
+// F returns fn under the name that operators type behind the module's dot. The fields of the struct A are the parameters;
+// the package comment tells how. A mistake in A's tags is reported by the registry that loads the function.
+func F[A any](name, doc string, fn func(context.Context, A) (any, error)) *Function {
+	shape, err := shapeOf[A]()
+	f := &Function{spec: shape.spec, err: err}
+	f.spec.Name, f.spec.Doc = name, doc
+	f.call = func(ctx context.Context, b *Bound) (any, error) {
+		var a A
+		if err := shape.fill(&a, b); err != nil {
+			return nil, err
+		}
+		return fn(ctx, a)
+	}
+	return f
+}
+
+// NoArgs is the argument struct of a function without parameters.
+type NoArgs struct{}
+
+// Def sets the name that Python's error texts give the function (set_ for set), and returns f.
+func (f *Function) Def(name string) *Function {
+	f.spec.Def = name
+	return f
+}
+
+// Out sets the outputter of the function's results (Salt's __outputter__), and returns f.
+func (f *Function) Out(outputter string) *Function {
+	f.spec.Out = outputter
+	return f
+}
+
+// Alias returns f under another name; its documentation says so.
+func (f *Function) Alias(name string) *Function {
+	alias := *f
+	alias.spec.Name, alias.spec.Def = name, f.spec.def()
+	alias.spec.Doc = fmt.Sprintf("\nThis function is an alias of ``%s``.\n%s", f.spec.Name, f.spec.Doc)
+	return &alias
+}
+
+// Spec returns the description of f.
+func (f *Function) Spec() *Spec { return &f.spec }
+
+// Call runs f.
+func (f *Function) Call(ctx context.Context, b *Bound) (any, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	return f.call(ctx, b)
+}
+
+// Steps is the result of a function that reports its progress: each element is sent to the master as it comes. An error
+// ends it and is the call's error.
+type Steps func(yield func(any, error) bool)

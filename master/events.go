@@ -1,0 +1,165 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/payload"
+)
+
+// minionEvents puts on the bus what minions fire (salt/daemons/masterapi.py, RemoteFuncs._minion_event).
+type minionEvents struct {
+	bus   *eventbus.Bus
+	quiet *quiet
+	log   logrus.FieldLogger
+}
+
+func (e *minionEvents) fire(_ context.Context, c *channel.Command) (any, error) {
+	if list, ok := c.Load.Value("events").([]any); ok {
+		e.fireList(c, list)
+		return nil, nil
+	}
+	tag, ok := c.Load.Text("tag")
+	if !ok || !c.Load.Has("data") {
+		return nil, nil
+	}
+	if e.allowed(c.Caller.ID, tag) {
+		raw, err := c.Load.AppendRewrite(make([]byte, 0, sizeOf(c.Load)))
+		if err != nil {
+			return nil, err
+		}
+		return nil, e.bus.FireMap(tag, raw)
+	}
+	return nil, nil
+}
+
+// fireList fires several events, and each once more below pretag. A body that says whose it is says the truth: an id in it
+// becomes that of the minion that was proved.
+func (e *minionEvents) fireList(c *channel.Command, list []any) {
+	pretag, hasPretag := c.Load.Text("pretag")
+	for _, item := range list {
+		event, _ := item.(*data.Map)
+		tag := event.Text("tag")
+		if tag == "" {
+			continue
+		}
+		body, ok := event.Value("data").(*data.Map)
+		if !ok {
+			body = event
+		}
+		if body.Has("id") {
+			body.Set("id", c.Caller.ID)
+		}
+		e.fireOne(c.Caller.ID, tag, body)
+		if hasPretag {
+			e.fireOne(c.Caller.ID, eventbus.Tagify(pretag, tag), body)
+		}
+	}
+}
+
+func (e *minionEvents) fireOne(id, tag string, body *data.Map) {
+	if !e.allowed(id, tag) {
+		return
+	}
+	if err := e.bus.Fire(tag, body); err != nil {
+		e.log.WithError(err).Errorf("event %s of minion %s", strconv.QuoteToGraphic(tag), id)
+	}
+}
+
+// allowed reports whether a minion may use tag, and logs it when not.
+func (e *minionEvents) allowed(id, tag string) bool {
+	if err := checkTag(id, tag); err != nil {
+		if more, ok := e.quiet.tell("event " + id); ok {
+			e.log.WithError(err).Warnf("event of minion %s refused (%d more since the last warning)", id, more)
+		}
+		return false
+	}
+	return true
+}
+
+// tagGrammar is what a tag may look like: printable, without spaces, and not without end.
+var tagGrammar = regexp.MustCompile(`^[\x21-\x7e]{1,1000}$`)
+
+// jobTag is the tag that a bare job id makes, by which masters tell who is expected to return.
+var jobTag = regexp.MustCompile(`^[0-9]{20}(_[0-9]+)?$`)
+
+// reserved are the beginnings of tags that the master's own parts fire and others trust (CVE-2025-22236, -22239).
+var reserved = []string{
+	"salt/auth", "salt/key", "salt/job/", "salt/run/", "salt/wheel/", "salt/presence/", "salt/stats/", "salt/batch/",
+	"salt/cloud/", "salt/fileserver/", "salt/engines/", "salt/netapi/", "salt/queue/", "salt/event", "salt/minion/",
+	"salt/beacon/", "salt/syndic/", "minion/refresh/", "syndic/", "cluster/", "__schedule_return",
+}
+
+// checkTag returns an error for a tag that minion id must not use.
+func checkTag(id, tag string) error {
+	switch {
+	case !tagGrammar.MatchString(tag):
+		return fmt.Errorf("tag %s is not valid", strconv.QuoteToGraphic(clipText(tag, 100)))
+	case ownTag(id, tag):
+		return nil
+	case tag == "key" || jobTag.MatchString(tag):
+		return fmt.Errorf("tag %s is the master's own", tag)
+	}
+	for _, prefix := range reserved {
+		if strings.HasPrefix(tag, prefix) {
+			return fmt.Errorf("tag %s is the master's own", tag)
+		}
+	}
+	return nil
+}
+
+// ownTag reports whether tag lies in a reserved space at the place that belongs to minion id.
+func ownTag(id, tag string) bool {
+	parts := strings.Split(tag, "/")
+	if len(parts) < 3 || parts[0] != "salt" {
+		return false
+	}
+	switch parts[1] {
+	case "minion", "beacon":
+		return parts[2] == id
+	case "job":
+		return len(parts) > 4 && parts[3] == "prog" && parts[4] == id
+	}
+	return false
+}
+
+func clipText(s string, n int) string { return s[:min(len(s), n)] }
+
+// options answers what a minion asks of the master's configuration (salt/master.py, AESFuncs._master_opts).
+type options struct {
+	opts *data.Map
+}
+
+// optionNames are the options that minions may know.
+var optionNames = []string{
+	"renderer", "failhard", "state_top", "state_top_saltenv", "nodegroups", "state_auto_order", "state_events",
+	"state_aggregate", "jinja_env", "jinja_sls_env", "jinja_lstrip_blocks", "jinja_trim_blocks",
+}
+
+func (o *options) masterOpts(_ context.Context, c *channel.Command) (any, error) {
+	roots := data.NewMap()
+	configured, _ := o.opts.Value("file_roots").(*data.Map)
+	for env := range configured.All() {
+		roots.Set(env, []any{})
+	}
+	reply := data.NewMap("file_roots", roots)
+	copyFields(reply, o.opts, "top_file_merging_strategy", "env_order", "default_top")
+	if only, _ := c.Load.Bool("env_only"); !only {
+		copyFields(reply, o.opts, optionNames...)
+	}
+	return reply, nil
+}
+
+// ping answers with what came.
+func ping(_ context.Context, c *channel.Command) (any, error) { return rawMap(c.Load), nil }
+
+// rawMap returns fields as a value that is forwarded and not decoded.
+func rawMap(f payload.Fields) data.Raw { return f.Marshal() }

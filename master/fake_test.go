@@ -1,0 +1,120 @@
+package master
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/transport"
+)
+
+// memoryJobs is a job cache in memory. It keeps the contract as far as the tests of this package look.
+type memoryJobs struct {
+	mu      sync.Mutex
+	jobs    map[job.ID]*returner.Job
+	returns map[job.ID][]returner.Return
+}
+
+func newMemoryJobs() *memoryJobs {
+	return &memoryJobs{jobs: map[job.ID]*returner.Job{}, returns: map[job.ID][]returner.Return{}}
+}
+
+func (m *memoryJobs) SaveJob(_ context.Context, j *returner.Job) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.jobs[j.ID]; !ok {
+		m.jobs[j.ID] = j
+	}
+	return nil
+}
+
+func (m *memoryJobs) SaveReturn(_ context.Context, id job.ID, r *returner.Return) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.jobs[id]; !ok {
+		return false, returner.ErrUnknownJob
+	}
+	for _, old := range m.returns[id] {
+		if old.Minion == r.Minion {
+			if slices.Equal(old.Load, r.Load) {
+				return false, nil
+			}
+			return false, returner.ErrConflict
+		}
+	}
+	m.returns[id] = append(m.returns[id], *r)
+	return true, nil
+}
+
+func (m *memoryJobs) AddMinions(context.Context, job.ID, []string) error { return nil }
+
+func (m *memoryJobs) Job(_ context.Context, id job.ID) (*returner.Job, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if j, ok := m.jobs[id]; ok {
+		return j, nil
+	}
+	return nil, returner.ErrUnknownJob
+}
+
+func (m *memoryJobs) Returns(_ context.Context, id job.ID) ([]returner.Return, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.returns[id]), nil
+}
+
+func (m *memoryJobs) Jobs(context.Context, returner.Filter) ([]returner.Job, error) { return nil, nil }
+func (m *memoryJobs) Clean(context.Context, time.Time) (int, error)                 { return 0, nil }
+func (m *memoryJobs) Close() error                                                  { return nil }
+
+// all returns the ids of the jobs kept.
+func (m *memoryJobs) all() []job.ID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ids := make([]job.ID, 0, len(m.jobs))
+	for id := range m.jobs {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// wire is a publish port that keeps what it is given.
+type wire struct {
+	mu   sync.Mutex
+	sent []transport.Message
+}
+
+func (w *wire) Publish(m transport.Message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent = append(w.sent, m)
+}
+
+func (w *wire) messages() []transport.Message {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.sent)
+}
+
+func (w *wire) Serve(ctx context.Context) error { <-ctx.Done(); return nil }
+func (w *wire) Peers() int                      { return 0 }
+func (w *wire) PeerAddrs() []net.Addr           { return nil }
+func (w *wire) Addr() net.Addr                  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4505} }
+func (w *wire) Stats() transport.Stats          { return transport.Stats{} }
+func (w *wire) Close() error                    { return nil }
+
+// silent is a log that says nothing.
+func silent(t testing.TB) *logrus.Logger {
+	log := logrus.New()
+	log.SetOutput(t.Output())
+	log.SetLevel(logrus.DebugLevel)
+	return log
+}

@@ -1,0 +1,96 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/brineproject/brine/cache"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/pki"
+)
+
+// fleet computes which minions a target names, from the keys and from what minions last told of themselves.
+type fleet struct {
+	keys       pki.Store
+	data       *minionData
+	dataCache  bool
+	nodegroups *data.Map
+	rangeUsed  string // range_server
+}
+
+func newFleet(cfg *config.Master, keys pki.Store, d *minionData) *fleet {
+	return &fleet{keys: keys, data: d, dataCache: cfg.MinionDataCache, nodegroups: cfg.Nodegroups, rangeUsed: cfg.RangeServer}
+}
+
+// resolve returns the accepted minions that may be named by a target, and those named that have no accepted key.
+func (f *fleet) resolve(tgt any, kind, delim string) (ids, missing []string, err error) {
+	accepted, err := f.keys.List(pki.Accepted)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list accepted keys: %w", err)
+	}
+	m := match.Fleet{Accepted: accepted, Cache: f.data, DataCache: f.dataCache, Greedy: true, Nodegroups: f.nodegroups}
+	return m.Resolve(tgt, kind, delim)
+}
+
+// minionData keeps the last grains and pillar of each minion (salt/master.py, _pillar; salt/utils/minions.py).
+type minionData struct {
+	bank cache.Bank
+}
+
+var _ match.Cache = (*minionData)(nil)
+
+const dataKey = "data"
+
+func dataBank(id string) string { return "minions/" + id }
+
+// Minion returns what minion id last told.
+func (d *minionData) Minion(id string) (grains, pillar *data.Map, ok bool) {
+	raw, err := d.bank.Fetch(dataBank(id), dataKey)
+	if err != nil {
+		return nil, nil, false
+	}
+	v, err := payload.UnmarshalText(raw, payload.WireLimits())
+	m, isMap := v.(*data.Map)
+	if err != nil || !isMap {
+		return nil, nil, false
+	}
+	grains, _ = m.Value("grains").(*data.Map)
+	pillar, _ = m.Value("pillar").(*data.Map)
+	return grains, pillar, true
+}
+
+// IDs returns the minions of which something is kept.
+func (d *minionData) IDs() []string {
+	ids, err := d.bank.List("minions")
+	if err != nil {
+		return nil
+	}
+	return ids
+}
+
+// save keeps what a minion told.
+func (d *minionData) save(id string, grains, pillar *data.Map) error {
+	raw, err := payload.MarshalBin(data.NewMap("grains", grains, "pillar", pillar))
+	if err != nil {
+		return fmt.Errorf("keep data of minion %s: %w", id, err)
+	}
+	return d.bank.Store(dataBank(id), dataKey, raw)
+}
+
+// prune drops everything kept of the minions that keep does not name.
+func (d *minionData) prune(keep func(id string) bool) error {
+	ids, err := d.bank.List("minions")
+	if err != nil {
+		return fmt.Errorf("list data of minions: %w", err)
+	}
+	var errs []error
+	for _, id := range ids {
+		if !keep(id) {
+			errs = append(errs, d.bank.Flush(dataBank(id), ""))
+		}
+	}
+	return errors.Join(errs...)
+}

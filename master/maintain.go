@@ -1,0 +1,140 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/returner"
+)
+
+// keyLook is how often the master looks whether keys were deleted. Salt looks each loop_interval, a minute.
+const keyLook = time.Second
+
+// maintenance does what a master does now and then: drop old jobs, replace session keys, tell who is connected
+// (salt/master.py, Maintenance).
+type maintenance struct {
+	jobs     returner.JobCache
+	markers  *markers
+	keep     time.Duration // 0 keeps jobs for ever
+	interval time.Duration // loop_interval
+	secrets  *channel.Secrets
+	drop     *pki.DropFile
+	keys     pki.Store
+	data     *minionData
+	bus      *eventbus.Bus
+	presence *presence
+	preserve bool                  // preserve_minion_cache
+	rotated  func(context.Context) // told after a rotation (ping_on_rotate); may be nil
+	now      func() time.Time
+	log      logrus.FieldLogger
+}
+
+// Run works until ctx ends.
+func (m *maintenance) Run(ctx context.Context) error {
+	loop, look := time.NewTicker(m.interval), time.NewTicker(keyLook)
+	defer loop.Stop()
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+			m.lookAtKeys(ctx)
+		case <-loop.C:
+			m.clean(ctx)
+			if err := m.forgetSessions(); err != nil {
+				m.log.WithError(err).Error("forget minions without keys")
+			}
+			m.presence.announce(m.bus, m.log)
+		}
+	}
+}
+
+// lookAtKeys replaces the session keys when they are too old, or a key was deleted or rejected.
+func (m *maintenance) lookAtKeys(ctx context.Context) {
+	asked, err := m.drop.Take()
+	if err != nil {
+		m.log.WithError(err).Error("look for a request to rotate the session keys")
+	}
+	if !asked && !m.secrets.Due() {
+		return
+	}
+	if err := m.rotate(); err != nil {
+		m.log.WithError(err).Error("rotate the session keys")
+		return
+	}
+	if m.rotated != nil {
+		m.rotated(ctx)
+	}
+}
+
+// rotate makes a new shared key and forgets all of minions that are no longer accepted.
+func (m *maintenance) rotate() error {
+	if err := m.secrets.Rotate(); err != nil {
+		return err
+	}
+	m.log.Info("Rotating master AES key")
+	return errors.Join(m.bus.Fire("key", data.NewMap("rotate_aes_key", true)), m.forgetSessions(), m.forgetData())
+}
+
+// forgetSessions drops the session keys of minions that are not accepted.
+func (m *maintenance) forgetSessions() error {
+	accepted, err := m.idsOf(pki.Accepted)
+	if err != nil {
+		return err
+	}
+	m.presence.prune(accepted)
+	return m.secrets.Prune(accepted)
+}
+
+// forgetData drops grains, pillar, mine and pushed files of minions that have no key at all (salt/key.py,
+// check_minion_cache, which salt-key itself does).
+func (m *maintenance) forgetData() error {
+	if m.preserve {
+		return nil
+	}
+	known, err := m.idsOf(pki.States()...)
+	if err != nil {
+		return err
+	}
+	return m.data.prune(known)
+}
+
+// idsOf returns whether an id has a key in one of some states.
+func (m *maintenance) idsOf(states ...pki.State) (has func(id string) bool, err error) {
+	all := map[string]bool{}
+	for _, s := range states {
+		ids, err := m.keys.List(s)
+		if err != nil {
+			return nil, fmt.Errorf("list keys: %w", err)
+		}
+		for _, id := range ids {
+			all[id] = true
+		}
+	}
+	return func(id string) bool { return all[id] }, nil
+}
+
+func (m *maintenance) clean(ctx context.Context) {
+	if err := m.markers.clean(); err != nil {
+		m.log.WithError(err).Error("drop markers of old jobs")
+	}
+	if m.keep <= 0 {
+		return
+	}
+	n, err := m.jobs.Clean(ctx, m.now().Add(-m.keep))
+	switch {
+	case err != nil && ctx.Err() == nil:
+		m.log.WithError(err).Error("drop old jobs")
+	case n > 0:
+		m.log.Debugf("dropped %d old jobs", n)
+	}
+}

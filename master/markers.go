@@ -1,0 +1,78 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/returner"
+)
+
+// markerLife is how long the marker of a job stays. Who waits for a job looks for it once, when the wait begins.
+const markerLife = time.Hour
+
+// markers show young jobs to Salt's own command line, which does not wait for a job that it cannot find in the job cache
+// of Salt (salt/client/__init__.py, get_iter_returns): a folder jobs/HH/REST in the cachedir with the files jid and
+// .load.p (salt/returners/local_cache.py). They are for other programs only; this master never reads them.
+type markers struct {
+	dir  string // CACHEDIR/jobs
+	hash string // hash_type
+	now  func() time.Time
+}
+
+// add marks a job. Nothing depends on it but those programs, so it is not made durable.
+func (m *markers) add(id job.ID, j *returner.Job) error {
+	name, err := id.Dir(m.hash)
+	if err != nil {
+		return fmt.Errorf("marker of job %s: %w", id, err)
+	}
+	folder := filepath.Join(m.dir, filepath.FromSlash(name))
+	minions, err := payload.MarshalBin(texts(j.Minions))
+	if err != nil {
+		return fmt.Errorf("marker of job %s: %w", id, err)
+	}
+	err = errors.Join(os.MkdirAll(folder, 0o700),
+		os.WriteFile(filepath.Join(folder, ".minions.p"), minions, 0o600),
+		os.WriteFile(filepath.Join(folder, ".load.p"), j.Load, 0o600),
+		os.WriteFile(filepath.Join(folder, "jid"), []byte(id), 0o600))
+	if err != nil {
+		return fmt.Errorf("marker of job %s: %w", id, err)
+	}
+	return nil
+}
+
+// clean removes old markers, and never a folder of Salt's own that holds returns.
+func (m *markers) clean() error {
+	old, err := filepath.Glob(filepath.Join(m.dir, "??", "*", "jid"))
+	if err != nil {
+		return fmt.Errorf("drop markers of jobs: %w", err)
+	}
+	var errs []error
+	for _, file := range old {
+		if info, err := os.Lstat(file); err == nil && m.now().Sub(info.ModTime()) > markerLife {
+			errs = append(errs, removeMarker(filepath.Dir(file)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func removeMarker(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) > 3 {
+		return nil // gone meanwhile, or not one of ours
+	}
+	for _, name := range []string{".minions.p", ".load.p", "jid"} {
+		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("drop marker %s: %w", path.Base(folder), err)
+		}
+	}
+	_ = os.Remove(folder)               // not empty where it holds returns
+	_ = os.Remove(filepath.Dir(folder)) // not empty where it holds other jobs
+	return nil
+}

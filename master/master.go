@@ -1,0 +1,205 @@
+// Package master is Salt's master: it knows minions by their keys, gives them jobs, keeps what they return and tells
+// on its event bus what happens.
+//
+// [New] binds ports and opens everything, so that a fault shows before anything runs; [Master.Run] works until its
+// context ends. The type Master only wires small parts, one file a noun: parts.go makes them, supervise.go runs them,
+// requests.go says which commands there are, publish.go does publish, returns.go takes returns, events.go what minions
+// fire, pillar.go their requests for pillar, users.go who may give orders, fleet.go whom a target names, presence.go
+// who is connected, maintain.go what is done now and then. Who sent a request has been proved before it comes here
+// (package channel), with one exception of the protocol: minions of Salt 3006.0 to 3006.11 send no proof with some of
+// their requests. What such a request says of its minion is believed only where the minion last proved itself.
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/transport"
+)
+
+// Errors of New that a program tells apart.
+var (
+	// ErrPorts is wrapped when a port of the master is in use.
+	ErrPorts = errors.New("The ports are not available to bind") //nolint:staticcheck // Salt's text
+	// ErrRunning is wrapped when another master uses the same cachedir or sock_dir.
+	ErrRunning = errors.New("another master is running with these folders")
+)
+
+// Ports open the network sides of a master. Package transport/zeromq has them.
+type Ports struct {
+	Reply   func(ctx context.Context, endpoint string, o transport.Options) (transport.Replier, error)
+	Publish func(ctx context.Context, endpoint string, o transport.Options) (PublishPort, error)
+	// Submit opens the socket by whose presence Salt's command line knows that a master runs.
+	Submit func(ctx context.Context, endpoint string, o transport.Options) (Service, error)
+}
+
+// A PublishPort is a publisher that tells who is connected.
+type PublishPort interface {
+	transport.Publisher
+	PeerAddrs() []net.Addr
+}
+
+// A Service runs until its context ends.
+type Service interface {
+	Serve(ctx context.Context) error
+	Close() error
+}
+
+// Options are what a master needs besides its configuration.
+type Options struct {
+	Ports Ports
+	// Jobs opens the job cache, when the ports are bound and the cachedir is the master's own. The master closes it.
+	Jobs func(ctx context.Context) (returner.JobCache, error)
+	Log  logrus.FieldLogger
+	Now  func() time.Time // nil means time.Now
+}
+
+// A Master is one master.
+type Master struct {
+	cfg      *config.Master
+	log      logrus.FieldLogger
+	bus      *eventbus.Bus
+	reply    transport.Replier
+	publish  PublishPort
+	submit   Service
+	server   *channel.Server
+	requests *requests
+	maint    *maintenance
+	closers  []func() error
+}
+
+// New opens keys, caches and ports of a master, the ports first: nothing on disk is changed when they are taken. The
+// error wraps ErrPorts then, and ErrRunning when another master uses the folders.
+func New(ctx context.Context, cfg *config.Master, o Options) (m *Master, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	m = &Master{cfg: cfg, log: o.Log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.close())
+		}
+	}()
+	if err := m.bind(ctx, o); err != nil {
+		return m, err
+	}
+	if err := m.occupy(ctx, o); err != nil {
+		return m, err
+	}
+	p, err := m.open(ctx, cfg, o)
+	if err != nil {
+		return m, err
+	}
+	if err := m.assemble(p); err != nil {
+		return m, err
+	}
+	warnOfUnused(cfg, o.Log)
+	return m, nil
+}
+
+// assemble joins the parts to what Run runs.
+func (m *Master) assemble(p *parts) error {
+	signIn, err := newSignIn(p, portOf(m.publish.Addr(), m.cfg.PublishPort))
+	if err != nil {
+		return err
+	}
+	pub := newPublishing(p)
+	m.bus = p.bus
+	m.requests = newRequests(p, pub)
+	m.server = channel.NewServer(p.key, p.keys, p.secrets, signIn, m.requests, channel.ServerOptions{
+		MinimumVersion: m.cfg.MinimumAuthVersion, RequestTTL: m.cfg.RequestServerTTL, OnRequest: p.presence.note, Log: p.o.Log,
+	})
+	m.maint = newMaintenance(p, pub)
+	return nil
+}
+
+// maxUntrusted is the longest message, in bytes, of a minion that has not proved itself since the master's start: the first
+// thing that a minion of Salt's sends after a restart may be the return of a long job.
+const maxUntrusted = 8 << 20
+
+// bind opens the ports.
+func (m *Master) bind(ctx context.Context, o Options) error {
+	limits := transport.Limits{QueueMessages: m.cfg.PubHWM, MaxUntrusted: maxUntrusted}
+	keep := transport.SaltKeepAlive(m.cfg.TCPKeepalive, m.cfg.TCPKeepaliveIdle, m.cfg.TCPKeepaliveCnt, m.cfg.TCPKeepaliveIntvl)
+	opts := transport.Options{Limits: limits, KeepAlive: keep, Workers: 16 * runtime.GOMAXPROCS(0), Log: o.Log}
+	var err error
+	if m.publish, err = o.Ports.Publish(ctx, endpoint(m.cfg.Interface, m.cfg.PublishPort), opts); err != nil {
+		return fmt.Errorf("%w: publish_port: %w", ErrPorts, err)
+	}
+	m.closers = append(m.closers, m.publish.Close)
+	if m.reply, err = o.Ports.Reply(ctx, endpoint(m.cfg.Interface, m.cfg.RetPort), opts); err != nil {
+		return fmt.Errorf("%w: ret_port: %w", ErrPorts, err)
+	}
+	m.closers = append(m.closers, m.reply.Close)
+	return nil
+}
+
+// occupy makes the folders and takes them: a second master with the same ones is refused.
+func (m *Master) occupy(ctx context.Context, o Options) error {
+	if err := makeFolders(m.cfg); err != nil {
+		return err
+	}
+	free, err := lockFolder(m.cfg.CacheDir)
+	if err != nil {
+		return err
+	}
+	m.closers = append(m.closers, free)
+	m.submit, err = o.Ports.Submit(ctx, "ipc://"+filepath.Join(m.cfg.SockDir, "publish_pull.ipc"), transport.Options{Log: o.Log})
+	if err != nil {
+		return fmt.Errorf("sock_dir: %w: %w", ErrRunning, err)
+	}
+	m.closers = append(m.closers, m.submit.Close)
+	return nil
+}
+
+// makeFolders makes the folders of a master with the modes that Salt gives them.
+func makeFolders(cfg *config.Master) error {
+	sessions := filepath.Join(cfg.CacheDir, "sessions")
+	for _, dir := range []string{cfg.CacheDir, cfg.SockDir, sessions, filepath.Join(cfg.CacheDir, "jobs")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("make folder: %w", err)
+		}
+	}
+	if err := os.Chmod(sessions, 0o700); err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	return nil
+}
+
+func endpoint(host string, port int) string {
+	return "tcp://" + net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// portOf returns the port that was bound, which differs from the one asked for when that is 0.
+func portOf(a net.Addr, otherwise int) int {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return tcp.Port
+	}
+	return otherwise
+}
+
+// Addrs returns where the master listens: the request port and the publish port.
+func (m *Master) Addrs() (reply, publish net.Addr) { return m.reply.Addr(), m.publish.Addr() }
+
+// close gives back what New has opened, the last first.
+func (m *Master) close() error {
+	var errs []error
+	for i := len(m.closers) - 1; i >= 0; i-- {
+		errs = append(errs, m.closers[i]())
+	}
+	m.closers = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,173 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/brineproject/brine/cache/localfs"
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/returner"
+)
+
+// parts are what New makes on the way to a Master.
+type parts struct {
+	cfg      *config.Master
+	o        Options
+	key      *crypto.PrivateKey
+	keys     *pki.Dir
+	secrets  *channel.Secrets
+	bus      *eventbus.Bus
+	data     *minionData
+	users    *users
+	presence *presence
+	ids      *job.IDs
+	sender   *channel.Publisher
+	jobs     returner.JobCache
+	quiet    *quiet
+	drop     *pki.DropFile
+}
+
+// open opens what lies on disk.
+func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*parts, error) {
+	p := &parts{cfg: cfg, o: o, ids: job.NewIDs(o.Now), quiet: newQuiet(time.Minute, o.Now), drop: &pki.DropFile{Dir: cfg.CacheDir}}
+	if cfg.UniqueJID {
+		p.ids = job.NewUniqueIDs(o.Now)
+	}
+	var err error
+	if p.keys, err = pki.Open(cfg.PKIDir, pki.Options{Permissive: cfg.PermissivePKIAccess}); err != nil {
+		return nil, err
+	}
+	if p.key, err = p.keys.LoadOrCreate("master", cfg.KeySize, cfg.KeyPass); err != nil {
+		return nil, err
+	}
+	if p.users, err = newUsers(cfg.CacheDir, cfg.User); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(p.drop.Clear(), m.openCaches(ctx, p)); err != nil {
+		return nil, err
+	}
+	p.bus = eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log})
+	p.presence = newPresence(m.publish.PeerAddrs, cfg.PresenceEvents)
+	p.sender = channel.NewPublisher(p.key, p.secrets, m.publish, channel.PublisherOptions{
+		Sign: cfg.SignPubMessages, Algorithm: cfg.PublishSigningAlgorithm, Filter: cfg.ZMQFiltering, Syndics: cfg.OrderMasters,
+	})
+	return p, nil
+}
+
+// openCaches opens what lies in the cachedir.
+func (m *Master) openCaches(ctx context.Context, p *parts) error {
+	cfg := p.cfg
+	sessions, err := os.OpenRoot(filepath.Join(cfg.CacheDir, "sessions"))
+	if err != nil {
+		return fmt.Errorf("open session keys: %w", err)
+	}
+	m.closers = append(m.closers, sessions.Close)
+	if p.secrets, err = channel.NewSecrets(sessions, cfg.PublishSession); err != nil {
+		return err
+	}
+	bank, err := localfs.Open(cfg.CacheDir)
+	if err != nil {
+		return err
+	}
+	m.closers = append(m.closers, bank.Close)
+	p.data = &minionData{bank: bank}
+	if p.jobs, err = p.o.Jobs(ctx); err != nil {
+		return err
+	}
+	m.closers = append(m.closers, p.jobs.Close)
+	return nil
+}
+
+func (p *parts) markers() *markers {
+	return &markers{dir: filepath.Join(p.cfg.CacheDir, "jobs"), hash: p.cfg.HashType, now: p.o.Now}
+}
+
+// newSignIn makes the part that lets minions in.
+func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
+	cfg := p.cfg
+	o := channel.SignInOptions{
+		PublishPort: publishPort, OpenMode: cfg.OpenMode, MaxMinions: cfg.MaxMinions, Connected: p.presence.connected,
+		Rules:    autosign(cfg, p.keys),
+		Parallel: runtime.GOMAXPROCS(0), Log: p.o.Log,
+	}
+	if cfg.AuthEvents {
+		o.OnEvent = func(event *data.Map) {
+			if err := p.bus.Fire(eventbus.Tagify("auth"), event); err != nil {
+				p.o.Log.WithError(err).Error("announce sign-in")
+			}
+		}
+	}
+	if !cfg.MasterSignPubkey {
+		return channel.NewSignIn(p.key, p.keys, p.secrets, o), nil
+	}
+	var err error
+	if cfg.MasterUsePubkeySignature {
+		o.SignedKey, err = p.keys.ReadText(cfg.MasterPubkeySignature)
+	} else {
+		o.Signing, err = p.keys.LoadOrCreate(cfg.MasterSignKeyName, cfg.KeySize, cfg.SigningKeyPass)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("master_sign_pubkey: %w", err)
+	}
+	return channel.NewSignIn(p.key, p.keys, p.secrets, o), nil
+}
+
+func newPublishing(p *parts) *publishing {
+	masterID, _ := p.cfg.Map().Get("master_id")
+	return &publishing{users: p.users, fleet: newFleet(p.cfg, p.keys, p.data), jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
+		ids: p.ids, masterID: masterID, orderMasters: p.cfg.OrderMasters, keepJobs: p.cfg.JobCache, quiet: p.quiet, now: p.o.Now, log: p.o.Log}
+}
+
+// newRequests lists the commands of a master.
+func newRequests(p *parts, pub *publishing) *requests {
+	ret := &returning{jobs: p.jobs, bus: p.bus, keys: p.keys, ids: p.ids, presence: p.presence, quiet: p.quiet, keep: p.cfg.KeepJobsSeconds,
+		requireSig: p.cfg.RequireMinionSignMessages, dropBadSig: p.cfg.DropMessagesSignatureFail,
+		cacheReturns: p.cfg.JobCache, now: p.o.Now, log: p.o.Log}
+	events := &minionEvents{bus: p.bus, quiet: p.quiet, log: p.o.Log}
+	pillar := &pillars{data: p.data, presence: p.presence, bus: p.bus, quiet: p.quiet, keepData: p.cfg.MinionDataCache,
+		dataEvent: p.cfg.MinionDataCacheEvents, log: p.o.Log}
+	opts := &options{opts: p.cfg.Map()}
+	r := &requests{
+		clear: map[string]command{
+			"ping":    {do: ping},
+			"publish": {do: pub.publish},
+		},
+		encrypted: map[string]command{
+			"_return":       {do: ret.ret, effect: true},
+			"_minion_event": {do: events.fire, proof: true, effect: true},
+			"_pillar":       {do: pillar.pillar},
+			"_master_opts":  {do: opts.masterOpts},
+		},
+	}
+	maps.Copy(r.encrypted, noFiles())
+	return r
+}
+
+func newMaintenance(p *parts, pub *publishing) *maintenance {
+	m := &maintenance{jobs: p.jobs, markers: p.markers(), keep: p.cfg.KeepJobsSeconds, interval: max(p.cfg.LoopInterval, time.Second), secrets: p.secrets,
+		drop: p.drop, keys: p.keys, data: p.data, bus: p.bus, presence: p.presence, now: p.o.Now, log: p.o.Log}
+	preserve, _ := p.cfg.Map().Get("preserve_minion_cache")
+	m.preserve = data.Truth(preserve)
+	if p.cfg.PingOnRotate {
+		m.rotated = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.cfg.MinionDataCache) }
+	}
+	return m
+}
+
+// autosign returns the rules of the configuration for keys that are new.
+func autosign(cfg *config.Master, keys *pki.Dir) *pki.Autosign {
+	return &pki.Autosign{AcceptAll: cfg.AutoAccept, File: cfg.AutosignFile, RejectFile: cfg.AutorejectFile, Dir: keys.AutosignDir(),
+		Timeout: cfg.AutosignTimeout, GrainsDir: cfg.AutosignGrainsDir, Permissive: cfg.PermissivePKIAccess}
+}

@@ -1,0 +1,250 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/returner"
+)
+
+// jobID is what a caller may give as id of its job. Salt takes any text; ids become names of files on minions.
+var jobID = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z_-]{0,63}$`)
+
+// errIncomplete is the answer to a publish without the fields that it cannot do without.
+var errIncomplete = errors.New("publish without tgt, tgt_type, fun or user")
+
+// publishing does the command publish (salt/master.py, ClearFuncs.publish).
+type publishing struct {
+	users        *users
+	fleet        *fleet
+	jobs         returner.JobCache
+	markers      *markers
+	bus          *eventbus.Bus
+	publisher    *channel.Publisher
+	ids          *job.IDs
+	masterID     any // master_id of the configuration, or nil
+	orderMasters bool
+	keepJobs     bool // job_cache
+	quiet        *quiet
+	now          func() time.Time
+	log          logrus.FieldLogger
+}
+
+func refusal(name, message string) *data.Map {
+	return data.NewMap("error", data.NewMap("name", name, "message", message))
+}
+
+func clearReply(load *data.Map) *data.Map { return data.NewMap("enc", "clear", "load", load) }
+
+// publish sends a job to the minions that its target names.
+func (p *publishing) publish(ctx context.Context, c *channel.Command) (any, error) {
+	if err := p.users.authenticate(c.Load); err != nil {
+		p.tellRefusal(c.Caller.Remote)
+		return refusal("AuthenticationError", "Authentication error occurred."), nil
+	}
+	load := loadMap(c.Load)
+	for _, field := range []string{"tgt", "tgt_type", "fun", "user"} {
+		if !load.Has(field) {
+			return nil, fmt.Errorf("%w: %s is missing", errIncomplete, field)
+		}
+	}
+	if load.Value("fun") == nil {
+		return nil, fmt.Errorf("%w: fun is None", errIncomplete)
+	}
+	kwargs, _ := load.Value("kwargs").(*data.Map)
+	ids, missing, err := p.fleet.resolve(load.Value("tgt"), load.Text("tgt_type"), kwargs.Text("delimiter"))
+	if err != nil {
+		p.log.WithError(err).Warnf("target %s", data.Str(load.Value("tgt")))
+	}
+	if len(ids) == 0 && !p.orderMasters {
+		return p.unmatched(load, err), nil
+	}
+	id, ok := p.jid(load.Text("jid"))
+	if !ok {
+		return clearReply(data.NewMap("error", "Master failed to assign jid")), nil
+	}
+	load.Set("jid", string(id))
+	return p.send(ctx, load, kwargs, id, ids, missing)
+}
+
+// tellRefusal logs once a minute for each source that it was refused. No event is fired: who may not publish has no say
+// over what is on the bus (Salt fires the load with its key).
+func (p *publishing) tellRefusal(from net.Addr) {
+	host := hostOf(from)
+	if more, ok := p.quiet.tell("refusal " + host); ok {
+		p.log.Warnf("Authentication failure of type \"user\" occurred: publish of %s, and %d more since the last warning", host, more)
+	}
+}
+
+// unmatched is the reply when no minion is named. Salt does not say why; a target that cannot be read deserves it.
+func (p *publishing) unmatched(load *data.Map, why error) any {
+	text := "Master could not resolve minions for target " + data.Str(load.Value("tgt"))
+	if why != nil && !errors.Is(why, match.ErrUnknownType) {
+		text += ": " + why.Error()
+	}
+	return clearReply(data.NewMap("jid", nil, "minions", []any{}, "error", text))
+}
+
+func (p *publishing) jid(given string) (job.ID, bool) {
+	if given == "" {
+		return p.ids.Next(), true
+	}
+	return job.ID(given), jobID.MatchString(given)
+}
+
+// send records the job, announces it and gives it to the minions, in this order: what a client is told of is on disk.
+func (p *publishing) send(ctx context.Context, load, kwargs *data.Map, id job.ID, ids, missing []string) (any, error) {
+	pub, err := p.publication(load, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.save(ctx, load, kwargs, id, ids, missing); err != nil {
+		p.log.WithError(err).Errorf("record job %s", id)
+		text := fmt.Sprintf("The job was not published since it cannot be recorded: %v", err)
+		return clearReply(data.NewMap("jid", nil, "minions", []any{}, "error", text)), nil
+	}
+	if err := p.announce(load, pub, ids, missing); err != nil {
+		p.log.WithError(err).Errorf("announce job %s", id)
+	}
+	if err := p.publisher.Publish(pub, topicIDs(load, ids, missing)); err != nil {
+		return nil, err
+	}
+	p.log.Debugf("Published command %s of user %s with jid %s to %d minions", data.Str(load.Value("fun")), data.Str(load.Value("user")), id, len(ids))
+	return clearReply(data.NewMap("jid", string(id), "minions", texts(ids), "missing", texts(missing))), nil
+}
+
+func (p *publishing) save(ctx context.Context, load, kwargs *data.Map, id job.ID, ids, missing []string) error {
+	raw, err := payload.MarshalBin(withoutSecrets(load, kwargs))
+	if err != nil {
+		return err
+	}
+	nocache := data.Truth(kwargs.Value("nocache")) || !p.keepJobs
+	j := &returner.Job{ID: id, Load: raw, Minions: ids, Missing: missing, NoCache: nocache, Started: p.now()}
+	if err := p.jobs.SaveJob(ctx, j); err != nil {
+		return err
+	}
+	if err := p.markers.add(id, j); err != nil {
+		p.log.WithError(err).Warn("Salt's own command line will not wait for a job")
+	}
+	return nil
+}
+
+// withoutSecrets returns a copy of a load that may be kept: without its key and the credentials among its options.
+func withoutSecrets(load, kwargs *data.Map) *data.Map {
+	load = load.Clone()
+	load.Delete("key")
+	if kwargs.Has("token") || kwargs.Has("password") {
+		kwargs = kwargs.Clone()
+		kwargs.Delete("token")
+		kwargs.Delete("password")
+		load.Set("kwargs", kwargs)
+	}
+	return load
+}
+
+// pingConnected makes minions notice that the session key is another (salt/utils/master.py, ping_all_connected_minions).
+func (p *publishing) pingConnected(ctx context.Context, who *presence, known bool) {
+	load := data.NewMap("cmd", "publish", "tgt", "*", "fun", "test.ping", "arg", []any{}, "tgt_type", "glob", "ret", "", "user", p.users.master)
+	if known {
+		load.Set("tgt", texts(who.connected()))
+		load.Set("tgt_type", "list")
+	}
+	ids, missing, err := p.fleet.resolve(load.Value("tgt"), load.Text("tgt_type"), "")
+	if err == nil && len(ids) > 0 {
+		id := p.ids.Next()
+		load.Set("jid", string(id))
+		_, err = p.send(ctx, load, nil, id, ids, missing)
+	}
+	if err != nil {
+		p.log.WithError(err).Error("ping minions after a rotation of the session key")
+	}
+}
+
+// announce fires the events that a publication has, those of Salt 3006 and of 3007.
+func (p *publishing) announce(load *data.Map, pub *job.Publication, ids, missing []string) error {
+	id := string(pub.JID)
+	err := p.bus.Fire(id, data.NewMap("minions", texts(ids)))
+	news := data.NewMap("jid", id, "tgt_type", load.Value("tgt_type"), "tgt", load.Value("tgt"), "user", load.Value("user"),
+		"fun", load.Value("fun"), "arg", load.Value("arg"), "minions", texts(ids), "missing", texts(missing))
+	return errors.Join(err,
+		p.bus.Fire(eventbus.Tagify("job", id, "new"), news),
+		p.bus.Fire(eventbus.Tagify("job", id, "publish"), pub.Map()))
+}
+
+// publication makes what minions get of a load (salt/master.py, _prep_pub).
+func (p *publishing) publication(load, kwargs *data.Map) (*job.Publication, error) {
+	m := data.NewMap()
+	for _, name := range []string{"fun", "arg", "tgt", "jid", "ret"} {
+		m.Set(name, load.Value(name))
+	}
+	if p.masterID != nil {
+		m.Set("master_id", p.masterID)
+	}
+	copyFields(m, kwargs, "master_id")
+	if d := kwargs.Text("delimiter"); d != "" && d != ":" {
+		m.Set("delimiter", d)
+	}
+	copyFields(m, kwargs, "id")
+	copyFields(m, load, "tgt_type")
+	if p.orderMasters {
+		copyFields(m, load, "to")
+	}
+	copyFields(m, kwargs, "ret_config", "metadata", "module_executors", "executor_opts", "ret_kwargs")
+	copyFields(m, load, "user")
+	if m.Value("arg") == nil {
+		m.Set("arg", []any{})
+	}
+	if m.Value("ret") == nil {
+		m.Set("ret", "")
+	}
+	return job.ParsePublication(m)
+}
+
+func copyFields(to, from *data.Map, names ...string) {
+	for _, n := range names {
+		if v, ok := from.Get(n); ok {
+			to.Set(n, v)
+		}
+	}
+}
+
+// topicIDs returns the minions that a publication is addressed to one by one, or nil when it is for all
+// (salt/transport/zeromq.py, publish_payload).
+func topicIDs(load *data.Map, ids, missing []string) []string {
+	switch load.Text("tgt_type") {
+	case "glob", "pcre":
+		return append([]string{}, ids...)
+	case "list":
+		return append(append([]string{}, ids...), missing...)
+	}
+	return nil
+}
+
+// loadMap returns fields as values.
+func loadMap(fields payload.Fields) *data.Map {
+	m := data.NewMap()
+	for _, f := range fields {
+		m.Set(f.Key, fields.Value(f.Key))
+	}
+	return m
+}
+
+func texts(ids []string) []any {
+	list := make([]any, len(ids))
+	for i, id := range ids {
+		list[i] = id
+	}
+	return list
+}

@@ -1,0 +1,258 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/transport"
+)
+
+// bench is a master without a network.
+type bench struct {
+	*Master
+	jobs *memoryJobs
+	wire *wire
+	cfg  *config.Master
+	keys *pki.Dir
+	key  string // of root
+}
+
+// newBench opens a master in which the given minions are accepted.
+func newBench(t testing.TB, change func(*config.Master), accepted ...string) *bench {
+	t.Helper()
+	dir := t.TempDir()
+	cfg := config.DefaultMaster()
+	cfg.PKIDir, cfg.CacheDir, cfg.SockDir = filepath.Join(dir, "pki"), filepath.Join(dir, "cache"), filepath.Join(dir, "run")
+	cfg.User = "root"
+	if change != nil {
+		change(cfg)
+	}
+	b := &bench{jobs: newMemoryJobs(), wire: &wire{}, cfg: cfg}
+	var err error
+	if b.keys, err = pki.Open(cfg.PKIDir, pki.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range accepted {
+		if err := b.keys.Put(pki.Accepted, id, vectorKey(t, "web1").Public().PEM()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pair := vectorKey(t, "db1") // making one takes a while
+	if err := errors.Join(b.keys.WriteText("master.pem", string(pair.PEM(""))), b.keys.WriteText("master.pub", pair.Public().PEM())); err != nil {
+		t.Fatal(err)
+	}
+	ports := Ports{
+		Reply: func(context.Context, string, transport.Options) (transport.Replier, error) { return noReplies{}, nil },
+		Publish: func(context.Context, string, transport.Options) (PublishPort, error) {
+			return b.wire, nil
+		},
+		Submit: func(context.Context, string, transport.Options) (Service, error) { return b.wire, nil },
+	}
+	if b.Master, err = New(t.Context(), cfg, Options{Ports: ports, Jobs: func(context.Context) (returner.JobCache, error) { return b.jobs, nil }, Log: silent(t)}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	key, err := os.ReadFile(filepath.Join(cfg.CacheDir, ".root_key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.key = string(key)
+	return b
+}
+
+// vectorKey returns the key of a minion in the file of requests.
+func vectorKey(t testing.TB, id string) *crypto.PrivateKey {
+	t.Helper()
+	f := vectors.Load(t, "05-request.json")
+	name := f.Top.Value("minions").(*data.Map).Text(id)
+	pem := f.Top.Value("keys").(*data.Map).Value(name).(*data.Map).Text("pem")
+	key, err := crypto.ParsePrivateKey([]byte(pem), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+type noReplies struct{}
+
+func (noReplies) Serve(ctx context.Context, _ transport.Handler) error { <-ctx.Done(); return nil }
+func (noReplies) Addr() net.Addr                                       { return &net.TCPAddr{} }
+func (noReplies) Stats() transport.Stats                               { return transport.Stats{} }
+func (noReplies) Close() error                                         { return nil }
+
+// request is one message to the request port.
+type request struct {
+	body, reply []byte
+	trusted     bool
+	session     any
+}
+
+func (r *request) Body() []byte         { return r.body }
+func (r *request) Remote() net.Addr     { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 5} }
+func (r *request) Reply(b []byte) error { r.reply = b; return nil }
+func (r *request) Session() any         { return r.session }
+func (r *request) SetSession(v any)     { r.session = v }
+func (r *request) Trust()               { r.trusted = true }
+func (b *bench) ask(body []byte) []byte {
+	r := &request{body: body}
+	b.server.Handle(context.Background(), r)
+	return r.reply
+}
+
+// laterPublish are the cases of publish that need rights of users other than root.
+var laterPublish = map[string]string{
+	"publish eauth good":                 "access control",
+	"publish eauth function not allowed": "access control",
+	"publish eauth unknown user":         "access control",
+	"publish eauth limited allowed":      "access control",
+	"publish eauth limited other minion": "access control",
+	"publish eauth limited glob":         "access control",
+	"publish with token":                 "access control",
+	"publish with token not allowed":     "access control",
+}
+
+func TestVectorPublish(t *testing.T) {
+	f := vectors.Load(t, "07-clear-requests.json")
+	vectors.Later(t, f, []string{"publish", "ping", "unknown", "no"}, map[string]string{
+		"mk_token": "access control", "get_token": "access control", "runner": "runners", "wheel": "wheel functions",
+		"from_programs": "access control",
+	})
+	b := newBench(t, func(c *config.Master) { c.MinimumAuthVersion = 0 }, "db1", "gone1", "web1", "web2")
+	given := f.Top.Text("root_key_file_text")
+	for _, section := range []string{"publish", "ping", "unknown", "no"} {
+		for _, c := range f.Section(section) {
+			t.Run(section+"/"+c.Name, func(t *testing.T) {
+				c := c.On(t)
+				if why, ok := laterPublish[c.Map.Text("name")]; ok {
+					t.Logf("later: %s", why)
+					return
+				}
+				b.check(t, c, given)
+			})
+		}
+	}
+}
+
+// check sends the request of a case with this master's key in place of the captured one, and compares the reply.
+func (b *bench) check(t *testing.T, c *vectors.Case, given string) {
+	t.Helper()
+	request := data.Clone(c.Value("request")).(*data.Map)
+	load := request.Value("load").(*data.Map)
+	if load.Text("key") == given {
+		load.Set("key", b.key)
+	}
+	body, err := payload.Marshal(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(b.wire.messages())
+	got, err := payload.Unmarshal(b.ask(body), payload.WireLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := data.Clone(c.Value("reply"))
+	sameJob(t, got, want, load)
+	if !data.Equal(got, want) {
+		t.Errorf("reply is\n%s\nwant\n%s", data.Repr(got), data.Repr(want))
+	}
+	jid := jidOf(want)
+	if sent := len(b.wire.messages()) - before; sent != map[bool]int{true: 1}[jid != nil] {
+		t.Errorf("%d publications went out for the job %v", sent, jid)
+	}
+}
+
+func jidOf(reply any) any {
+	m, _ := reply.(*data.Map)
+	load, _ := m.Value("load").(*data.Map)
+	return load.Value("jid")
+}
+
+// sameJob puts the id that this master gave in the place of the captured one.
+func sameJob(t *testing.T, got, want any, load *data.Map) {
+	t.Helper()
+	wantJID, ok := jidOf(want).(string)
+	if !ok || load.Text("jid") != "" {
+		return
+	}
+	id, _ := jidOf(got).(string)
+	if _, err := job.ParseID(id); err != nil {
+		t.Errorf("reply has the job id %q, where Salt gave %s", id, wantJID)
+	}
+	want.(*data.Map).Value("load").(*data.Map).Set("jid", id)
+}
+
+func TestPublishedIsKeptAndAnnouncedBeforeTheReply(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
+	defer events.Close()
+	load := data.NewMap("cmd", "publish", "tgt", "*", "fun", "test.echo", "arg", []any{"x"}, "tgt_type", "glob", "ret", "", "jid", "",
+		"kwargs", data.NewMap("metadata", data.NewMap("a", int64(1))), "key", b.key, "user", "root")
+	body, _ := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
+	reply, err := payload.Unmarshal(b.ask(body), payload.WireLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _ := jidOf(reply).(string)
+	kept, err := b.jobs.Job(t.Context(), job.ID(id))
+	if err != nil {
+		t.Fatalf("job %s is not kept: %v", id, err)
+	}
+	if strings.Contains(string(kept.Load), b.key) {
+		t.Error("the key lies in the job cache")
+	}
+	for _, want := range []string{id, "salt/job/" + id + "/new", "salt/job/" + id + "/publish"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		e, err := events.Next(ctx)
+		cancel()
+		if err != nil || e.Tag != want {
+			t.Errorf("event %q, %v, want %q", e.Tag, err, want)
+		}
+		if strings.Contains(string(e.Data), b.key) {
+			t.Errorf("the key is in event %s", e.Tag)
+		}
+	}
+	name, _ := job.ID(id).Dir("sha256")
+	if _, err := os.Stat(filepath.Join(b.cfg.CacheDir, "jobs", filepath.FromSlash(name), ".load.p")); err != nil {
+		t.Errorf("Salt's command line will not find the job: %v", err)
+	}
+}
+
+func TestNoKeyNoTraces(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
+	defer events.Close()
+	for _, key := range []any{"", "x", nil, int64(5), []any{b.key}, b.key[:75], b.key + "a"} {
+		load := data.NewMap("cmd", "publish", "tgt", "*", "fun", "test.ping", "arg", []any{}, "tgt_type", "glob", "ret", "",
+			"jid", "20230102030405060709", "key", key, "user", "root")
+		body, _ := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
+		reply, err := payload.Unmarshal(b.ask(body), payload.WireLimits())
+		if want := refusal("AuthenticationError", "Authentication error occurred."); err != nil || !data.Equal(reply, want) {
+			t.Errorf("key %v: reply %s, %v", key, data.Repr(reply), err)
+		}
+	}
+	if ids := b.jobs.all(); len(ids) > 0 || len(b.wire.messages()) > 0 {
+		t.Errorf("jobs %v and %d publications came of it", ids, len(b.wire.messages()))
+	}
+}
+
+var _ channel.Handler = (*requests)(nil)

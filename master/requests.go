@@ -1,0 +1,46 @@
+package master
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/channel"
+)
+
+// A command does one kind of request.
+type command struct {
+	do     func(context.Context, *channel.Command) (any, error)
+	proof  bool // only for minions that proved their id in the request
+	effect bool // changes something, so a repetition is not done again
+}
+
+// requests are the commands of a master, by name: what is not in the tables does not exist.
+type requests struct {
+	clear     map[string]command
+	encrypted map[string]command
+}
+
+var _ channel.Handler = (*requests)(nil)
+
+// Clear does a command that came unencrypted.
+func (r *requests) Clear(ctx context.Context, c *channel.Command) (any, error) {
+	return run(ctx, r.clear, c)
+}
+
+// Encrypted does a command of a minion.
+func (r *requests) Encrypted(ctx context.Context, c *channel.Command) (any, error) {
+	return run(ctx, r.encrypted, c)
+}
+
+func run(ctx context.Context, table map[string]command, c *channel.Command) (any, error) {
+	cmd, ok := table[c.Name]
+	if !ok {
+		return nil, channel.ErrUnknownCommand
+	}
+	return cmd.do(ctx, c)
+}
+
+// NeedsProof reports whether an encrypted command is only for minions that proved their id.
+func (r *requests) NeedsProof(name string) bool { return r.encrypted[name].proof }
+
+// Effect reports whether an encrypted command changes something.
+func (r *requests) Effect(name string) bool { return r.encrypted[name].effect }

@@ -1,0 +1,224 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/returner"
+)
+
+// returning does the command _return (salt/master.py, AESFuncs._return and salt/utils/job.py, store_job).
+//
+// The value that a minion returns is not decoded: it goes as it came to the job cache and the event bus.
+//
+// Minions of Salt 3006.0 to 3006.11 send no proof with returns. Any accepted minion could write one in another's name,
+// so it is taken only where [presence.believes] allows.
+type returning struct {
+	jobs         returner.JobCache
+	bus          *eventbus.Bus
+	keys         *pki.Dir
+	ids          *job.IDs
+	presence     *presence
+	quiet        *quiet
+	keep         time.Duration // how long jobs are kept; returns for older ones are refused
+	requireSig   bool          // require_minion_sign_messages
+	dropBadSig   bool          // drop_messages_signature_fail
+	cacheReturns bool          // job_cache
+	now          func() time.Time
+	log          logrus.FieldLogger
+}
+
+// errRefused is wrapped for returns that nobody asked for.
+var errRefused = errors.New("return refused")
+
+// ret stores one return and announces it. The reply comes when it is on disk.
+func (r *returning) ret(ctx context.Context, c *channel.Command) (any, error) {
+	load := c.Load
+	id := c.Caller.ID
+	jid, ok := load.Text("jid")
+	if !ok || !load.Has("return") || pki.ValidID(id) != nil {
+		return nil, nil
+	}
+	if !r.presence.believes(c) {
+		r.refuse(c)
+		return nil, nil
+	}
+	if err := r.checkSignature(load, id, c.Version); err != nil {
+		r.log.WithError(err).Warnf("return of minion %s", id)
+		return false, nil
+	}
+	load.Delete("sig")
+	if err := r.store(ctx, job.ID(jid), id, load); err != nil {
+		if errors.Is(err, errRefused) || errors.Is(err, returner.ErrConflict) {
+			r.log.WithError(err).Warnf("return of minion %s for job %s", id, strconv.QuoteToGraphic(jid))
+			return nil, nil
+		}
+		return nil, fmt.Errorf("return of minion %s for job %s: %w", id, jid, err)
+	}
+	return nil, nil
+}
+
+// refuse names now and then who sends returns without proof in the name of a minion that is elsewhere.
+func (r *returning) refuse(c *channel.Command) {
+	if more, ok := r.quiet.tell("return " + c.Caller.ID); ok {
+		r.log.Warnf("return said to be of minion %s came from %s without proof and is refused (%d more since the last warning)",
+			c.Caller.ID, hostOf(c.Caller.Remote), more)
+	}
+}
+
+// checkSignature applies the policy for returns that minions sign (minion_sign_messages). What version 3 puts beside a
+// command was added after signing.
+func (r *returning) checkSignature(load payload.Fields, id string, version int) error {
+	sig, signed := load.Bytes("sig")
+	if !signed {
+		if r.requireSig {
+			return errors.New("it is not signed and require_minion_sign_messages is on")
+		}
+		return nil
+	}
+	if !r.dropBadSig {
+		return nil // Salt looks and goes on
+	}
+	unsigned := slices.DeleteFunc(slices.Clone(load), func(f payload.Field) bool {
+		return f.Key == "sig" || f.Key == "ts" && version >= 3
+	})
+	key, err := r.keys.AcceptedKey(id)
+	if err != nil {
+		return err
+	}
+	body, err := payload.Rewrite(unsigned.Marshal(), true)
+	if err != nil {
+		return err
+	}
+	if err := key.Verify(body, sig, crypto.SHA1Sign); err != nil {
+		return fmt.Errorf("its signature: %w", err)
+	}
+	return nil
+}
+
+// store finds the job of a return, keeps the return and announces it.
+func (r *returning) store(ctx context.Context, jid job.ID, id string, load payload.Fields) error {
+	known, jid, load, err := r.find(ctx, jid, id, load)
+	if err != nil {
+		return err
+	}
+	raw, err := load.AppendRewrite(make([]byte, 0, sizeOf(load)))
+	if err != nil {
+		return fmt.Errorf("%w: %w", errRefused, err)
+	}
+	if r.cacheReturns && !known.NoCache {
+		fresh, err := r.jobs.SaveReturn(ctx, jid, &returner.Return{Minion: id, Load: raw, Received: r.now()})
+		if err != nil || !fresh {
+			return err
+		}
+	}
+	if err := r.bus.FireMap(eventbus.Tagify("job", string(jid), "ret", id), raw); err != nil {
+		r.log.WithError(err).Errorf("announce return of minion %s for job %s", id, jid)
+	}
+	r.announceFailures(jid, id, load)
+	return nil
+}
+
+// sizeOf returns about how many bytes a load takes.
+func sizeOf(load payload.Fields) int {
+	n := 16
+	for i := range load {
+		n += len(load[i].Key) + len(load[i].Value) + len(load[i].Value)/32 + 8
+	}
+	return n
+}
+
+// find returns the job that a return is for; a return without one gets a job of its own.
+func (r *returning) find(ctx context.Context, jid job.ID, id string, load payload.Fields) (*returner.Job, job.ID, payload.Fields, error) {
+	switch jid {
+	case job.NoCache:
+		return &returner.Job{NoCache: true}, jid, load, nil
+	case job.Req:
+		return r.adopt(ctx, id, load)
+	}
+	known, err := r.jobs.Job(ctx, jid)
+	if errors.Is(err, returner.ErrUnknownJob) {
+		known, err = r.unknown(ctx, jid)
+	}
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if !slices.Contains(known.Minions, id) && exactTarget(known) {
+		return nil, "", nil, fmt.Errorf("%w: the job was not for it", errRefused)
+	}
+	return known, jid, load, nil
+}
+
+// adopt gives an id to a return that has none, as salt-call and schedules send, and makes it a job.
+func (r *returning) adopt(ctx context.Context, id string, load payload.Fields) (*returner.Job, job.ID, payload.Fields, error) {
+	jid := r.ids.Next()
+	if err := errors.Join(load.Set("jid", string(jid)), setArg(&load), load.Set("tgt_type", "glob"), load.Set("tgt", id)); err != nil {
+		return nil, "", nil, err
+	}
+	raw, err := load.AppendRewrite(nil)
+	if err != nil {
+		return nil, "", nil, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	j := &returner.Job{ID: jid, Load: raw, Minions: []string{id}, Started: r.now()}
+	return j, jid, load, r.jobs.SaveJob(ctx, j)
+}
+
+// setArg gives a load the field arg where only fun_args came.
+func setArg(load *payload.Fields) error {
+	if load.Has("arg") {
+		return nil
+	}
+	if args := load.Raw("fun_args"); args != nil {
+		return load.Set("arg", args)
+	}
+	return nil
+}
+
+// clockSkew is how far in the future the id of a job may lie.
+const clockSkew = 5 * time.Minute
+
+// unknown makes a record for a job that this master does not know, as one that another master published, if its id
+// is of a time for which jobs are kept.
+func (r *returning) unknown(ctx context.Context, jid job.ID) (*returner.Job, error) {
+	id, err := job.ParseID(string(jid))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	started, err := id.Time()
+	age := r.now().Sub(started)
+	if err != nil || age < -clockSkew || r.keep > 0 && age > r.keep {
+		return nil, fmt.Errorf("%w: nobody knows the job", errRefused)
+	}
+	empty, err := payload.MarshalBin(data.NewMap())
+	if err != nil {
+		return nil, err
+	}
+	j := &returner.Job{ID: id, Load: empty, Started: started}
+	return j, r.jobs.SaveJob(ctx, j)
+}
+
+// exactTarget reports whether the minions of a job are known for sure, and not by what the master remembers of grains.
+func exactTarget(j *returner.Job) bool {
+	load, err := payload.ParseFields(j.Load, payload.WireLimits())
+	if err != nil {
+		return false
+	}
+	switch kind, _ := load.Text("tgt_type"); kind {
+	case "glob", "list", "pcre":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/returner"
+)
+
+// send gives a command of minion id to the master, as the channel does after it has proved the id.
+func (b *bench) send(t *testing.T, name, id string, load *data.Map) any {
+	t.Helper()
+	raw, err := payload.Marshal(load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields, err := payload.ParseFields(raw, payload.WireLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := b.requests.Encrypted(t.Context(), &channel.Command{Name: name, Load: fields, Version: 3,
+		Caller: channel.Caller{ID: id, Proved: true}})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return reply
+}
+
+// publish makes a job for the given minions.
+func (b *bench) publish(t *testing.T, tgt any, kind string, jid job.ID) {
+	t.Helper()
+	load := data.NewMap("cmd", "publish", "tgt", tgt, "fun", "test.ping", "arg", []any{}, "tgt_type", kind, "ret", "", "jid", string(jid),
+		"key", b.key, "user", "root")
+	body, _ := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
+	if reply, err := payload.Unmarshal(b.ask(body), payload.WireLimits()); err != nil || jidOf(reply) != string(jid) {
+		t.Fatalf("publish: %s, %v", data.Repr(reply), err)
+	}
+}
+
+func returnOf(id string, jid job.ID, value any) *data.Map {
+	return data.NewMap("cmd", "_return", "id", id, "jid", string(jid), "fun", "test.ping", "fun_args", []any{}, "return", value,
+		"retcode", int64(0), "success", true)
+}
+
+// returnTags collects the tags of returns on the bus up to now.
+func returnTags(t *testing.T, b *bench, s *eventbus.Subscription) (tags []string) {
+	t.Helper()
+	if err := b.bus.Fire("end", data.NewMap()); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		e, err := s.Next(ctx)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Tag == "end" {
+			return tags
+		}
+		tags = append(tags, e.Tag)
+	}
+}
+
+// TestReturnsNobodyAskedFor holds the rules for returns of threats.md: what was not asked for is neither kept nor told.
+func TestReturnsNobodyAskedFor(t *testing.T) {
+	now := time.Now().UTC()
+	asked := job.NewID(now)
+	for _, tt := range []struct {
+		name, minion string
+		load         *data.Map
+		kept         bool
+	}{
+		{"the answer of a minion that was asked", "web1", returnOf("web1", asked, true), true},
+		{"of one that was not", "db1", returnOf("db1", asked, true), false},
+		{"for a job of the past", "web1", returnOf("web1", job.NewID(now.AddDate(-50, 0, 0)), true), false},
+		{"for a job of the future", "web1", returnOf("web1", job.NewID(now.Add(time.Hour)), true), false},
+		{"for a young job of another master", "web1", returnOf("web1", job.NewID(now.Add(-time.Minute)), true), true},
+		{"with a path for an id", "web1", returnOf("web1", "../../../proc/kmsg", true), false},
+		{"without a value", "web1", data.NewMap("cmd", "_return", "id", "web1", "jid", string(asked)), false},
+		{"with a number for an id", "web1", data.NewMap("cmd", "_return", "id", "web1", "jid", int64(5), "return", true), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, nil, "web1", "db1")
+			b.publish(t, []any{"web1"}, "list", asked)
+			s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
+			defer s.Close()
+			if reply := b.send(t, "_return", tt.minion, tt.load); reply != nil {
+				t.Errorf("reply %v, want none", reply)
+			}
+			kept := 0
+			for _, id := range b.jobs.all() {
+				r, _ := b.jobs.Returns(t.Context(), id)
+				kept += len(r)
+			}
+			if tags := returnTags(t, b, s); (kept == 1) != tt.kept || (len(tags) == 1) != tt.kept {
+				t.Errorf("kept %d returns, told of %v, want kept = %v", kept, tags, tt.kept)
+			}
+		})
+	}
+}
+
+func TestFirstReturnWins(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	id := job.NewID(time.Now().UTC())
+	b.publish(t, "web1", "glob", id)
+	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
+	defer s.Close()
+	for _, value := range []any{"first", "first", "second"} {
+		b.send(t, "_return", "web1", returnOf("web1", id, value))
+	}
+	kept, _ := b.jobs.Returns(t.Context(), id)
+	if len(kept) != 1 {
+		t.Fatalf("kept %d returns", len(kept))
+	}
+	load, err := payload.ParseFields(kept[0].Load, payload.WireLimits())
+	if text, _ := load.Text("return"); err != nil || text != "first" {
+		t.Errorf("kept %q, %v", text, err)
+	}
+	if tags := returnTags(t, b, s); len(tags) != 1 {
+		t.Errorf("told of %v", tags)
+	}
+}
+
+func TestReturnWithoutAJobGetsOne(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	b.send(t, "_return", "web1", returnOf("web1", job.Req, int64(7)))
+	ids := b.jobs.all()
+	if len(ids) != 1 {
+		t.Fatalf("jobs %v", ids)
+	}
+	j, _ := b.jobs.Job(t.Context(), ids[0])
+	load, err := payload.ParseFields(j.Load, payload.WireLimits())
+	if tgt, _ := load.Text("tgt"); err != nil || tgt != "web1" {
+		t.Errorf("target %q, %v", tgt, err)
+	}
+	if _, err := job.ParseID(string(ids[0])); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestVectorReturns sends the captured _return requests, and expects the captured replies.
+func TestVectorReturns(t *testing.T) {
+	f := vectors.Load(t, "05-request.json")
+	b := newBench(t, func(c *config.Master) { c.KeepJobsSeconds = 0 }, "web1", "web2", "db1")
+	seen := 0
+	for _, c := range slices.Concat(f.Section("requests"), f.Section("during_jobs"), f.Section("minion_start")) {
+		for i, e := range c.Sub("exchanges") {
+			load, ok := e.Map.Value("request_load").(*data.Map)
+			reply, isMap := e.Map.Value("reply").(*data.Map)
+			if !ok || load.Text("cmd") != "_return" && load.Text("cmd") != "_minion_event" || !slices.Contains([]string{"web1", "web2", "db1"}, load.Text("id")) || isMap && reply.Len() == 0 {
+				continue // other commands; and requests without proof, which the channel refuses
+			}
+			seen++
+			t.Run(fmt.Sprintf("%s/%d", c.Name, i), func(t *testing.T) {
+				want := e.Map.Value("reply")
+				if got := b.send(t, load.Text("cmd"), load.Text("id"), load); !data.Equal(got, want) {
+					t.Errorf("reply %s, want %s", data.Repr(got), data.Repr(want))
+				}
+			})
+		}
+	}
+	if seen < 60 {
+		t.Errorf("found %d requests", seen)
+	}
+}
+
+var _ returner.JobCache = (*memoryJobs)(nil)

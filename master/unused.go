@@ -1,0 +1,57 @@
+package master
+
+import (
+	"strings"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+)
+
+// unused are options of a master that this version reads and does not carry out. A name that is set to something other
+// than its default is told of at the start, so that nobody relies on what is not there.
+var unused = []string{
+	"master_job_cache", "ext_job_cache", "job_cache_store_endtime", "event_return", "reactor", "engines", "schedule", "beacons",
+	"external_auth", "publisher_acl", "publisher_acl_blacklist", "client_acl_verify", "sudo_acl", "permissive_acl", "peer", "peer_run", "mine_get",
+	"token_expire", "token_expire_user_override", "keep_acl_in_token", "eauth_tokens",
+	"file_roots", "file_recv", "fileserver_backend", "gitfs_remotes", "hgfs_remotes", "svnfs_remotes", "file_ignore_regex", "file_ignore_glob",
+	"pillar_roots", "ext_pillar", "git_pillar", "decrypt_pillar", "on_demand_ext_pillar", "master_tops", "pillar_version", "pillar_cache",
+	"order_masters", "syndic_master", "enable_ssh_minions", "roster", "range_server", "cache", "con_cache", "enforce_mine_cache",
+	"key_cache", "discovery", "ssl", "ext_processes", "master_stats", "cluster_id", "cluster_peers", "cluster_pki_dir",
+	"zmq_monitor", "max_open_files", "winrepo_remotes", "runner_dirs", "returner_dirs", "module_dirs",
+}
+
+// warnOfUnused names each option that is set and not carried out.
+func warnOfUnused(cfg *config.Master, log logrus.FieldLogger) {
+	for _, name := range unusedIn(cfg.Map(), config.DefaultMaster().Map()) {
+		log.Warnf("option %s is set, but this version of the master does not carry it out", name)
+	}
+}
+
+func unusedIn(opts, defaults *data.Map) []string {
+	var names []string
+	for _, name := range unused {
+		set, ok := opts.Get(name)
+		usual, known := defaults.Get(name)
+		if !ok || data.Equal(set, usual) || !known && !data.Truth(set) || carriedOut(name, set) {
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// carriedOut knows values that differ from the default and mean what this master does.
+func carriedOut(name string, value any) bool {
+	text, _ := value.(string)
+	switch name {
+	case "master_job_cache":
+		return text == "" || text == "local_cache"
+	case "cache":
+		return strings.HasPrefix(text, "localfs")
+	case "syndic_master":
+		return true // for the program salt-syndic
+	}
+	return false
+}

@@ -1,0 +1,139 @@
+package match
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A Cache holds what the master knows of its minions.
+type Cache interface {
+	// Minion returns the last known grains and pillar of a minion, and whether anything is known.
+	Minion(id string) (grains, pillar *data.Map, ok bool)
+	// IDs returns the ids of all minions of which something is known, accepted or not.
+	IDs() []string
+}
+
+// A Fleet is what the master knows when it computes whom a target names.
+type Fleet struct {
+	Accepted   []string // ids with an accepted key, in the order in which they are reported
+	Cache      Cache    // nil means that nothing is cached
+	DataCache  bool     // option `minion_data_cache`
+	Greedy     bool     // minions of which nothing is cached count as named
+	Nodegroups *data.Map
+}
+
+// Resolve returns the ids that a target names, in the order of Accepted, and those that it lists but that have
+// no accepted key (salt/utils/minions.py, CkMinions.check_minions). A list target keeps its own order and
+// duplicates. Without a data cache whatever asks for grains or pillar, and every compound target, names all
+// accepted minions.
+//
+// With an error both lists are empty; the error says why the target names nobody.
+func (f *Fleet) Resolve(tgt any, kind, delim string) (ids, missing []string, err error) {
+	if tgt == nil {
+		tgt = ""
+	}
+	if !f.DataCache && usesCache(kind) {
+		return f.blind(tgt, kind)
+	}
+	c := compiler{nodegroups: f.Nodegroups, master: true}
+	root, err := c.target(tgt, kind, delim)
+	if err != nil {
+		return nil, nil, err
+	}
+	if list, ok := root.(*listNode); ok && kind == "list" {
+		ids, missing = f.split(list.items)
+		return ids, missing, nil
+	}
+	for _, list := range c.lists {
+		_, gone := f.split(list.items)
+		missing = append(missing, gone...)
+	}
+	return f.filter(root, kind), missing, nil
+}
+
+// usesCache reports whether a kind of target is decided by the data cache.
+func usesCache(kind string) bool {
+	switch kind {
+	case "ipcidr", "compound", "compound_pillar_exact", "nodegroup":
+		return true
+	}
+	_, pair := pairKinds[kind]
+	return pair
+}
+
+// blind is Resolve without a data cache.
+func (f *Fleet) blind(tgt any, kind string) (ids, missing []string, err error) {
+	switch kind {
+	case "compound", "compound_pillar_exact", "nodegroup":
+		switch tgt.(type) {
+		case string, []any, data.Tuple:
+			return slices.Clone(f.Accepted), nil, nil
+		}
+		return nil, nil, fmt.Errorf("%w: a %s target must be text or a list, not %T", ErrMalformed, kind, tgt)
+	}
+	if f.Greedy {
+		return slices.Clone(f.Accepted), nil, nil
+	}
+	return nil, nil, nil
+}
+
+// split divides ids into those that are accepted and those that are not.
+func (f *Fleet) split(items []string) (accepted, missing []string) {
+	found := make(map[string]bool, len(items))
+	for _, id := range items {
+		found[id] = false
+	}
+	for _, id := range f.Accepted {
+		if _, ok := found[id]; ok {
+			found[id] = true
+		}
+	}
+	for _, id := range items {
+		if found[id] {
+			accepted = append(accepted, id)
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	return accepted, missing
+}
+
+// filter returns the minions that meet a condition. When it is not greedy, minions of which data is cached count
+// even if their key is not accepted, as in Salt.
+func (f *Fleet) filter(root node, kind string) []string {
+	var ids []string
+	var s subject
+	for _, id := range f.Accepted {
+		s = subject{id: id, accepted: true, greedy: f.Greedy, cache: f.Cache}
+		if root.match(&s) {
+			ids = append(ids, id)
+		}
+	}
+	if f.Greedy || f.Cache == nil || !usesCache(kind) {
+		return ids
+	}
+	for _, id := range f.unaccepted() {
+		s = subject{id: id, cache: f.Cache}
+		if root.match(&s) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// unaccepted returns the ids in the cache that have no accepted key.
+func (f *Fleet) unaccepted() []string {
+	accepted := make(map[string]bool, len(f.Accepted))
+	for _, id := range f.Accepted {
+		accepted[id] = true
+	}
+	var ids []string
+	for _, id := range f.Cache.IDs() {
+		if !accepted[id] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

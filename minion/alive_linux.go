@@ -1,0 +1,13 @@
+package minion
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+)
+
+// isSalt reports whether a process lives whose command line names salt (salt/utils/minion.py, _check_cmdline).
+func isSalt(pid int) bool {
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	return err == nil && bytes.Contains(line, []byte("salt"))
+}

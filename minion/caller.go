@@ -1,0 +1,168 @@
+package minion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/pki"
+)
+
+// A Caller runs functions of a minion for a program that is no daemon: with the minion's id, keys, grains and pillar,
+// but without listening to a master (salt/minion.py, SMinion). It may run beside the daemon.
+type Caller struct {
+	m    *Minion
+	link *link       // nil without a master
+	up   atomic.Bool // there was a connection to the master that is tried
+}
+
+// NewCaller collects the grains. opts are the effective options as functions see them. Close the Caller.
+func NewCaller(ctx context.Context, cfg *config.Minion, opts *data.Map, o Options) (*Caller, error) {
+	c := &Caller{m: &Minion{cfg: cfg, options: opts, opts: o, log: o.Log}}
+	var err error
+	if c.m.facts, err = newFacts(ctx, o.Grains); err != nil {
+		return nil, err
+	}
+	return c, c.openShelves(loader.Host{Order: o.Order})
+}
+
+// openShelves makes the registries of what can be called.
+func (c *Caller) openShelves(host loader.Host) (err error) {
+	m := c.m
+	env := loader.Env{Opts: m.options, Grains: m.Grains, Pillar: m.Pillar, Log: m.log, Host: host}
+	if m.returners, err = loader.NewRegistry(&env, m.opts.Returners); err != nil {
+		return err
+	}
+	env.Shelves = map[string]*loader.Registry{"returners": m.returners}
+	m.funcs, err = loader.NewRegistry(&env, m.opts.Plugins)
+	return err
+}
+
+// Join signs in to the first master that answers and lets the minion in, and fetches the pillar. The error is that of
+// the last master: it wraps channel.ErrPending and the like.
+func (c *Caller) Join(ctx context.Context) error {
+	m := c.m
+	var err error
+	if m.keys, err = pki.OpenKeys(m.cfg.PKIDir, pki.Options{Permissive: m.cfg.PermissivePKIAccess}); err != nil {
+		return err
+	}
+	if m.key, err = m.keys.LoadOrCreate("minion", m.cfg.KeySize, ""); err != nil {
+		return err
+	}
+	if c.link, err = c.firstMaster(ctx); err != nil {
+		return err
+	}
+	m.links = []*link{c.link}
+	if err := c.link.fetchPillar(ctx); err != nil {
+		return fmt.Errorf("fetch the pillar: %w", err)
+	}
+	return c.openShelves(loader.Host{Fire: c.fire, FireMaster: m.FireMaster, Request: m.request, RequestAll: m.requestAll, Order: m.opts.Order})
+}
+
+// firstMaster signs in to one master after another until one lets the minion in.
+func (c *Caller) firstMaster(ctx context.Context) (*link, error) {
+	addresses, err := masters(c.m.cfg)
+	if err != nil {
+		return nil, err
+	}
+	err = errors.New("there is no master in the configuration")
+	for _, address := range addresses {
+		var l *link
+		if l, err = c.dial(address); err != nil {
+			continue
+		}
+		if err = c.signIn(ctx, l); err == nil {
+			l.gate.set(true)
+			return l, nil
+		}
+		err = errors.Join(err, l.close())
+		if ctx.Err() != nil || errors.Is(err, channel.ErrFingerprint) {
+			break
+		}
+	}
+	return nil, err
+}
+
+// signIn asks a master to let the minion in, auth_tries times unless it cannot be reached at all.
+func (c *Caller) signIn(ctx context.Context, l *link) error {
+	var err error
+	for range max(c.m.cfg.AuthTries, 1) {
+		_, err = l.client.SignIn(ctx)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || !c.up.Load() {
+			return err
+		}
+	}
+	return err
+}
+
+// dial prepares requests to a master.
+func (c *Caller) dial(address masterAddress) (*link, error) {
+	l := &link{m: c.m, address: address, log: c.m.log.WithField("master", address.text), gate: newGate()}
+	dialer, err := l.dialer(address.port, c.m.cfg.SourceRetPort)
+	if err != nil {
+		return nil, err
+	}
+	c.up.Store(false)
+	dialer.OnState = func(up bool, _ error) {
+		if up {
+			c.up.Store(true)
+		}
+	}
+	l.out = c.m.opts.Ports.Request(dialer)
+	o := l.clientOptions()
+	o.OnSignIn, o.AuthTries = nil, 1 // see signIn
+	l.client, err = channel.NewClient(c.m.key, trustedKeys{c.m.keys, c.m.cfg.MasterSignKeyName}, l.out, o)
+	if err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	return l, nil
+}
+
+// fire sends an event to the bus of the minion's daemon, which must run.
+func (c *Caller) fire(ctx context.Context, tag string, body *data.Map) error {
+	sockets, err := eventbus.MinionSockets(c.m.cfg.SockDir, c.m.cfg.ID, c.m.cfg.HashType)
+	if err != nil {
+		return err
+	}
+	bus, err := eventbus.Dial(ctx, sockets, eventbus.ClientOptions{FireOnly: true, MaxEventSize: c.m.cfg.MaxEventSize})
+	if err != nil {
+		return err
+	}
+	defer bus.Close()
+	return bus.Fire(ctx, tag, body)
+}
+
+// Functions returns what can be called.
+func (c *Caller) Functions() *loader.Registry { return c.m.funcs }
+
+// Returners returns where results can be put beside the master.
+func (c *Caller) Returners() *loader.Registry { return c.m.returners }
+
+// Grains returns the facts of this host. They must not be changed.
+func (c *Caller) Grains() *data.Map { return c.m.Grains() }
+
+// Return gives the master the result of a call that it did not order: ret in Salt's form, with jid `req`.
+func (c *Caller) Return(ctx context.Context, ret *data.Map) error {
+	if c.link == nil {
+		return errors.New("return: there is no master")
+	}
+	load := data.NewMap("cmd", "_return", "id", c.m.cfg.ID)
+	load.Update(ret)
+	load.Set("jid", "req")
+	_, err := c.link.client.Do(ctx, load)
+	return err
+}
+
+// Close ends the connection to the master.
+func (c *Caller) Close() error {
+	if c.link == nil {
+		return nil
+	}
+	return c.link.close()
+}

@@ -1,0 +1,247 @@
+package minion
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/payload"
+)
+
+// blank returns the return of a job without what came out (salt/minion.py, _thread_return).
+func (j *jobs) blank(pub *job.Publication) *job.Return {
+	load := pub.Map()
+	ret := &job.Return{ID: j.m.cfg.ID, JID: pub.JID, User: pub.User, MasterID: pub.MasterID, Fun: load.Value("fun"), FunArgs: load.Value("arg")}
+	switch meta := pub.Metadata.(type) {
+	case nil:
+	case *data.Map:
+		ret.Metadata = meta
+	default:
+		j.log.Warn("The metadata parameter must be a dictionary. Ignoring.")
+	}
+	return ret
+}
+
+// do calls the functions of a publication and makes the return.
+func (j *jobs) do(r *running) *job.Return {
+	j.log.Infof("Starting a new job %s with PID %d", r.pub.JID, os.Getpid())
+	r.ctx = loader.WithContext(r.ctx, &loader.Context{})
+	j.prepare(r)
+	ret := j.blank(r.pub)
+	if r.pub.Multi {
+		outs := make([]loader.Result, len(r.pub.Fun))
+		for i, fun := range r.pub.Fun {
+			var arg []any
+			if i < len(r.pub.Arg) {
+				arg, _ = r.pub.Arg[i].([]any)
+			}
+			outs[i] = j.call(r, fun, arg)
+		}
+		j.fill(ret, r.pub.Fun, outs)
+		return ret
+	}
+	out := j.call(r, r.pub.Fun[0], r.pub.Arg)
+	ret.Value, ret.Retcode, ret.Success, ret.Out = out.Value, int64(out.Retcode), out.Success, out.Out
+	return ret
+}
+
+// fill puts in what several functions gave: maps by function, or lists where multifunc_ordered is on.
+func (j *jobs) fill(ret *job.Return, funs []string, outs []loader.Result) {
+	values, codes, successes := data.NewMap(), data.NewMap(), data.NewMap()
+	lists := [3][]any{{}, {}, {}}
+	for i, out := range outs {
+		values.Set(funs[i], out.Value)
+		codes.Set(funs[i], int64(out.Retcode))
+		successes.Set(funs[i], out.Success)
+		for k, v := range []any{out.Value, int64(out.Retcode), out.Success} {
+			lists[k] = append(lists[k], v)
+		}
+	}
+	ret.Value, ret.Retcode, ret.Success = values, codes, successes
+	if data.Truth(j.m.options.Value("multifunc_ordered")) {
+		ret.Value, ret.Retcode, ret.Success = lists[0], lists[1], lists[2]
+	}
+}
+
+// prepare does what is due before a job.
+func (j *jobs) prepare(r *running) {
+	if !r.pub.Multi && r.pub.Fun[0] == "sys.reload_modules" {
+		j.m.reload()
+	}
+	if data.Truth(j.m.options.Value("grains_refresh_pre_exec")) {
+		if _, err := j.m.facts.refresh(r.ctx); err != nil {
+			j.log.WithError(err).Error("grains before the job")
+		}
+	}
+}
+
+// call runs one function. A panic is its failure, not the minion's.
+func (j *jobs) call(r *running, fun string, arg []any) (out loader.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			j.log.Errorf("function %s of job %s: panic: %v\n%s", fun, r.pub.JID, p, debug.Stack())
+			out = loader.Result{Value: fmt.Sprintf("The minion function caused an exception: %v", p), Retcode: 1, Out: "nested"}
+		}
+	}()
+	if text := j.forbids(r.pub, fun); text != "" {
+		j.log.Errorf("Problem executing '%s': %s", fun, text)
+		return loader.Result{Value: fmt.Sprintf("ERROR executing '%s': %s", fun, text), Retcode: 1, Out: "nested"}
+	}
+	out = j.m.funcs.Call(r.ctx, fun, arg, loader.CallOptions{
+		Pub:      r.pub.Map(),
+		Progress: func(n int, value any) { j.progress(r, n, value) },
+	})
+	j.tell(r.ctx, fun, out)
+	return out
+}
+
+// tell logs what went wrong in a function, as Salt's minion does, and fires _salt_error for what nobody foresaw.
+func (j *jobs) tell(ctx context.Context, fun string, out loader.Result) {
+	if out.Err == nil {
+		return
+	}
+	switch out.Kind() {
+	case loader.KindMissing:
+	case loader.KindNotFound:
+		j.log.WithError(out.Err).Debugf("Command required for '%s' not found", fun)
+	case loader.KindExecution:
+		j.log.Errorf("A command in '%s' had a problem: %v", fun, out.Err)
+	case loader.KindInvocation:
+		j.log.Errorf("Problem executing '%s': %v", fun, out.Err)
+	case loader.KindType:
+		j.log.Warnf("Passed invalid arguments to %s: %v", fun, out.Err)
+	default:
+		j.log.Warnf("The minion function caused an exception: %v", out.Err)
+		event := data.NewMap("message", "The minion function caused an exception", "args", []any{"The minion function caused an exception"})
+		if err := j.m.bus.Fire("_salt_error", event); err != nil {
+			j.log.WithError(err).Error("event of an exception")
+		}
+	}
+}
+
+// progress tells the master what a running function has so far.
+func (j *jobs) progress(r *running, n int, value any) {
+	tag := fmt.Sprintf("salt/job/%s/prog/%s/%d", r.pub.JID, j.m.cfg.ID, n)
+	if err := r.link.fire(r.ctx, tag, data.NewMap("return", value), nil, nil); err != nil && r.ctx.Err() == nil {
+		j.log.WithError(err).Errorf("progress of job %s", r.pub.JID)
+	}
+}
+
+// forbids says why a function that is available must not run now, or "" (salt/minion.py, _execute_job_function).
+func (j *jobs) forbids(pub *job.Publication, fun string) string {
+	switch {
+	case !j.m.funcs.Has(fun):
+		return ""
+	case j.blackedOut(fun):
+		return "Minion in blackout mode. Set 'minion_blackout' to False in pillar or grains to resume operations. Only " +
+			"saltutil.refresh_pillar allowed in blackout mode."
+	}
+	return j.badExecutor(pub)
+}
+
+// blackedOut reports whether pillar or grains forbid fun.
+func (j *jobs) blackedOut(fun string) bool {
+	return blackout(j.m.Pillar(), fun) || blackout(j.m.Grains(), fun)
+}
+
+func blackout(facts *data.Map, fun string) bool {
+	if !data.Truth(facts.Value("minion_blackout")) || fun == "saltutil.refresh_pillar" {
+		return false
+	}
+	switch allowed := facts.Value("minion_blackout_whitelist").(type) {
+	case []any:
+		return !slices.Contains(allowed, any(fun))
+	case string:
+		return !strings.Contains(allowed, fun)
+	}
+	return true
+}
+
+// badExecutor says what is wrong with the executors that a job is to run by. There is one, direct_call.
+func (j *jobs) badExecutor(pub *job.Publication) string {
+	asked := pub.ModuleExecutors
+	if !data.Truth(asked) {
+		asked = j.m.options.Value("module_executors")
+	}
+	var names []any
+	switch asked := asked.(type) {
+	case nil:
+		names = []any{"direct_call"}
+	case string:
+		names = []any{asked}
+	case []any:
+		names = slices.Clone(asked)
+	}
+	if len(names) == 0 {
+		return fmt.Sprintf("Wrong executors specification: %s. String or non-empty list expected", data.Str(asked))
+	}
+	if data.Truth(j.m.options.Value("sudo_user")) {
+		names[len(names)-1] = "sudo"
+	}
+	if names[0] != "direct_call" {
+		return fmt.Sprintf("Executor '%s' is not available", data.Str(names[0]))
+	}
+	return ""
+}
+
+// cache keeps a return on disk where cache_jobs asks for it (salt/utils/minion.py, cache_jobs).
+func (j *jobs) cache(ret *job.Return) {
+	if !j.m.cfg.CacheJobs {
+		return
+	}
+	body, err := payload.Marshal(onHost(ret))
+	file := filepath.Join(j.m.cfg.CacheDir, "minion_jobs", string(ret.JID), "return.p")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(file, body, 0o600)
+	}
+	if err != nil {
+		j.log.WithError(err).Errorf("cache_jobs: job %s", ret.JID)
+	}
+}
+
+// onHost returns a return as functions of the minion see it, without what is for the master.
+func onHost(ret *job.Return) *data.Map {
+	m := ret.Map()
+	m.Delete("cmd")
+	return m
+}
+
+// giveReturners hands a return to the returners that the publication and the option return name.
+func (j *jobs) giveReturners(r *running, ret *job.Return) {
+	var names []string
+	for _, name := range append(strings.Split(r.pub.Ret, ","), j.m.cfg.Return...) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	m := onHost(ret)
+	if r.pub.RetConfig != nil {
+		m.Set("ret_config", r.pub.RetConfig)
+	}
+	if r.pub.RetKwargs != nil {
+		m.Set("ret_kwargs", r.pub.RetKwargs)
+	}
+	for _, name := range names {
+		fun := name + ".returner"
+		if !j.m.returners.Has(fun) {
+			j.log.Errorf("Returner %s could not be loaded: %s", fun, j.m.returners.MissingText(fun))
+			continue
+		}
+		if _, err := j.m.returners.Invoke(context.WithoutCancel(r.ctx), fun, []any{m}, nil); err != nil {
+			j.log.WithError(err).Errorf("The return failed for job %s", ret.JID)
+		}
+	}
+}

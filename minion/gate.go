@@ -1,0 +1,54 @@
+package minion
+
+import (
+	"context"
+	"sync"
+)
+
+// A gate is open while the master lets the minion in, as far as is known. Who must not ask the master again and again
+// waits at it.
+type gate struct {
+	mu     sync.Mutex
+	open   bool
+	opened chan struct{} // closed while it is open
+}
+
+func newGate() *gate { return &gate{opened: make(chan struct{})} }
+
+func (g *gate) set(open bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case open == g.open:
+		return
+	case open:
+		close(g.opened)
+	default:
+		g.opened = make(chan struct{})
+	}
+	g.open = open
+}
+
+func (g *gate) isOpen() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open
+}
+
+// wait returns when the gate is open, or with the error of ctx.
+func (g *gate) wait(ctx context.Context) error {
+	g.mu.Lock()
+	opened := g.opened
+	g.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	default:
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-opened:
+		return nil
+	}
+}

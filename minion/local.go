@@ -1,0 +1,230 @@
+package minion
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/payload"
+)
+
+// Bounds on what programs on the host may ask for at once, and on the time that one of it takes.
+const (
+	mostReactions = 16
+	reactionTime  = 3 * time.Minute
+)
+
+// local does what functions of the minion and programs on its host ask for by events on its bus
+// (salt/minion.py, handle_event).
+type local struct {
+	m    *Minion
+	sub  *eventbus.Subscription
+	log  logrus.FieldLogger
+	does []reaction
+}
+
+// A reaction is what an event asks for, by the beginning of its tag.
+type reaction struct {
+	prefix string
+	do     func(ctx context.Context, tag string, load *data.Map) error
+	aside  bool // speaks with masters, for which other events need not wait
+}
+
+func newLocal(m *Minion) *local {
+	l := &local{m: m, log: m.log}
+	l.does = []reaction{
+		{"module_refresh", l.refreshModules, false},
+		{"pillar_refresh", l.refreshPillar, true},
+		{"grains_refresh", l.refreshGrains, true},
+		{"matchers_refresh", l.nothing, false},
+		{"job_signal", l.signalJob, false},
+		{"environ_setenv", l.setEnvironment, false},
+		{"_minion_mine", l.mine, true},
+		{"fire_master", l.fireMaster, true},
+		{"_salt_error", l.forward, true},
+		{"__master_req_channel_payload/", l.request, true},
+	}
+	prefixes := make([]string, len(l.does))
+	for i, r := range l.does {
+		prefixes[i] = r.prefix
+	}
+	l.sub = m.bus.Subscribe(eventbus.SubscribeOptions{Name: "minion", Prefixes: prefixes})
+	return l
+}
+
+// run reacts until ctx ends.
+func (l *local) run(ctx context.Context) error {
+	defer l.sub.Close()
+	var aside errgroup.Group
+	aside.SetLimit(mostReactions)
+	defer aside.Wait()
+	for {
+		event, err := l.sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		v, err := payload.UnmarshalText(event.Data, payload.WireLimits())
+		load, ok := v.(*data.Map)
+		if err != nil || !ok {
+			continue
+		}
+		react := l.reaction(event.Tag)
+		if react.aside {
+			aside.Go(func() error { l.react(ctx, react, event.Tag, load); return nil })
+			continue
+		}
+		l.react(ctx, react, event.Tag, load)
+	}
+}
+
+func (l *local) reaction(tag string) reaction {
+	for _, r := range l.does {
+		if strings.HasPrefix(tag, r.prefix) {
+			return r
+		}
+	}
+	return reaction{do: l.nothing}
+}
+
+func (l *local) react(ctx context.Context, r reaction, tag string, load *data.Map) {
+	ctx, cancel := context.WithTimeout(ctx, reactionTime)
+	defer cancel()
+	if err := r.do(ctx, tag, load); err != nil && !errors.Is(err, context.Canceled) {
+		l.log.WithError(err).Errorf("event %s", tag)
+	}
+}
+
+func (l *local) nothing(context.Context, string, *data.Map) error { return nil }
+
+// refreshModules builds functions anew, with the grains of now (salt/minion.py, module_refresh).
+func (l *local) refreshModules(ctx context.Context, _ string, load *data.Map) error {
+	_, err := l.m.facts.refresh(ctx)
+	l.m.reload()
+	if data.Truth(load.Value("notify")) {
+		err = errors.Join(err, l.m.bus.Fire("/salt/minion/minion_mod_refresh_complete", data.NewMap("complete", true)))
+	}
+	return err
+}
+
+// refreshPillar collects the grains, asks the masters for the pillar that goes with them, and builds functions anew.
+func (l *local) refreshPillar(ctx context.Context, _ string, _ *data.Map) error {
+	_, err := l.m.facts.refresh(ctx)
+	return errors.Join(err, l.fetchPillar(ctx))
+}
+
+func (l *local) fetchPillar(ctx context.Context) error {
+	err := l.m.each(func(link *link) error {
+		if !link.gate.isOpen() {
+			return errOutside
+		}
+		return link.fetchPillar(ctx)
+	})
+	l.m.reload()
+	return errors.Join(err, l.m.bus.Fire("/salt/minion/minion_pillar_refresh_complete", data.NewMap("complete", true)))
+}
+
+func (l *local) refreshGrains(ctx context.Context, _ string, load *data.Map) error {
+	changed, err := l.m.facts.refresh(ctx)
+	if err != nil {
+		return err
+	}
+	if changed || data.Truth(load.Value("force_refresh")) {
+		return l.fetchPillar(ctx)
+	}
+	return nil
+}
+
+// signalJob signals a job for salt-call, which cannot do so since jobs are no processes, and fires whether it is running.
+// Only modules/saltutil fires this event.
+func (l *local) signalJob(_ context.Context, _ string, load *data.Map) error {
+	jid := load.Text("jid")
+	sig, ok := load.Value("signal").(int64)
+	if !ok || !safeID(jid) {
+		return errors.New("signal without a number or a job")
+	}
+	running := l.m.Signal(jid, syscall.Signal(sig), data.Truth(load.Value("ends")))
+	return l.m.bus.Fire("/salt/minion/job_signal_complete/"+jid, data.NewMap("running", running))
+}
+
+// setEnvironment changes the environment of the minion (salt/minion.py, environ_setenv; salt/modules/environ.py, setenv).
+func (l *local) setEnvironment(_ context.Context, _ string, load *data.Map) error {
+	environ, _ := load.Value("environ").(*data.Map)
+	if data.Truth(load.Value("clear_all")) {
+		for _, pair := range os.Environ() {
+			if name, _, _ := strings.Cut(pair, "="); name != "" && !environ.Has(name) {
+				if err := os.Unsetenv(name); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for name, value := range environ.All() {
+		text, isText := value.(string)
+		var err error
+		switch {
+		case isText:
+			err = os.Setenv(data.Str(name), text)
+		case value == false && data.Truth(load.Value("false_unsets")):
+			err = os.Unsetenv(data.Str(name))
+		case value == false:
+			err = os.Setenv(data.Str(name), "")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mine sends mine data to the masters.
+func (l *local) mine(ctx context.Context, _ string, load *data.Map) error {
+	load = stripped(load)
+	switch load.Text("cmd") {
+	case "_mine", "_mine_delete", "_mine_flush":
+	default:
+		return errors.New("mine data without a command")
+	}
+	load.Set("id", l.m.cfg.ID)
+	return l.m.each(func(link *link) error { _, err := link.call(ctx, load); return err })
+}
+
+// fireMaster forwards an event to the masters.
+func (l *local) fireMaster(ctx context.Context, _ string, load *data.Map) error {
+	return l.m.each(func(link *link) error {
+		return link.fire(ctx, load.Text("tag"), load.Value("data"), load.Value("events"), load.Value("pretag"))
+	})
+}
+
+// forward passes an event on to the masters as it is.
+func (l *local) forward(ctx context.Context, tag string, load *data.Map) error {
+	return l.m.each(func(link *link) error { return link.fire(ctx, tag, stripped(load), nil, nil) })
+}
+
+// request sends a request to a master for another process of this minion, and fires the reply. The tag ends with an id,
+// and for some versions of Salt with the master's address.
+func (l *local) request(ctx context.Context, tag string, load *data.Map) error {
+	_, rest, _ := strings.Cut(tag, "/")
+	id, _, _ := strings.Cut(rest, "/")
+	load = stripped(load)
+	load.Set("id", l.m.cfg.ID)
+	reply, err := l.m.request(ctx, load)
+	if err != nil {
+		return err
+	}
+	return l.m.bus.Fire("__master_req_channel_return/"+id, data.NewMap("ret", reply))
+}
+
+// stripped returns an event's data without what the bus adds.
+func stripped(load *data.Map) *data.Map {
+	load = load.Clone()
+	load.Delete("_stamp")
+	return load
+}

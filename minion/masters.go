@@ -1,0 +1,63 @@
+package minion
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/config"
+)
+
+// A masterAddress is where a master listens for requests.
+type masterAddress struct {
+	text string // as configured
+	host string
+	port int
+}
+
+// masters returns the masters of a configuration, each once. All of them are active at once; with master_type disable
+// there are none.
+func masters(cfg *config.Minion) ([]masterAddress, error) {
+	switch cfg.MasterType {
+	case "", "str":
+	case "disable":
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("master_type: %s is not supported: set str, with which all masters of the list are active, or disable", cfg.MasterType)
+	}
+	var all []masterAddress
+	for _, text := range cfg.Master {
+		a, err := parseMaster(text, cfg.MasterPort, cfg.MasterURIFormat == "ip_only")
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(all, func(b masterAddress) bool { return a.host == b.host && a.port == b.port }) {
+			all = append(all, a)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("master: no master is named")
+	}
+	return all, nil
+}
+
+// parseMaster reads HOST, HOST:PORT, V6, [V6] or [V6]:PORT (salt/minion.py, prep_ip_port). With hostOnly the text is the
+// host, whatever it looks like.
+func parseMaster(text string, port int, hostOnly bool) (masterAddress, error) {
+	a := masterAddress{text: text, host: strings.TrimSpace(text), port: port}
+	if host, digits, err := net.SplitHostPort(a.host); err == nil && !hostOnly {
+		n, err := strconv.ParseUint(digits, 10, 16)
+		if err != nil || n == 0 {
+			return a, fmt.Errorf("master: %q: %q is not a port", text, digits)
+		}
+		a.host, a.port = host, int(n)
+	} else if inner, ok := strings.CutPrefix(a.host, "["); ok {
+		a.host = strings.TrimSuffix(inner, "]")
+	}
+	if a.host == "" || strings.ContainsAny(a.host, "[]/ \t\r\n\x00") {
+		return a, fmt.Errorf("master: %q is not an address", text)
+	}
+	return a, nil
+}

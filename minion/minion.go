@@ -1,0 +1,275 @@
+// Package minion is Salt's minion: it signs in to its masters, listens to their publications, runs the jobs that are
+// for it and returns what came out.
+//
+// [New] opens keys, caches and sockets; [Minion.Run] works until its context ends or the minion has no reason to go on.
+// A link is the conversation with one master: its welcome asks to be let in, at first and again, and its courier delivers
+// returns. jobs.go takes what links bring, execute.go runs it; spool.go keeps returns until the master has them; proc.go
+// and seen.go remember jobs over a restart; local.go does what programs on this host ask by the event bus. Several masters
+// are all active and share everything but the link.
+//
+// When the context ends the minion takes no more publications, lets the jobs that run end for two seconds, ends them, and
+// gives their returns a moment to be delivered; what is left lies in the spool and is delivered by the next run. A job
+// that was running when the minion was killed is reported by the next run as failed.
+package minion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/transport"
+)
+
+// Ports open the network sides of a minion. Package transport/zeromq has them.
+type Ports struct {
+	Request   func(d transport.Dialer) transport.Requester
+	Subscribe func(d transport.Dialer, topics ...string) transport.Subscriber
+}
+
+// Options are what a minion needs besides its configuration.
+type Options struct {
+	Ports     Ports
+	Plugins   []loader.Plugin // the execution modules
+	Returners []loader.Plugin // for returns that do not go to the master
+	Grains    func(context.Context) (*data.Map, error)
+	Log       logrus.FieldLogger
+	Now       func() time.Time // nil means time.Now
+	// Order gives orders to a master on this host, as in loader.Host; nil where that cannot be.
+	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
+}
+
+// A Minion is one minion.
+type Minion struct {
+	cfg       *config.Minion
+	options   *data.Map // all of cfg in Salt's form; never changed
+	opts      Options
+	log       logrus.FieldLogger
+	keys      *pki.Keys
+	key       *crypto.PrivateKey
+	bus       *eventbus.Bus
+	facts     *facts
+	jobs      *jobs
+	links     []*link
+	funcs     *loader.Registry
+	returners *loader.Registry
+}
+
+// New opens what a minion has on disk. It does not speak to a master yet. Run it, since only Run gives back what New took.
+func New(ctx context.Context, cfg *config.Minion, o Options) (*Minion, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	addresses, err := masters(cfg)
+	if err != nil {
+		return nil, err
+	}
+	m := &Minion{cfg: cfg, options: cfg.Map(), opts: o, log: o.Log}
+	if err := m.open(ctx); err != nil {
+		return nil, err
+	}
+	m.jobs = newJobs(m, len(addresses) > 1)
+	for _, a := range addresses {
+		l, err := newLink(m, a)
+		if err != nil {
+			return nil, errors.Join(err, m.close())
+		}
+		m.links = append(m.links, l)
+	}
+	m.jobs.report()
+	return m, nil
+}
+
+// open opens keys and the bus, and collects what the minion knows of itself.
+func (m *Minion) open(ctx context.Context) error {
+	for _, dir := range []string{m.cfg.CacheDir, m.cfg.SockDir, filepath.Join(m.cfg.CacheDir, "proc")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("make folder: %w", err)
+		}
+	}
+	var err error
+	if m.keys, err = pki.OpenKeys(m.cfg.PKIDir, pki.Options{Permissive: m.cfg.PermissivePKIAccess}); err != nil {
+		return err
+	}
+	if m.key, err = m.keys.LoadOrCreate("minion", m.cfg.KeySize, ""); err != nil {
+		return err
+	}
+	m.bus = eventbus.New(eventbus.Options{MaxEventSize: m.cfg.MaxEventSize, Now: m.opts.Now, Log: m.log})
+	if m.facts, err = newFacts(ctx, m.opts.Grains); err != nil {
+		return err
+	}
+	return m.openShelves()
+}
+
+// openShelves makes the registries of what this minion can do.
+func (m *Minion) openShelves() (err error) {
+	env := loader.Env{
+		Opts: m.options, Grains: m.Grains, Pillar: m.Pillar, Log: m.log,
+		Host: loader.Host{
+			Running: m.Running, Signal: m.Signal, FireMaster: m.FireMaster, Request: m.request, RequestAll: m.requestAll,
+			Await: m.await, Order: m.opts.Order,
+			Fire: func(_ context.Context, tag string, body *data.Map) error { return m.bus.Fire(tag, body) },
+		},
+	}
+	if m.returners, err = loader.NewRegistry(&env, m.opts.Returners); err != nil {
+		return err
+	}
+	env.Shelves = map[string]*loader.Registry{"returners": m.returners}
+	m.funcs, err = loader.NewRegistry(&env, m.opts.Plugins)
+	return err
+}
+
+// close gives back what New took.
+func (m *Minion) close() error {
+	errs := []error{m.jobs.seen.close()}
+	for _, l := range m.links {
+		errs = append(errs, l.close())
+	}
+	return errors.Join(errs...)
+}
+
+// reload makes functions be built anew, with the grains and the pillar of now.
+func (m *Minion) reload() {
+	m.funcs.Reload()
+	m.returners.Reload()
+}
+
+// request sends an encrypted request to the first master.
+func (m *Minion) request(ctx context.Context, load *data.Map) (any, error) {
+	if len(m.links) == 0 {
+		return nil, errors.New("this minion has no master")
+	}
+	return m.links[0].call(ctx, load)
+}
+
+// requestAll sends an encrypted request to every master.
+func (m *Minion) requestAll(ctx context.Context, load *data.Map) error {
+	return m.each(func(l *link) error { _, err := l.call(ctx, load); return err })
+}
+
+// await calls act and returns the body of the first event on the minion's bus, from then on, whose tag begins so.
+func (m *Minion) await(ctx context.Context, tag string, act func() error) (*data.Map, error) {
+	events := m.bus.Subscribe(eventbus.SubscribeOptions{Name: "await " + tag, Prefixes: []string{tag}})
+	defer events.Close()
+	if err := act(); err != nil {
+		return nil, err
+	}
+	event, err := events.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return event.Map()
+}
+
+// Grains returns the facts of this host. They must not be changed.
+func (m *Minion) Grains() *data.Map { return m.facts.grains() }
+
+// Pillar returns the pillar that a master gave last. It must not be changed.
+func (m *Minion) Pillar() *data.Map { return m.facts.pillar() }
+
+// FireMaster sends an event to every master.
+func (m *Minion) FireMaster(ctx context.Context, tag string, body *data.Map) error {
+	return m.each(func(l *link) error { return l.fire(ctx, tag, body, nil, nil) })
+}
+
+// each does something with all masters at once.
+func (m *Minion) each(do func(l *link) error) error {
+	errs := make([]error, len(m.links))
+	var all sync.WaitGroup
+	for i, l := range m.links {
+		all.Go(func() { errs[i] = do(l) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// Run works until ctx ends; then it gives jobs and returns a few seconds to end. The error wraps channel.ErrRejected or
+// channel.ErrFingerprint when the minion must not go on, and is nil when ctx ended.
+func (m *Minion) Run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, m.close()) }()
+	sockets, err := eventbus.MinionSockets(m.cfg.SockDir, m.cfg.ID, m.cfg.HashType)
+	if err != nil {
+		return err
+	}
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	local := newLocal(m)
+	host, work := errgroup.WithContext(work)
+	host.Go(func() error {
+		return m.bus.Serve(work, sockets, eventbus.ServeOptions{MaxBytes: m.cfg.IPCWriteBuffer})
+	})
+	host.Go(func() error { return local.run(work) })
+	err = m.talk(ctx, work)
+	stopWork()
+	return errors.Join(err, ended(host.Wait()))
+}
+
+// ended returns nil for the error of a context that ended.
+func ended(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// talk speaks with all masters until ctx ends, a master refuses the minion for good, or what the host needs has failed.
+func (m *Minion) talk(ctx, work context.Context) error {
+	var couriers sync.WaitGroup
+	var stops []func()
+	for _, l := range m.links {
+		run, stop := context.WithCancel(work)
+		done := make(chan struct{})
+		couriers.Go(func() {
+			defer close(done)
+			l.courier.run(run)
+		})
+		stops = append(stops, func() { l.courier.finish(stop, done) })
+	}
+	group, listening := errgroup.WithContext(ctx)
+	group.Go(func() error { return m.untilBroken(listening, work) })
+	if err := m.delayStart(listening); err == nil {
+		for _, l := range m.links {
+			group.Go(func() error { return l.run(listening, work) })
+		}
+	}
+	err := errors.Join(ended(group.Wait()), m.jobs.close())
+	for _, stop := range stops {
+		couriers.Go(stop)
+	}
+	couriers.Wait()
+	return err
+}
+
+// untilBroken returns when either context ends.
+func (m *Minion) untilBroken(ctx, work context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-work.Done():
+		return fmt.Errorf("the event bus: %w", context.Cause(work))
+	}
+}
+
+// delayStart waits as random_startup_delay says, so that a fleet does not come all at once.
+func (m *Minion) delayStart(ctx context.Context) error {
+	most := m.cfg.RandomStartupDelay
+	if most <= 0 || len(m.links) == 0 {
+		return nil
+	}
+	wait := rand.N(most + 1).Round(time.Second)
+	m.log.Infof("Minion sleeping for %d seconds due to configured startup_delay between 0 and %d seconds", int(wait.Seconds()), int(most.Seconds()))
+	return pause(ctx, wait)
+}

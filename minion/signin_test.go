@@ -1,0 +1,162 @@
+package minion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/config"
+)
+
+// newTestWelcome returns a welcome that gets these answers in a row, the last again and again, and the times it asked at.
+func newTestWelcome(cfg *config.Minion, answers ...error) (w *welcome, asked *[]time.Duration, log *test.Hook) {
+	logger, hook := test.NewNullLogger()
+	logger.SetLevel(logrus.InfoLevel)
+	asked = new([]time.Duration)
+	start := time.Now()
+	l := &link{m: &Minion{cfg: cfg}, log: logger, gate: newGate()}
+	w = newWelcome(l, func(context.Context) (*channel.Credentials, error) {
+		n := len(*asked)
+		*asked = append(*asked, time.Since(start))
+		if err := answers[min(n, len(answers)-1)]; err != nil {
+			return nil, fmt.Errorf("sign in: %w", err)
+		}
+		return &channel.Credentials{}, nil
+	})
+	return w, asked, hook
+}
+
+func TestPauseGrowsWhileTheKeyIsPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := &config.Minion{ID: "web1", AcceptanceWaitTime: 10 * time.Second, AcceptanceWaitTimeMax: 30 * time.Second}
+		pending := channel.ErrPending
+		w, asked, log := newTestWelcome(cfg, pending, pending, pending, pending, nil)
+		if _, err := w.enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if want := "[0s 10s 30s 1m0s 1m30s]"; fmt.Sprint(*asked) != want {
+			t.Errorf("asked at %v, want %s", *asked, want)
+		}
+		var lines []string
+		for _, e := range log.AllEntries() {
+			lines = append(lines, e.Message)
+		}
+		if len(lines) != 2 || !strings.Contains(lines[0], "salt-key -a web1") || lines[1] != "Authentication with master successful" {
+			t.Errorf("log:\n%s", strings.Join(lines, "\n"))
+		}
+		if !w.l.gate.isOpen() {
+			t.Error("the gate is closed")
+		}
+	})
+}
+
+func TestPauseStaysWithoutAMaximum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := &config.Minion{ID: "web1", AcceptanceWaitTime: 10 * time.Second, MasterTries: 2}
+		w, asked, log := newTestWelcome(cfg, channel.ErrFull, channel.ErrFull, context.DeadlineExceeded, nil)
+		if _, err := w.enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if want := "[0s 10s 20s 30s]"; fmt.Sprint(*asked) != want {
+			t.Errorf("asked at %v, want %s", *asked, want)
+		}
+		if n := len(log.AllEntries()); n != 4 { // full, master_tries, timeout, success
+			t.Errorf("%d lines in the log", n)
+		}
+	})
+}
+
+func TestRejectedMinionEndsLikeSalts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		w, asked, log := newTestWelcome(&config.Minion{AcceptanceWaitTime: 10 * time.Second}, channel.ErrRejected)
+		_, err := w.enter(t.Context())
+		if !errors.Is(err, channel.ErrRejected) || len(*asked) != 1 || len(log.AllEntries()) != 1 {
+			t.Errorf("enter = %v after %d requests, %d lines in the log", err, len(*asked), len(log.AllEntries()))
+		}
+		if took := time.Since(start); took < 10*time.Second || took > 20*time.Second {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+func TestRejectedRetryGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := &config.Minion{AcceptanceWaitTime: 10 * time.Second, RejectedRetry: true}
+		w, asked, log := newTestWelcome(cfg, channel.ErrRejected)
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		if _, err := w.enter(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("enter = %v", err)
+		}
+		if len(*asked) != 361 && len(*asked) != 360 || len(log.AllEntries()) != 1 {
+			t.Errorf("%d requests and %d lines in the log in an hour", len(*asked), len(log.AllEntries()))
+		}
+	})
+}
+
+func TestMasterAddresses(t *testing.T) {
+	for text, want := range map[string]string{
+		"salt": "salt 4506", "salt:5000": "salt 5000", "10.0.0.1:1": "10.0.0.1 1", "::1": "::1 4506", "[::1]": "::1 4506",
+		"[fe80::1%eth0]:99": "fe80::1%eth0 99", " salt ": "salt 4506",
+		"salt:": "", "salt:0": "", "salt:65536": "", "salt:x": "", "": "", "a b": "", "a/b": "", "[::1": "::1 4506", "[[::1]]": "",
+	} {
+		a, err := parseMaster(text, 4506, false)
+		if got := fmt.Sprint(a.host, " ", a.port); err == nil && got != want || (err != nil) != (want == "") {
+			t.Errorf("parseMaster(%q) = %s, %v; want %s", text, got, err, want)
+		}
+	}
+	if a, err := parseMaster("salt:x", 4506, true); err == nil {
+		t.Logf("ip_only: %v", a)
+	}
+	all, err := masters(&config.Minion{Master: []string{"a", "b:4506", "a:4506"}, MasterPort: 4506})
+	if err != nil || len(all) != 2 {
+		t.Errorf("masters = %v, %v", all, err)
+	}
+}
+
+func FuzzMasterAddress(f *testing.F) {
+	for _, text := range []string{"salt", "salt:5000", "[::1]:4506", "::1", "a:b:c", "[", "]:1"} {
+		f.Add(text, false)
+	}
+	f.Fuzz(func(t *testing.T, text string, hostOnly bool) {
+		a, err := parseMaster(text, 4506, hostOnly)
+		if err == nil && (a.host == "" || a.port < 1 || a.port > 65535 || strings.ContainsAny(a.host, "[]/ \n")) {
+			t.Errorf("parseMaster(%q) = %+v", text, a)
+		}
+	})
+}
+
+func TestLaneKeepsOrderAndBounds(t *testing.T) {
+	q := &lane{most: 1, room: 3, bytes: 100}
+	hold, order := make(chan struct{}), make(chan int, 10)
+	add := func(n, size int) bool {
+		_, ok := q.add(func() { <-hold; order <- n }, size)
+		return ok
+	}
+	for n, want := range []bool{true, true, true, true, false} {
+		if got := add(n, 10); got != want {
+			t.Errorf("errand %d is taken: %v", n, got)
+		}
+	}
+	close(hold)
+	q.done.Wait()
+	for n := range 4 {
+		if got := <-order; got != n {
+			t.Errorf("errand %d came as number %d", got, n)
+		}
+	}
+	hold = make(chan struct{})
+	defer func() { close(hold); q.done.Wait() }()
+	if !add(0, 1000) || add(1, 101) || !add(2, 100) || add(3, 1) {
+		t.Error("the size of what waits is not bounded")
+	}
+}

@@ -1,0 +1,161 @@
+package cmd
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// decode returns output as text. What the encoding does not know is replaced, as to_unicode of salt/utils/stringutils.py does
+// when it is asked a second time.
+func (m *module) decode(j *job, out, stream string) (string, error) {
+	name := "utf-8"
+	if j.encoding != nil {
+		name = data.Str(j.encoding)
+		if j.level != quiet {
+			m.log(levelDebug, "Decoding output of command %s using %s encoding", j.first(), name)
+		}
+	}
+	text, clean, err := decodeText(out, name)
+	if err == nil && !clean && j.level != quiet {
+		m.env.Log.Errorf("Failed to decode %s from command %s, non-decodable characters have been replaced", stream, j.first())
+	}
+	return text, err
+}
+
+// decodeText decodes a text and reports whether all of it was known. The error is Python's for an encoding that does not exist.
+func decodeText(s, name string) (text string, clean bool, err error) {
+	norm := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+	switch norm {
+	case "utf8", "u8", "utf", "cp65001":
+		text, clean = decodeUTF8(s)
+		return text, clean, nil
+	case "utf8sig":
+		text, clean = decodeUTF8(strings.TrimPrefix(s, "\ufeff"))
+		return text, clean, nil
+	case "ascii", "usascii", "646":
+		text, clean = decodeASCII(s)
+		return text, clean, nil
+	}
+	e := encodingOf(norm)
+	if e == nil {
+		return "", false, loader.Exception("LookupError", "unknown encoding: %s", name)
+	}
+	text, err = e.NewDecoder().String(s)
+	return text, !strings.ContainsRune(text, utf8.RuneError), err
+}
+
+// decodeUTF8 puts U+FFFD in the place of what is no UTF-8, one for each longest beginning of a character, as Python does.
+func decodeUTF8(s string) (string, bool) {
+	if utf8.ValidString(s) {
+		return s, true
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && n == 1 {
+			n = badPrefix(s)
+		}
+		b.WriteRune(r)
+		s = s[n:]
+	}
+	return b.String(), false
+}
+
+// badPrefix returns how many bytes at the start of s belong to one character that is cut short.
+func badPrefix(s string) int {
+	first, low, high := s[0], byte(0x80), byte(0xbf)
+	more := 0
+	switch {
+	case first >= 0xc2 && first <= 0xdf:
+		more = 1
+	case first >= 0xe0 && first <= 0xef:
+		more = 2
+	case first >= 0xf0 && first <= 0xf4:
+		more = 3
+	}
+	switch first {
+	case 0xe0:
+		low = 0xa0
+	case 0xed:
+		high = 0x9f
+	case 0xf0:
+		low = 0x90
+	case 0xf4:
+		high = 0x8f
+	}
+	n := 1
+	for n <= more && n < len(s) && s[n] >= low && s[n] <= high {
+		n++
+		low, high = 0x80, 0xbf
+	}
+	return n
+}
+
+func decodeASCII(s string) (string, bool) {
+	var b strings.Builder
+	clean := true
+	for i := range len(s) {
+		if s[i] < utf8.RuneSelf {
+			b.WriteByte(s[i])
+			continue
+		}
+		clean = false
+		b.WriteRune(utf8.RuneError)
+	}
+	return b.String(), clean
+}
+
+// encodingOf returns an encoding by Python's name, without its hyphens; nil when there is none.
+func encodingOf(name string) encoding.Encoding {
+	switch name {
+	case "utf16", "u16":
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
+	case "utf16le":
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	case "utf16be":
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	case "latin1", "latin", "l1", "iso88591", "88591", "cp819":
+		return charmap.ISO8859_1
+	case "koi8r":
+		return charmap.KOI8R
+	case "koi8u":
+		return charmap.KOI8U
+	case "macroman", "macintosh":
+		return charmap.Macintosh
+	}
+	if e := codepage(name); e != nil {
+		return e
+	}
+	return wideEncoding(name)
+}
+
+// codepage returns the encodings that have numbers: cp437, iso8859-15.
+func codepage(name string) encoding.Encoding {
+	pages := map[string]encoding.Encoding{
+		"37": charmap.CodePage037, "437": charmap.CodePage437, "850": charmap.CodePage850, "852": charmap.CodePage852,
+		"855": charmap.CodePage855, "858": charmap.CodePage858, "860": charmap.CodePage860, "862": charmap.CodePage862,
+		"863": charmap.CodePage863, "865": charmap.CodePage865, "866": charmap.CodePage866, "874": charmap.Windows874,
+		"1250": charmap.Windows1250, "1251": charmap.Windows1251, "1252": charmap.Windows1252, "1253": charmap.Windows1253,
+		"1254": charmap.Windows1254, "1255": charmap.Windows1255, "1256": charmap.Windows1256, "1257": charmap.Windows1257,
+		"1258": charmap.Windows1258,
+	}
+	for _, prefix := range []string{"cp", "ibm", "windows", ""} {
+		if number, ok := strings.CutPrefix(name, prefix); ok && pages[number] != nil {
+			return pages[number]
+		}
+	}
+	parts := map[string]encoding.Encoding{
+		"2": charmap.ISO8859_2, "3": charmap.ISO8859_3, "4": charmap.ISO8859_4, "5": charmap.ISO8859_5, "6": charmap.ISO8859_6,
+		"7": charmap.ISO8859_7, "8": charmap.ISO8859_8, "9": charmap.ISO8859_9, "10": charmap.ISO8859_10,
+		"13": charmap.ISO8859_13, "14": charmap.ISO8859_14, "15": charmap.ISO8859_15, "16": charmap.ISO8859_16,
+	}
+	return parts[strings.TrimPrefix(name, "iso8859")]
+}

@@ -1,0 +1,380 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+)
+
+// A job is a request on its way to being run.
+type job struct {
+	*request
+	cwd  string
+	cmd  any       // as it is run: text, or a list of words
+	env  *data.Map // texts by name: what the request adds, then all that the program gets
+	mask int       // umask, or -1
+	who  *identity // nil to stay who we are
+	good successes
+}
+
+// execute runs a request as the original's _run does and reports it to the log and to the context of the job.
+func (m *module) execute(ctx context.Context, r *request) (*outcome, error) {
+	j, err := m.prepare(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var o *outcome
+	if r.useVT {
+		o, err = m.runVT(ctx, j)
+	} else {
+		o, err = m.runPlain(ctx, j)
+	}
+	if err != nil || o.timedOut() {
+		return o, err
+	}
+	c := loader.ContextOf(ctx)
+	if r.noRet {
+		c.SetRetcode(0)
+	} else {
+		c.Set("retcode", o.retcode)
+	}
+	return o, m.logOutcome(j, o)
+}
+
+// prepare does all that comes before the start, in the original's order.
+func (m *module) prepare(ctx context.Context, r *request) (*job, error) {
+	j := &job{request: r, cmd: r.cmd, mask: -1}
+	if r.bg {
+		r.noRet, r.useVT = true, false
+	}
+	j.cwd = m.workFolder(ctx, r)
+	steps := []func(context.Context, *job) error{
+		m.checkShell, m.forPowershell, m.render, m.checkAllowed, m.ownEnvironment, m.announce, m.becomeUser, m.becomeGroup,
+		m.loginEnvironment, m.environment, m.setMask, m.checkFolder, m.split, m.readSuccesses, m.checkTimeout, m.checkTexts,
+	}
+	for _, step := range steps {
+		if err := step(ctx, j); err != nil {
+			return nil, err
+		}
+	}
+	return j, nil
+}
+
+// workFolder returns the folder to run in: the home of the user when none is given and it can be read.
+func (m *module) workFolder(ctx context.Context, r *request) string {
+	if data.Truth(r.cwd) {
+		return data.Str(r.cwd)
+	}
+	if home := m.home(ctx, r.runas); readable(home) {
+		return home
+	}
+	return rootFolder()
+}
+
+func (m *module) checkShell(_ context.Context, j *job) error {
+	if j.level != quiet && !m.listedShell(j.shell) {
+		m.env.Log.Warnf("Attempt to run a shell command with what may be an invalid shell! Check to ensure that the shell <%s> "+
+			"is valid for this user.", j.shell)
+	}
+	return shellAvailable(j)
+}
+
+// render passes command and folder through a template engine.
+func (m *module) render(ctx context.Context, j *job) error {
+	if j.template == "" {
+		return nil
+	}
+	fun := j.template + ".render"
+	shelf := m.env.Shelf("renderers")
+	if !shelf.Has(fun) {
+		return loader.Execution("Attempted to render file paths with unavailable engine %s", j.template)
+	}
+	saltenv := j.saltenv
+	if saltenv == nil {
+		saltenv = m.saltenv()
+	}
+	rendered := func(text string) (string, error) {
+		v, err := shelf.Invoke(ctx, fun, []any{text, saltenv}, nil)
+		if err != nil {
+			return "", loader.Execution("Failed to execute cmd with error: %s", j.secret(err.Error()))
+		}
+		return data.Str(v), nil
+	}
+	text, err := rendered(data.Str(j.cmd))
+	if err != nil {
+		return err
+	}
+	j.cmd = text
+	j.cwd, err = rendered(j.cwd)
+	return err
+}
+
+func (m *module) saltenv() string {
+	if v := m.env.Option("saltenv"); data.Truth(v) {
+		return data.Str(v)
+	}
+	return "base"
+}
+
+// checkAllowed holds what comes from the command line against the options cmd_blacklist_glob and cmd_whitelist_glob.
+func (m *module) checkAllowed(ctx context.Context, j *job) error {
+	if !j.jid {
+		return nil
+	}
+	text := data.Str(j.cmd)
+	if words, ok := j.cmd.([]any); ok {
+		text = strings.Join(texts(words), " ")
+	}
+	white := m.globs(ctx, "cmd_whitelist_glob")
+	if anyGlob(m.globs(ctx, "cmd_blacklist_glob"), text) || len(white) > 0 && !anyGlob(white, text) {
+		return loader.Execution(`The shell command "%s" is not permitted`, j.secret(data.Str(j.cmd)))
+	}
+	return nil
+}
+
+// globs returns the patterns of an option as config.get finds it.
+func (m *module) globs(ctx context.Context, option string) []string {
+	v := m.env.Option(option)
+	if m.env.Functions.Has("config.get") {
+		if found, err := m.env.Call(ctx, "config.get", []any{option}, nil); err == nil {
+			v = found
+		}
+	}
+	list, _ := v.([]any)
+	return texts(list)
+}
+
+func anyGlob(globs []string, text string) bool {
+	for _, g := range globs {
+		if loader.Glob(g, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// announce logs what is about to run: its first word, where and as whom.
+func (m *module) announce(_ context.Context, j *job) error {
+	if j.level == quiet {
+		return nil
+	}
+	word, err := firstWord(j.cmd)
+	if err != nil {
+		return err
+	}
+	if _, list := j.cmd.([]any); !list {
+		word = "'" + word + "'"
+	}
+	text := "Executing command " + word + " "
+	if j.runas != "" {
+		text += "as user '" + j.runas + "' "
+	}
+	if j.group != "" {
+		text += "in group '" + j.group + "' "
+	}
+	text += "in directory '" + j.cwd + "'"
+	if j.bg {
+		text += ". Executing command in the background, no output will be logged."
+	}
+	m.env.Log.Info(j.callback(text))
+	return nil
+}
+
+// setMask reads umask, as Python's int(mask, 8) would.
+func (m *module) setMask(_ context.Context, j *job) error {
+	if j.umask == nil {
+		return nil
+	}
+	digits := strings.TrimLeft(data.Str(j.umask), "0")
+	if digits == "" {
+		return loader.Execution("Zero umask is not allowed.")
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(digits), 8, 32)
+	if err != nil {
+		return loader.Execution("Invalid umask: '%s'", data.Str(j.umask))
+	}
+	j.mask = int(n & 0o777)
+	return nil
+}
+
+func (m *module) checkFolder(_ context.Context, j *job) error {
+	if info, err := os.Stat(j.cwd); filepath.IsAbs(j.cwd) && err == nil && info.IsDir() {
+		return nil
+	}
+	return loader.Execution("Specified cwd '%s' either not absolute or does not exist", j.cwd)
+}
+
+// checkTimeout refuses a timeout that is no number, with the exception of salt/utils/timed_subprocess.py.
+func (m *module) checkTimeout(_ context.Context, j *job) error {
+	if _, ok := seconds(j.timeout); ok || j.useVT || !data.Truth(j.timeout) {
+		return nil
+	}
+	return loader.Exception("salt.exceptions.TimedProcTimeoutError", "Error: timeout %s must be a number", data.Str(j.timeout))
+}
+
+// seconds returns a timeout, and whether there is one.
+func seconds(v any) (time.Duration, bool) {
+	switch v.(type) {
+	case int, int64, float64, bool:
+	default:
+		return 0, false
+	}
+	n, err := loader.Float(v)
+	if err != nil || n == 0 {
+		return 0, false
+	}
+	const most = 1e9 // some thirty years, within what a Duration holds
+	return time.Duration(min(max(n, 0), most) * float64(time.Second)), true
+}
+
+// start runs the program and waits, unless it is for the background. The error is that of Env.Run.
+func (m *module) start(ctx context.Context, c *exec.Cmd, j *job) error {
+	if j.bg {
+		return j.place().enter(c, func() error { return process.Start(c) })
+	}
+	if d, ok := seconds(j.timeout); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d, process.ErrTimeout)
+		defer cancel()
+	}
+	return j.place().enter(c, func() error { return m.env.Run(ctx, c) })
+}
+
+// runPlain runs the program without a terminal.
+func (m *module) runPlain(ctx context.Context, j *job) (*outcome, error) {
+	c, err := command(j)
+	if err != nil {
+		return nil, m.notStarted(j, err)
+	}
+	k, kept, release := newCapture(ctx)
+	defer release()
+	if !j.bg {
+		k.take(c)
+		if j.merge {
+			c.Stderr = c.Stdout
+		}
+		c.Stdin = j.input()
+	}
+	runErr := m.start(kept, c, j)
+	switch {
+	case k.over():
+		return nil, j.tooMuch()
+	case errors.Is(runErr, process.ErrTimeout):
+		return j.timeoutOutcome(c), nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	code, err := exitCode(runErr)
+	if err != nil {
+		return nil, m.notStarted(j, err)
+	}
+	o := &outcome{pid: pid(c), retcode: code, keys: []string{"pid", "retcode", "stdout", "stderr"}}
+	if j.bg {
+		o.retcode = nil
+		return o, nil
+	}
+	return o, m.collect(j, o, k)
+}
+
+// collect decodes the output and judges the return code.
+func (m *module) collect(j *job, o *outcome, k *capture) (err error) {
+	if o.stdout, err = m.decode(j, k.out.text.String(), "stdout"); err != nil {
+		return err
+	}
+	if o.stderr, err = m.decode(j, k.errs.text.String(), "stderr"); err != nil {
+		return err
+	}
+	if len(o.stdout)+len(o.stderr) > mostOutput() { // what replaces a byte may be three
+		return j.tooMuch()
+	}
+	if j.rstrip {
+		o.stdout, o.stderr = rstrip(o.stdout), rstrip(o.stderr)
+	}
+	if j.good.include(o) {
+		o.retcode = int64(0)
+	}
+	return nil
+}
+
+func pid(c *exec.Cmd) int {
+	if c.Process == nil {
+		return 0
+	}
+	return c.Process.Pid
+}
+
+// timeoutOutcome tells of the timeout in the place of the output.
+func (j *job) timeoutOutcome(c *exec.Cmd) *outcome {
+	what := data.Str(j.cmd)
+	return &outcome{
+		pid: pid(c), retcode: int64(1), keys: []string{"stdout", "stderr", "retcode", "pid"},
+		stdout: j.secret(what) + " : Timed out after " + data.Str(j.timeout) + " seconds",
+	}
+}
+
+// timedOut reports whether o is a timeoutOutcome.
+func (o *outcome) timedOut() bool { return o.keys[0] == "stdout" }
+
+// secret returns text, or a word in its place where the command must not be told.
+func (j *job) secret(text string) string {
+	if j.level == quiet {
+		return "REDACTED"
+	}
+	return text
+}
+
+// logOutcome logs what _run logs.
+func (m *module) logOutcome(j *job, o *outcome) error {
+	if j.level == quiet {
+		return nil
+	}
+	l := j.level
+	if failed := o.retcode != int64(0); failed && !j.noRet {
+		l = max(l, levelError)
+		word, err := firstWord(j.cmd)
+		if err != nil {
+			return err
+		}
+		m.env.Log.Error(j.callback("Command '" + word + "' failed with return code: " + data.Str(o.retcode)))
+	}
+	if o.stdout != "" {
+		m.log(l, "stdout: %s", j.callback(o.stdout))
+	}
+	if o.stderr != "" {
+		m.log(l, "stderr: %s", j.callback(o.stderr))
+	}
+	if data.Truth(o.retcode) {
+		m.log(l, "retcode: %s", data.Str(o.retcode))
+	}
+	return nil
+}
+
+// report logs what run adds to that, and is the error of raise_err. given is the command as the caller gave it.
+func (m *module) report(r *request, given any, o *outcome, raise bool, shown string) error {
+	if r.level == quiet {
+		return nil
+	}
+	l := r.level
+	if o.retcode != int64(0) && !r.noRet {
+		l = max(l, levelError)
+		word, err := firstWord(given)
+		if err != nil {
+			return err
+		}
+		m.env.Log.Error(r.callback("Command '" + word + "' failed with return code: " + data.Str(o.retcode)))
+		if raise {
+			return loader.Execution("%s", r.callback(shown))
+		}
+	}
+	m.log(l, "output: %s", r.callback(o.stdout))
+	return nil
+}

@@ -1,0 +1,188 @@
+//go:build unix
+
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/loader"
+)
+
+// TestGolden holds the functions against what Salt 3006.0 returned, raised and left in the context for the same calls
+// (testdata/golden.json). In the errors of programs that do not start the environment and stdin are blotted out.
+func TestGolden(t *testing.T) {
+	dir, home := goldenFolder(t), t.TempDir()
+	setEnvironment(t, home)
+	src, err := os.ReadFile("testdata/golden.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer("/tmp/brine-cmd", dir, `"/root"`, `"`+home+`"`, "'/root'", "'"+home+"'", "=/root", "="+home).Replace(string(src))
+	v, err := vectors.Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _ := v.([]any)
+	for _, c := range vectors.Cases(t, list) {
+		t.Run(goldenName(c), func(t *testing.T) { golden(t, c.On(t)) })
+	}
+}
+
+func goldenName(c *vectors.Case) string {
+	return fmt.Sprintf("%s %s %.80s", c.Name, c.Text("fun"), fmt.Sprint(data.Repr(c.Value("args")), data.Repr(c.Value("kwargs"))))
+}
+
+func golden(t *testing.T, c *vectors.Case) {
+	c.Only("fun", "args", "kwargs", "published", "opts", "context", "value", "error", "retcode")
+	kwargs := c.Object("kwargs").Clone()
+	given, _ := c.Map.Value("context").(*data.Map)
+	if kwargs.Text("runas") != "" && kwargs.Text("runas") != "nosuchuser" || given.Has("runas") {
+		needsRoot(t)
+	}
+	if kwargs.Has("group") {
+		needsNoSudo(t)
+	}
+	if c.Bool("published") {
+		kwargs.Set("__pub_jid", "20260101000000000000")
+	}
+	opts, _ := c.Map.Value("opts").(*data.Map)
+	job := &loader.Context{}
+	for k, v := range given.All() {
+		job.Set(k.(string), v)
+	}
+	r := newRegistry(t, &loader.Env{Opts: opts})
+	if f, ok := r.Func(c.Text("fun")); ok && f.Spec().Kwargs == "" {
+		kwargs.Delete("__pub_jid")
+	}
+	value, err := r.Invoke(loader.WithContext(t.Context(), job), c.Text("fun"), c.List("args"), kwargs)
+	got := &data.Map{}
+	if err != nil {
+		got.Set("error", errorMap(err))
+	} else {
+		got.Set("value", withoutPID(value))
+	}
+	if code, ok := job.Get("retcode"); ok {
+		got.Set("retcode", code)
+	}
+	want := &data.Map{}
+	for _, field := range []string{"error", "value", "retcode"} {
+		if v, ok := c.Map.Get(field); ok {
+			want.Set(field, v)
+		}
+	}
+	if diff := cmp.Diff(plain(want), plain(got)); diff != "" {
+		t.Errorf("%s%s%s (-want +got):\n%s", c.Text("fun"), data.Repr(c.Value("args")), data.Repr(kwargs), diff)
+	}
+}
+
+// plain prints a value so that the order of its fields counts, with the names of temporary files left out.
+func plain(m *data.Map) string {
+	text := temporary.ReplaceAllString(data.Repr(m), "TEMP")
+	return strings.ReplaceAll(text, ", 'executable'", ",\n'executable'")
+}
+
+var temporary = regexp.MustCompile(`[^' ]*__salt\.tmp\.\w+`)
+
+func errorMap(err error) *data.Map {
+	class := "?"
+	if e, ok := errors.AsType[*loader.Error](err); ok {
+		class = e.Class
+	}
+	return data.NewMap("class", class, "text", err.Error())
+}
+
+func withoutPID(v any) any {
+	if m, ok := v.(*data.Map); ok && data.Truth(m.Value("pid")) {
+		m.Set("pid", int64(0))
+	}
+	return v
+}
+
+// goldenFolder makes the files that the golden calls are about.
+func goldenFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{filepath.Dir(dir), dir, dir + "/dir", dir + "/bin"} {
+		if err := errors.Join(os.MkdirAll(d, 0o755), os.Chmod(d, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, dir+"/hello.sh", "#!/bin/sh\necho \"args $*\"; echo oops >&2; exit 4\n", 0o755)
+	write(t, dir+"/plain", "echo plain \"$0\"\n", 0o644)
+	write(t, dir+"/noshebang", "echo hi\n", 0o755)
+	write(t, dir+"/bin/tool", "#!/bin/sh\necho tool \"$@\"\n", 0o755)
+	write(t, dir+"/bin/data", "x", 0o644)
+	return dir
+}
+
+func write(t *testing.T, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := errors.Join(os.WriteFile(path, []byte(text), mode), os.Chmod(path, mode)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// setEnvironment gives the test the environment in which the golden calls were made.
+func setEnvironment(t *testing.T, home string) {
+	t.Helper()
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		t.Setenv(name, "") // restores it after
+		if err := os.Unsetenv(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+	t.Setenv("HOME", home)
+	t.Setenv("SHELL", "/bin/bash")
+}
+
+func newRegistry(t *testing.T, env *loader.Env, more ...loader.Plugin) *loader.Registry {
+	t.Helper()
+	r, err := loader.NewRegistry(env, append(more, Plugin()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// needsRoot skips a test, or fails it where nothing may be skipped.
+func needsRoot(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		skip(t, "needs root: runs programs as other users")
+	}
+	if _, err := user.Lookup("nobody"); err != nil {
+		skip(t, "needs the user nobody")
+	}
+}
+
+func needsNoSudo(t *testing.T) {
+	t.Helper()
+	for _, dir := range searchPath() {
+		if executable(filepath.Join(dir, "sudo")) {
+			skip(t, "needs a system without sudo: the golden error is about that")
+		}
+	}
+}
+
+func skip(t *testing.T, why string) {
+	t.Helper()
+	if requireAll {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+var requireAll = os.Getenv("BRINE_REQUIRE_ALL") == "1"

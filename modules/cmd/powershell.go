@@ -1,0 +1,193 @@
+package cmd
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"runtime"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// forPowershell makes a command line of PowerShell where that is the shell.
+func (m *module) forPowershell(_ context.Context, j *job) error {
+	name := strings.ToLower(j.shell)
+	if !strings.Contains(name, "powershell") && !strings.Contains(name, "pwsh") {
+		return nil
+	}
+	line := data.Str(j.cmd)
+	if words, ok := j.cmd.([]any); ok {
+		line = strings.Join(texts(words), " ")
+	}
+	line = strings.ReplaceAll(strings.TrimFunc(line, isSpace), `"`, `\"`)
+	shell := j.shell
+	if runtime.GOOS == "windows" {
+		shell = `"` + shell + `"`
+	}
+	switch {
+	case j.script:
+		j.cmd = shell + " -NonInteractive -NoProfile -ExecutionPolicy Bypass -Command " + line
+	case j.encoded:
+		j.cmd = shell + " -NonInteractive -NoProfile -EncodedCommand " + line
+	default:
+		j.cmd = shell + ` -NonInteractive -NoProfile -Command "` + line + `"`
+	}
+	return nil
+}
+
+// powershell runs a command of PowerShell and returns its result as data, by way of JSON.
+//
+// Arguments, beside those of cmd.run:
+//
+//	shell       powershell or pwsh
+//	depth       how many levels of objects are returned
+//	encode_cmd  True: encode the command, which saves quoting
+//
+// CLI Example:
+//
+//	salt '*' cmd.powershell "$PSVersionTable.CLRVersion"
+func (m *module) powershell(ctx context.Context, a *arguments) (any, error) {
+	if err := checkPowershell(a); err != nil {
+		return nil, err
+	}
+	info := m.aboutShell(ctx, "powershell")
+	if !info.Has("psversion") {
+		return nil, loader.Exception("KeyError", "'psversion'")
+	}
+	line := data.Str(a.get("cmd"))
+	if newerThan2(info.Text("psversion")) {
+		line = toJSON(line, a)
+	}
+	r, err := m.powershellRequest(ctx, a, `try {`+line+`} catch { "{}" }`)
+	if err != nil {
+		return nil, err
+	}
+	text, err := m.runText(ctx, a, r)
+	if err != nil {
+		return nil, err
+	}
+	v, err := fromJSON(data.Str(text))
+	if err != nil {
+		m.env.Log.Error("Error converting PowerShell JSON return")
+		return &data.Map{}, nil
+	}
+	return v, nil
+}
+
+// powershellAll runs a command of PowerShell and returns pid, return code, standard error and, as data, the result.
+//
+// Arguments as those of cmd.powershell, and force_list: True makes the result a list always.
+//
+// CLI Example:
+//
+//	salt '*' cmd.powershell_all "dir mydirectory" force_list=True
+func (m *module) powershellAll(ctx context.Context, a *arguments) (any, error) {
+	if err := checkPowershell(a); err != nil {
+		return nil, err
+	}
+	r, err := m.powershellRequest(ctx, a, toJSON(data.Str(a.get("cmd")), a))
+	if err != nil {
+		return nil, err
+	}
+	line := r.cmd
+	ret, err := m.runMap(ctx, a, r)
+	if err != nil {
+		return nil, err
+	}
+	out := ret.Text("stdout")
+	if out == "" {
+		ret.Delete("stdout")
+		if a.truth("force_list") {
+			ret.Set("result", []any{})
+		}
+		return ret, nil
+	}
+	v, err := fromJSON(out)
+	if err != nil {
+		if r.level == quiet {
+			line = "REDACTED"
+		}
+		ret.Set("cmd", line)
+		return nil, loader.ExecutionInfo("cmd.powershell_all cannot parse the Powershell output.", ret)
+	}
+	ret.Delete("stdout")
+	if _, list := v.([]any); !list && a.truth("force_list") {
+		v = []any{v}
+	}
+	ret.Set("result", v)
+	return ret, nil
+}
+
+func checkPowershell(a *arguments) error {
+	if shell := a.get("shell"); shell != "powershell" && shell != "pwsh" {
+		return loader.Execution("Must specify a valid powershell binary. Must be 'powershell' or 'pwsh'")
+	}
+	return nil
+}
+
+func toJSON(line string, a *arguments) string {
+	line += " | ConvertTo-JSON"
+	if depth := a.get("depth"); depth != nil {
+		line += " -Depth " + data.Str(depth)
+	}
+	return line
+}
+
+// powershellRequest returns the request for a line of PowerShell.
+func (m *module) powershellRequest(ctx context.Context, a *arguments, line string) (*request, error) {
+	r, err := m.request(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	r.forceShell(a, true)
+	r.cmd = line
+	if a.truth("encode_cmd") {
+		r.cmd, r.encoded = encodeUTF16("$ProgressPreference='SilentlyContinue'; "+line), true
+	}
+	return r, nil
+}
+
+// encodeUTF16 writes a text as PowerShell takes encoded commands.
+func encodeUTF16(s string) string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = binary.LittleEndian.AppendUint16(b, u)
+	}
+	return base64.StdEncoding.EncodeToString(b)
+}
+
+// newerThan2 reports whether PowerShell can write JSON.
+func newerThan2(version string) bool {
+	return version != "2.0" && !strings.HasPrefix(version, "1.") && !strings.HasPrefix(version, "0.")
+}
+
+// fromJSON reads JSON into data; no text is an empty dictionary.
+func fromJSON(s string) (any, error) {
+	if s == "" {
+		return &data.Map{}, nil
+	}
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	v, err := readJSON(d)
+	if err == nil && d.More() {
+		err = errTrailing
+	}
+	return v, err
+}
+
+// powershellModules returns the names of the modules of PowerShell.
+func (m *module) powershellModules(ctx context.Context) any {
+	out, err := m.probe(ctx, probe{words: []string{"powershell", "-NonInteractive", "-NoProfile", "-Command", "(Get-Module -ListAvailable).Name"}})
+	if err != nil {
+		m.env.Log.Errorf("list the modules of PowerShell: %v", err)
+	}
+	names := []any{}
+	for name := range strings.FieldsSeq(out) {
+		names = append(names, name)
+	}
+	return names
+}

@@ -1,0 +1,122 @@
+package cmd
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// splitsWords says that a command without a shell goes to the system as it is.
+const splitsWords = false
+
+func defaultShell() string {
+	if shell := os.Getenv("COMSPEC"); shell != "" {
+		return shell
+	}
+	return `C:\Windows\system32\cmd.exe`
+}
+
+func rootFolder() string { return `C:\` }
+
+func readable(path string) bool {
+	_, err := os.ReadDir(path)
+	return err == nil
+}
+
+func shellAvailable(j *job) error {
+	if j.useVT {
+		return loader.Execution("VT not available on windows")
+	}
+	return nil
+}
+
+// executable reports whether path is a file; what can be run its ending tells.
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// command makes the program of a job: cmd.exe for a shell line, else what the first word names.
+func command(j *job) (*exec.Cmd, error) {
+	words, list := j.cmd.([]any)
+	c := &exec.Cmd{Env: pairs(j.env), WaitDelay: -1, SysProcAttr: &syscall.SysProcAttr{HideWindow: true}}
+	line := data.Str(j.cmd)
+	if list {
+		quoted := make([]string, len(words))
+		for i, w := range texts(words) {
+			quoted[i] = syscall.EscapeArg(w)
+		}
+		line = strings.Join(quoted, " ")
+	}
+	if j.useShell {
+		c.Path = defaultShell()
+		c.SysProcAttr.CmdLine = c.Path + ` /c "` + line + `"`
+		return c, nil
+	}
+	path, err := exec.LookPath(firstToken(line))
+	if err != nil {
+		return nil, err
+	}
+	c.Path, c.SysProcAttr.CmdLine = path, line
+	return c, nil
+}
+
+// firstToken returns the program of a command line.
+func firstToken(line string) string {
+	if rest, ok := strings.CutPrefix(line, `"`); ok {
+		name, _, _ := strings.Cut(rest, `"`)
+		return name
+	}
+	name, _, _ := strings.Cut(line, " ")
+	return name
+}
+
+func statusCode(exit *exec.ExitError) int64 { return int64(exit.ExitCode()) }
+
+// A place is where a program starts.
+type place struct{ dir string }
+
+func (j *job) place() place { return place{j.cwd} }
+
+func (p place) enter(c *exec.Cmd, run func() error) error {
+	c.Dir = p.dir
+	return run()
+}
+
+// An identity is another user, which there is none of here.
+type identity struct{}
+
+func (m *module) home(context.Context, string) string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return home
+}
+
+func (m *module) becomeUser(_ context.Context, j *job) error {
+	if j.runas != "" {
+		return loader.Execution("runas is not available on Windows")
+	}
+	return nil
+}
+
+func (m *module) becomeGroup(_ context.Context, j *job) error {
+	if j.group != "" {
+		return loader.Invocation("group is not currently available on Windows")
+	}
+	return nil
+}
+
+func (m *module) loginEnvironment(context.Context, *job) error { return nil }
+
+// give makes a user the owner of a file; files here are open to all who may run them.
+func (m *module) give(context.Context, *os.File, string) error { return nil }
+
+// safeFolder returns dir: there is no other user here to run a script as.
+func safeFolder(dir string) (string, error) { return dir, nil }

@@ -1,0 +1,291 @@
+package cmd
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// script fetches a script from the master's file server, a web server or the minion's own disk, and runs it.
+//
+// The result is that of cmd.run_all. Arguments, beside those of cmd.run:
+//
+//	source    salt://…, http://…, file://… or a path on the minion
+//	args      the arguments of the script, as text
+//	template  engine that renders the script first
+//
+// CLI Example:
+//
+//	salt '*' cmd.script salt://scripts/runme.sh
+//	salt '*' cmd.script salt://scripts/runme.sh 'arg1 arg2 "arg 3"'
+//	salt '*' cmd.script salt://scripts/windows_task.ps1 args=' -Input c:\tmp\infile.txt' shell='powershell'
+//	salt '*' cmd.script salt://scripts/runme.sh stdin='one\ntwo\nthree\nfour\nfive\n'
+func (m *module) script(ctx context.Context, a *arguments) (any, error) {
+	r, err := m.request(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	o, err := m.runScript(ctx, a, r)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return data.NewMap("pid", int64(0), "retcode", int64(1), "stdout", "", "stderr", "", "cache_error", true), nil
+	}
+	return o.shown(a), nil
+}
+
+// scriptRetcode fetches a script, runs it and returns its return code. The arguments are those of cmd.script, but the script is
+// rendered with jinja unless template says otherwise.
+//
+// CLI Example:
+//
+//	salt '*' cmd.script_retcode salt://scripts/runme.sh
+//	salt '*' cmd.script_retcode salt://scripts/runme.sh 'arg1 arg2 "arg 3"'
+func (m *module) scriptRetcode(ctx context.Context, a *arguments) (any, error) {
+	v, err := m.script(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return v.(*data.Map).Value("retcode"), nil
+}
+
+// runScript copies the script to a file of its own and runs that. The outcome is nil when the script cannot be had.
+//
+// The file lies in cwd, as Salt's does, when nobody else can put another in its place there, and otherwise in the folder for
+// temporary files. It is written, and given to the user, through the descriptor that made it and never by its name.
+func (m *module) runScript(ctx context.Context, a *arguments, r *request) (*outcome, error) {
+	source := data.Str(a.get("source"))
+	if r.saltenv == nil {
+		r.saltenv = m.saltenv()
+	}
+	dir := ""
+	if data.Truth(r.cwd) {
+		dir = data.Str(r.cwd)
+	}
+	f, err := scriptFile(dir, ending(source))
+	if err != nil {
+		return nil, err
+	}
+	path := f.Name()
+	defer m.remove(path)
+	ok, err := m.fetch(ctx, a, r, source, f)
+	if err == nil && ok {
+		err = m.ready(ctx, f, r.runas)
+	}
+	if closeErr := osError(f.Close()); err == nil {
+		err = closeErr
+	}
+	if err != nil || !ok {
+		return nil, err
+	}
+	r.cmd, r.script, r.template = quoteWord(path), true, ""
+	if args := a.get("args"); data.Truth(args) {
+		r.cmd = quoteWord(path) + " " + data.Str(args)
+	}
+	return m.execute(ctx, r)
+}
+
+// fetch writes the script to f, and reports whether it could be had.
+func (m *module) fetch(ctx context.Context, a *arguments, r *request, source string, f *os.File) (bool, error) {
+	if r.template != "" {
+		return m.fetchRendered(ctx, a, r, source, f)
+	}
+	cached, err := m.cache(ctx, source, r.saltenv)
+	if err != nil || cached == "" {
+		return false, err
+	}
+	return true, copyFile(f, cached)
+}
+
+// fetchRendered is fetch through a template engine, whose function writes to a name: to one in a folder of ours.
+func (m *module) fetchRendered(ctx context.Context, a *arguments, r *request, source string, f *os.File) (bool, error) {
+	if !m.env.Functions.Has("cp.get_template") {
+		return false, loader.Execution("template '%s' of a script needs cp.get_template, which is not available", r.template)
+	}
+	kwargs := a.values.Clone()
+	for _, p := range strings.Fields(scriptParams) {
+		kwargs.Delete(p)
+	}
+	kwargs.Delete("__env__")
+	dir, err := os.MkdirTemp("", tempPrefix+"*")
+	if err != nil {
+		return false, osError(err)
+	}
+	defer m.removeAll(dir)
+	path := filepath.Join(dir, filepath.Base(f.Name()))
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		return false, osError(err)
+	}
+	v, err := m.env.Call(ctx, "cp.get_template", []any{source, path, r.template, r.saltenv}, kwargs)
+	if err != nil || !data.Truth(v) {
+		return false, err
+	}
+	return true, copyFile(f, path)
+}
+
+// cache returns a local copy of the source, "" when it cannot be had.
+func (m *module) cache(ctx context.Context, source string, saltenv any) (string, error) {
+	if m.env.Functions.Has("cp.cache_file") {
+		v, err := m.env.Call(ctx, "cp.cache_file", []any{source, saltenv}, nil)
+		if err != nil || !data.Truth(v) {
+			return "", err
+		}
+		return data.Str(v), nil
+	}
+	path := strings.TrimPrefix(source, "file://")
+	if scheme, _, ok := strings.Cut(path, "://"); ok {
+		return "", loader.Execution("a script of scheme '%s' needs cp.cache_file, which is not available", scheme)
+	}
+	if !filepath.IsAbs(path) {
+		return "", loader.Execution("Path '%s' is not absolute", path)
+	}
+	return path, nil
+}
+
+// ready lets the user, and nobody else, read and run the script.
+func (m *module) ready(ctx context.Context, f *os.File, user string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	if err := f.Chmod(0o500); err != nil {
+		return osError(err)
+	}
+	return osError(m.give(ctx, f, user))
+}
+
+// ending returns the ending of a source's name, which tells Windows how to run it.
+func ending(source string) string {
+	name, _, _ := strings.Cut(source, "?")
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	if i := strings.LastIndexByte(name, '.'); i > 0 && strings.Trim(name[:i], ".") != "" {
+		return name[i:]
+	}
+	return ""
+}
+
+// scriptFile makes a file in dir, or in the folder for temporary files when dir is not safe.
+func scriptFile(dir, ending string) (*os.File, error) {
+	safe, err := safeFolder(dir)
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		p.Path = filepath.Join(dir, tempPrefix+strings.ToLower(rand.Text()[:8])+ending) // as Python's mkstemp names it
+	}
+	if err != nil {
+		return nil, osError(err)
+	}
+	return newFile(safe, ending)
+}
+
+// tempPrefix begins the names of our files, as Salt's do.
+const tempPrefix = "__salt.tmp."
+
+// newFile makes an empty file that nobody else can read. A name that exists, as a link or otherwise, is not taken.
+func newFile(dir, ending string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, tempPrefix+"*"+ending)
+	return f, osError(err)
+}
+
+func copyFile(to *os.File, from string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return osError(err)
+	}
+	defer src.Close()
+	_, err = io.Copy(to, src)
+	return osError(err)
+}
+
+func (m *module) remove(path string) {
+	if err := os.Remove(path); err != nil {
+		m.env.Log.Errorf("cmd.script: Unable to clean tempfile '%s': %v", path, err)
+	}
+}
+
+func (m *module) removeAll(dir string) {
+	if err := os.RemoveAll(dir); err != nil {
+		m.env.Log.Errorf("cmd.script: Unable to clean tempfile '%s': %v", dir, err)
+	}
+}
+
+// execCode runs a snippet in a language and returns what it wrote to standard output.
+//
+// lang is the interpreter, code the text, args a text or a list of arguments. Other arguments are those of cmd.run_all.
+//
+// CLI Example:
+//
+//	salt '*' cmd.exec_code ruby 'puts "cheese"'
+//	salt '*' cmd.exec_code ruby 'puts "cheese"' args='["arg1", "arg2"]' env='{"FOO": "bar"}'
+func (m *module) execCode(ctx context.Context, a *arguments) (any, error) {
+	v, err := m.execCodeAll(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return v.(*data.Map).Value("stdout"), nil
+}
+
+// execCodeAll runs a snippet in a language and returns pid, return code, standard output and standard error.
+//
+// lang is the interpreter, code the text, args a text or a list of arguments. Other arguments are those of cmd.run_all.
+//
+// CLI Example:
+//
+//	salt '*' cmd.exec_code_all ruby 'puts "cheese"'
+//	salt '*' cmd.exec_code_all ruby 'puts "cheese"' args='["arg1", "arg2"]' env='{"FOO": "bar"}'
+func (m *module) execCodeAll(ctx context.Context, a *arguments) (any, error) {
+	code, ok := a.get("code").(string)
+	if !ok {
+		return nil, loader.TypeError("expected str, bytes, or bytearray not <class '%s'>", loader.TypeName(a.get("code")))
+	}
+	lang := data.Str(a.get("lang"))
+	words := []any{lang}
+	ending := ""
+	if strings.HasPrefix(strings.ToLower(lang), "powershell") {
+		words, ending = append(words, "-File"), ".ps1"
+	}
+	r, err := m.request(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	path, err := m.codeFile(ctx, ending, code, r.runas)
+	if err != nil {
+		return nil, err
+	}
+	defer m.remove(path)
+	switch args := a.get("args").(type) {
+	case string:
+		words = append(words, path, args)
+	case []any:
+		words = append(append(words, path), args...)
+	default:
+		words = append(words, path)
+	}
+	r.cmd, r.useShell = words, false
+	return m.runMap(ctx, a, r)
+}
+
+// codeFile makes a file of a snippet that the user, and nobody else, can read.
+func (m *module) codeFile(ctx context.Context, ending, code, user string) (string, error) {
+	f, err := newFile("", ending)
+	if err != nil {
+		return "", err
+	}
+	if _, err = f.WriteString(code); err == nil {
+		err = m.give(ctx, f, user)
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		m.remove(f.Name())
+	}
+	return f.Name(), osError(err)
+}

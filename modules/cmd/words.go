@@ -1,0 +1,160 @@
+package cmd
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// split turns the text of a command that goes to no shell into words.
+func (m *module) split(_ context.Context, j *job) error {
+	if j.useShell || !splitsWords {
+		return nil
+	}
+	if _, ok := j.cmd.([]any); ok {
+		return nil
+	}
+	words, err := splitWords(data.Str(j.cmd))
+	if err != nil {
+		return err
+	}
+	list := make([]any, len(words))
+	for i, w := range words {
+		list[i] = w
+	}
+	j.cmd = list
+	return nil
+}
+
+// splitWords splits as Python's shlex.split does; the errors are its ValueErrors.
+func splitWords(s string) ([]string, error) {
+	var (
+		words []string
+		word  strings.Builder
+		quote rune // that we are in, or 0
+		begun bool // there is a word, be it empty
+	)
+	runes := []rune(s)
+	for i := 0; i < len(runes); i++ {
+		c := runes[i]
+		switch {
+		case c == '\\' && quote != '\'':
+			i++
+			if i == len(runes) {
+				return nil, loader.Exception("ValueError", "No escaped character")
+			}
+			if quote == '"' && runes[i] != '"' && runes[i] != '\\' {
+				word.WriteByte('\\')
+			}
+			word.WriteRune(runes[i])
+			begun = true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '"' || c == '\'':
+			quote, begun = c, true
+		case strings.ContainsRune(" \t\r\n", c):
+			if begun {
+				words = append(words, word.String())
+				word.Reset()
+				begun = false
+			}
+		default:
+			word.WriteRune(c)
+			begun = true
+		}
+	}
+	if quote != 0 {
+		return nil, loader.Exception("ValueError", "No closing quotation")
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// quoteWord writes a word so that a shell takes it as one, as Python's shlex.quote.
+func quoteWord(s string) string {
+	plain := func(r rune) bool {
+		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("_@%+=:,./-", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
+}
+
+// firstWord returns what may be logged of a command. The errors are those of Python for commands without words.
+func firstWord(cmd any) (string, error) {
+	words, ok := cmd.([]any)
+	if !ok {
+		fields := strings.FieldsFunc(data.Str(cmd), isSpace)
+		if len(fields) == 0 {
+			return "", noWords()
+		}
+		return fields[0], nil
+	}
+	if len(words) == 0 {
+		return "", noWords()
+	}
+	word, ok := words[0].(string)
+	if !ok {
+		return "", loader.Exception("AttributeError", "'%s' object has no attribute 'strip'", loader.TypeName(words[0]))
+	}
+	return strings.TrimFunc(word, isSpace), nil
+}
+
+func noWords() error { return loader.Exception("IndexError", "list index out of range") }
+
+// texts returns the elements of a list as text.
+func texts(list []any) []string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = data.Str(v)
+	}
+	return words
+}
+
+// checkTexts refuses what no program can be given.
+func (m *module) checkTexts(_ context.Context, j *job) error {
+	words := []string{data.Str(j.cmd)}
+	if list, ok := j.cmd.([]any); ok {
+		words = texts(list)
+		if len(words) == 0 && !j.useShell {
+			return noWords()
+		}
+	}
+	for k, v := range j.env.All() {
+		if name := k.(string); name == "" || strings.Contains(name, "=") {
+			return loader.Exception("ValueError", "illegal environment variable name")
+		}
+		words = append(words, k.(string), v.(string))
+	}
+	if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "\x00") }) {
+		return loader.Exception("ValueError", "embedded null byte")
+	}
+	return nil
+}
+
+// input returns what the command reads from its standard input, nil for nothing.
+func (j *job) input() io.Reader {
+	if j.stdin == nil {
+		return nil
+	}
+	text := data.Str(j.stdin)
+	if !j.raw {
+		text = strings.ReplaceAll(text, `\n`, "\n")
+	}
+	return strings.NewReader(text)
+}
+
+// isSpace reports what Python's str.strip takes away.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
+
+func rstrip(s string) string { return strings.TrimRightFunc(s, isSpace) }

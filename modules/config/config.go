@@ -1,0 +1,175 @@
+// Package config is Salt's module config: it looks up settings in the minion's options, grains and pillar
+// (salt/modules/config.py).
+//
+// All look-ups go through the same places in the same order: options, grains, pillar, the master's options in the pillar
+// (pillar_opts), and a few defaults that Salt brings for its modules. The options have the keys grains and pillar as in Salt, so
+// that config.get grains:os works.
+//
+// What is odd, and as in Salt: config.get with merge ignores the omit parameters, and takes the option pillar_merge_lists from
+// /etc/salt/master. A value sdb://profile/key is looked up where the profile names a driver; it is an error while this build has no
+// such driver. What differs: config.gather_bootstrap_script writes a script that is given by its text, over which
+// Salt fails, and config.merge does not change the pillar, which Salt's does.
+package config
+
+import (
+	"context"
+	"runtime"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module config.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "config", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("backup_mode", docBackupMode, m.backupMode),
+		loader.F("manage_mode", docManageMode, m.manageMode),
+		loader.F("valid_fileproto", docValidFileproto, m.validFileproto),
+		loader.F("option", docOption, m.option),
+		loader.F("merge", docMerge, m.merge),
+		loader.F("get", docGet, m.get),
+		loader.F("dot_vals", docDotVals, m.dotVals),
+		loader.F("gather_bootstrap_script", docGatherBootstrapScript, m.gatherBootstrapScript),
+		loader.F("items", docItems, m.items),
+	}}, nil
+}
+
+// opts returns the options as functions see them: with the grains and the pillar of now.
+func (m *module) opts() *data.Map {
+	o := m.env.Opts.Clone()
+	o.Set("grains", m.env.GrainsNow())
+	o.Set("pillar", m.env.PillarNow())
+	return o
+}
+
+// master returns the master's options, where the pillar has them.
+func (m *module) master() *data.Map {
+	master, _ := m.env.PillarNow().Value("master").(*data.Map)
+	return master
+}
+
+// defaults returns what Salt's modules take for options that are set nowhere.
+func defaults() *data.Map {
+	hosts, images := "/etc/hosts", "/srv/salt-images"
+	if runtime.GOOS == "windows" {
+		hosts, images = `C:\Windows\System32\drivers\etc\hosts`, `C:\salt\srv\salt-images`
+	}
+	return data.NewMap(
+		"mongo.db", "salt", "mongo.password", "", "mongo.port", int64(27017), "mongo.user", "",
+		"redis.db", "0", "redis.host", "salt", "redis.port", int64(6379),
+		"test.foo", "unconfigured", "ca.cert_base_path", "/etc/pki",
+		"solr.cores", []any{}, "solr.host", "localhost", "solr.port", "8983", "solr.baseurl", "/solr", "solr.type", "master",
+		"solr.request_timeout", nil, "solr.init_script", "/etc/rc.d/solr",
+		"solr.dih.import_options", data.NewMap("clean", false, "optimize", true, "commit", true, "verbose", false),
+		"solr.backup_path", nil, "solr.num_backups", int64(1),
+		"poudriere.config", "/usr/local/etc/poudriere.conf", "poudriere.config_dir", "/usr/local/etc/poudriere.d",
+		"ldap.uri", "", "ldap.server", "localhost", "ldap.port", "389", "ldap.tls", false, "ldap.no_verify", false,
+		"ldap.anonymous", true, "ldap.scope", int64(2), "ldap.attrs", nil, "ldap.binddn", "", "ldap.bindpw", "",
+		"hosts.file", hosts, "aliases.file", "/etc/aliases",
+		"virt", data.NewMap("tunnel", false, "images", images),
+		"docker.exec_driver", "docker-exec",
+		"docker.compare_container_networks", data.NewMap("static", []any{"Aliases", "Links", "IPAMConfig"},
+			"automatic", []any{"IPAddress", "Gateway", "GlobalIPv6Address", "IPv6Gateway"}),
+	)
+}
+
+type backupModeArgs struct {
+	Backup any `default:"''"`
+}
+
+// backupMode returns how files are backed up before they are changed: the argument, or else the option backup_mode.
+//
+// CLI Example:
+//
+//	salt '*' config.backup_mode
+func (m *module) backupMode(_ context.Context, a backupModeArgs) (any, error) {
+	if data.Truth(a.Backup) {
+		return a.Backup, nil
+	}
+	return m.first("backup_mode", places{}, ""), nil
+}
+
+type manageModeArgs struct{ Mode any }
+
+// manageMode returns a file mode as text of four digits. None and the word keep stay as they are.
+//
+// CLI Example:
+//
+//	salt '*' config.manage_mode 644
+func (m *module) manageMode(_ context.Context, a manageModeArgs) (any, error) {
+	if a.Mode == nil {
+		return nil, nil
+	}
+	mode := strings.ReplaceAll(data.Str(a.Mode), "0o", "0")
+	mode = strings.TrimLeft(strings.Trim(strings.Trim(mode, `"`), "'"), "0")
+	return zeroFilled(mode, 4), nil
+}
+
+// zeroFilled is Python's str.zfill: a sign stays in front.
+func zeroFilled(s string, width int) string {
+	sign := ""
+	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
+		sign, s = s[:1], s[1:]
+	}
+	return sign + strings.Repeat("0", max(width-len([]rune(s))-len(sign), 0)) + s
+}
+
+type validFileprotoArgs struct {
+	URI any `name:"uri"`
+}
+
+// validFileproto tells whether a URI names a protocol from which files can be fetched.
+//
+// CLI Example:
+//
+//	salt '*' config.valid_fileproto salt://path/to/file
+func (m *module) validFileproto(_ context.Context, a validFileprotoArgs) (any, error) {
+	uri, ok := a.URI.(string)
+	if !ok && data.Truth(a.URI) {
+		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'decode'", loader.TypeName(a.URI))
+	}
+	uri = strings.TrimLeftFunc(uri, func(c rune) bool { return c <= ' ' })
+	scheme, _, found := strings.Cut(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(uri), ":")
+	if !found {
+		return false, nil
+	}
+	switch strings.ToLower(scheme) {
+	case "salt", "file", "http", "https", "ftp", "swift", "s3":
+		return true, nil
+	}
+	return false, nil
+}
+
+type dotValsArgs struct{ Value any }
+
+// dotVals returns the settings of the minion and the master whose names begin with the given name and a dot.
+//
+// CLI Example:
+//
+//	salt '*' config.dot_vals host
+func (m *module) dotVals(_ context.Context, a dotValsArgs) (any, error) {
+	found := data.NewMap()
+	for _, from := range []*data.Map{m.master(), m.opts()} {
+		for k, v := range from.All() {
+			if name, ok := k.(string); ok && strings.HasPrefix(name, data.Str(a.Value)+".") {
+				found.Set(k, v)
+			}
+		}
+	}
+	return found, nil
+}
+
+// items returns all options that the minion works with, defaults included.
+//
+// CLI Example:
+//
+//	salt '*' config.items
+func (m *module) items(context.Context, loader.NoArgs) (any, error) { return m.opts(), nil }

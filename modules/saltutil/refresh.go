@@ -1,0 +1,157 @@
+package saltutil
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// Tags of the events that tell of a refresh that is done (salt/defaults/events.py).
+const (
+	pillarRefreshed  = "/salt/minion/minion_pillar_refresh_complete"
+	modulesRefreshed = "/salt/minion/minion_mod_refresh_complete"
+)
+
+const modulesTimeout = 30 * time.Second // how long refresh_modules waits
+
+func (m *module) refreshFuncs() []loader.Func {
+	pillar := loader.F("refresh_pillar", docRefreshPillar, m.refreshPillar)
+	return []loader.Func{
+		pillar, pillar.Alias("pillar_refresh"),
+		loader.F("refresh_grains", docRefreshGrains, m.refreshGrains),
+		loader.F("refresh_modules", docRefreshModules, m.refreshModules),
+		loader.F("refresh_beacons", docRefreshBeacons, m.refreshBeacons),
+		loader.F("refresh_matchers", docRefreshMatchers, m.refreshMatchers),
+	}
+}
+
+// refreshBeacons makes the minion load its beacons anew.
+//
+// CLI Example:
+//
+//	salt '*' saltutil.refresh_beacons
+func (m *module) refreshBeacons(ctx context.Context, _ loader.NoArgs) (any, error) {
+	return m.fire(ctx, "beacons_refresh", data.NewMap()), nil
+}
+
+// refreshMatchers makes the minion load its matchers anew.
+//
+// CLI Example:
+//
+//	salt '*' saltutil.refresh_matchers
+func (m *module) refreshMatchers(ctx context.Context, _ loader.NoArgs) (any, error) {
+	return m.fire(ctx, "matchers_refresh", data.NewMap()), nil
+}
+
+type refreshPillarArgs struct {
+	Wait       bool `default:"False"`
+	Timeout    any  `default:"30"`
+	CleanCache any  `default:"True"`
+}
+
+// refreshPillar makes the minion ask its masters for a new pillar. The result tells whether the minion was told so.
+//
+// wait : False
+//
+//	Wait until the pillar is there.
+//
+// timeout : 30
+//
+//	How many seconds to wait at most.
+//
+// clean_cache : True
+//
+//	Do not take the pillar from the master's cache, where pillar_cache is on.
+//
+// CLI Example:
+//
+//	salt '*' saltutil.refresh_pillar
+//	salt '*' saltutil.refresh_pillar wait=True timeout=60
+func (m *module) refreshPillar(ctx context.Context, a refreshPillarArgs) (any, error) {
+	body := data.NewMap("clean_cache", a.CleanCache)
+	if !a.Wait {
+		return m.fire(ctx, "pillar_refresh", body), nil
+	}
+	seconds, err := loader.Float(a.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	fired, done := m.fireAndWait(ctx, "pillar_refresh", body, pillarRefreshed, time.Duration(min(seconds, 1e9)*float64(time.Second)))
+	if complete, ok := done.Get("complete"); !ok || complete == false {
+		m.env.Log.Warnf("Pillar refresh did not complete within timeout %s", data.Str(a.Timeout))
+	}
+	return fired, nil
+}
+
+// fireAndWait fires an event and waits for the one that answers it, which is empty when it did not come in time.
+func (m *module) fireAndWait(ctx context.Context, tag string, body *data.Map, answer string, limit time.Duration) (fired bool, done *data.Map) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	done, err := m.await(ctx, answer, func() error {
+		err := m.tryFire(ctx, tag, body)
+		fired = err == nil
+		return err
+	})
+	if err != nil {
+		m.env.Log.WithError(err).Debugf("wait for event %s", answer)
+	}
+	return fired, done
+}
+
+type keywords struct {
+	Options *data.Map `kwargs:"kwargs"`
+}
+
+// refreshGrains makes the minion collect its grains anew. Its modules are loaded anew as well, since grains decide which of
+// them work, and so is the pillar.
+//
+// refresh_pillar : True
+//
+//	Set to False to leave the pillar as it is.
+//
+// CLI Example:
+//
+//	salt '*' saltutil.refresh_grains
+func (m *module) refreshGrains(ctx context.Context, a keywords) (any, error) {
+	withPillar := true
+	var invalid []string
+	for k, v := range a.Options.All() {
+		switch name := data.Str(k); {
+		case strings.HasPrefix(name, "__"):
+		case name == "refresh_pillar":
+			withPillar = data.Truth(v)
+		default:
+			invalid = append(invalid, name+"="+data.Str(v))
+		}
+	}
+	if invalid != nil {
+		return nil, loader.Invocation("The following keyword arguments are not valid: %s", strings.Join(invalid, ", "))
+	}
+	m.reload(ctx, withPillar)
+	return true, nil
+}
+
+// reload makes the minion load the pillar, and with it the modules, or the modules alone.
+func (m *module) reload(ctx context.Context, withPillar bool) {
+	if withPillar {
+		m.fire(ctx, "pillar_refresh", data.NewMap("clean_cache", true))
+		return
+	}
+	m.fire(ctx, "module_refresh", data.NewMap())
+}
+
+// refreshModules makes the minion load its modules and grains anew. It does not wait for that, unless async=False is given.
+//
+// CLI Example:
+//
+//	salt '*' saltutil.refresh_modules
+func (m *module) refreshModules(ctx context.Context, a keywords) (any, error) {
+	if wait, ok := a.Options.Get("async"); !ok || data.Truth(wait) {
+		return m.fire(ctx, "module_refresh", data.NewMap()), nil
+	}
+	fired, _ := m.fireAndWait(ctx, "module_refresh", data.NewMap("notify", true), modulesRefreshed, modulesTimeout)
+	return fired, nil
+}

@@ -1,0 +1,113 @@
+package sys
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+func (m *module) argspecs() []loader.Func {
+	return []loader.Func{
+		loader.F("argspec", docArgspec, m.argspec),
+		loader.F("state_argspec", docStateArgspec, m.stateArgspec),
+		loader.F("runner_argspec", docRunnerArgspec, m.runnerArgspec),
+		loader.F("returner_argspec", docReturnerArgspec, m.returnerArgspec),
+		loader.F("state_schema", docStateSchema, m.stateSchema),
+	}
+}
+
+type argspecArgs struct {
+	Module any `default:"''"`
+}
+
+// argspec returns the parameters of functions: their names, defaults, and whether they take any number of arguments and
+// keyword arguments. Without a name it returns none.
+//
+// CLI Example:
+//
+//	salt '*' sys.argspec pkg.install
+//	salt '*' sys.argspec sys
+//	salt '*' sys.argspec 'pkg.*'
+func (m *module) argspec(_ context.Context, a argspecArgs) (any, error) {
+	return argspec(m.env.Functions, a.Module)
+}
+
+// stateArgspec returns the parameters of functions of states, as sys.argspec does of modules.
+//
+// CLI Example:
+//
+//	salt '*' sys.state_argspec pkg.installed
+//	salt '*' sys.state_argspec file
+//	salt '*' sys.state_argspec 'pkg.*'
+func (m *module) stateArgspec(_ context.Context, a argspecArgs) (any, error) {
+	return argspec(m.env.Shelf("states"), a.Module)
+}
+
+// runnerArgspec returns the parameters of functions of runners, as sys.argspec does of modules.
+//
+// CLI Example:
+//
+//	salt '*' sys.runner_argspec state
+//	salt '*' sys.runner_argspec 'winrepo.*'
+func (m *module) runnerArgspec(_ context.Context, a argspecArgs) (any, error) {
+	return argspec(m.env.Shelf("runners"), a.Module)
+}
+
+// returnerArgspec returns the parameters of functions of returners, as sys.argspec does of modules.
+//
+// CLI Example:
+//
+//	salt '*' sys.returner_argspec smtp
+//	salt '*' sys.returner_argspec 'sqlite3.*'
+func (m *module) returnerArgspec(_ context.Context, a argspecArgs) (any, error) {
+	return argspec(m.env.Shelf("returners"), a.Module)
+}
+
+func argspec(r *loader.Registry, module any) (any, error) {
+	words, err := texts([]any{module})
+	if err != nil {
+		return nil, err
+	}
+	return r.Argspec(words[0]), nil
+}
+
+// stateSchema returns a JSON schema for each of the functions of states that a name or glob names.
+//
+// CLI Example:
+//
+//	salt '*' sys.state_schema
+//	salt '*' sys.state_schema pkg.installed
+func (m *module) stateSchema(_ context.Context, a argspecArgs) (any, error) {
+	words, err := texts([]any{a.Module})
+	if err != nil {
+		return nil, err
+	}
+	schemas := []any{}
+	states := m.env.Shelf("states")
+	for _, fun := range states.Select(words[0]) {
+		if f, ok := states.Func(fun); ok {
+			schemas = append(schemas, schema(fun, f.Spec().Params))
+		}
+	}
+	return schemas, nil
+}
+
+// schema is _argspec_to_schema of salt/modules/sysmod.py: every parameter may be a truth value, a number or text.
+func schema(fun string, params []loader.Param) *data.Map {
+	properties, order := &data.Map{}, []any{}
+	for _, p := range params {
+		var kinds []any
+		for _, kind := range []string{"boolean", "integer", "number", "string"} {
+			item := data.NewMap("type", kind, "title", p.Name, "description", p.Name)
+			if p.Default != nil {
+				item.Set("default", p.Default)
+			}
+			kinds = append(kinds, item)
+		}
+		properties.Set(p.Name, data.NewMap("oneOf", kinds))
+		order = append(order, p.Name)
+	}
+	return data.NewMap("$schema", "http://json-schema.org/draft-04/schema#", "title", fun, "description", fun,
+		"type", "object", "properties", properties, "x-ordering", order, "additionalProperties", false)
+}

@@ -1,0 +1,68 @@
+package output
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/vectors"
+)
+
+// TestGoldenOutputters compares with what the original's outputters, called in its own process, made of the same values.
+func TestGoldenOutputters(t *testing.T) {
+	src, err := os.ReadFile("testdata/outputters.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := vectors.Decode(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range vectors.Cases(t, v.([]any)) {
+		t.Run(c.Name, func(t *testing.T) {
+			c := c.On(t)
+			c.Only("name", "outputter", "value", "options", "text", "error")
+			out, err := New(c.Text("outputter"), goldenOptions(t, c.Value("options").(*data.Map)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := out.Format(c.Value("value"))
+			if c.Has("error") {
+				want := map[string]error{"key": ErrKey, "value": ErrValue}[c.Text("error")]
+				if !errors.Is(err, want) {
+					t.Errorf("error %v and text %q, want %v", err, text, want)
+				}
+				return
+			}
+			if d := cmp.Diff(c.Text("text"), text); err != nil || d != "" {
+				t.Errorf("error %v, text (-want +got):\n%s", err, d)
+			}
+		})
+	}
+}
+
+func goldenOptions(t *testing.T, m *data.Map) Options {
+	o := Options{Indent: NoIndent{}}
+	for k, v := range m.All() {
+		switch k {
+		case "color":
+			o.Colour = v.(bool)
+		case "output_indent":
+			o.Indent = v
+		case "_retcode":
+			o.Retcode = int(v.(int64))
+		case "nested_indent":
+			o.NestedIndent = int(v.(int64))
+		case "__multi_key":
+			o.MultiKey = v.(bool)
+		case "strip_colors":
+			o.KeepEscapes = !v.(bool)
+		default:
+			t.Fatalf("option %v is not understood", k)
+		}
+	}
+	return o
+}

@@ -1,0 +1,48 @@
+// Package typed encodes structs as MessagePack, and reads them back, with github.com/ugorji/go/codec behind the limits of
+// package payload. It is for records of our own. It stands apart from payload because that library links net/http, which
+// a minion must not carry.
+package typed
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/ugorji/go/codec"
+
+	"github.com/brineproject/brine/payload"
+)
+
+// Marshal returns the message v, a struct or a pointer to one, in wire form: a map of its exported fields
+// in their order. The tag `codec:"name,omitempty"` names a field. A codec.Raw is written as it is.
+func Marshal(v any) ([]byte, error) {
+	var b []byte
+	if err := codec.NewEncoderBytes(&b, handle()).Encode(v); err != nil {
+		return nil, fmt.Errorf("encode %T: %w", v, err)
+	}
+	return b, nil
+}
+
+// Unmarshal reads a message into the struct that v points to; b must be one value within l. Fields that
+// the struct does not have are passed over. Fields of type codec.Raw share the memory of b.
+func Unmarshal(b []byte, l payload.Limits, v any) error {
+	if err := payload.Check(b, l); err != nil {
+		return fmt.Errorf("decode %T: %w", v, err)
+	}
+	if err := codec.NewDecoderBytes(b, handle()).Decode(v); err != nil {
+		return fmt.Errorf("decode %T: %w: %w", v, payload.ErrInvalid, err)
+	}
+	return nil
+}
+
+// handle holds the settings of the wire form: old raw for text and bytes, and smallest integers. It is made
+// once, as it keeps what it has learnt of types, and never changed.
+var handle = sync.OnceValue(newHandle)
+
+func newHandle() *codec.MsgpackHandle {
+	h := &codec.MsgpackHandle{}
+	h.WriteExt = false
+	h.PositiveIntUnsigned = true
+	h.Raw = true
+	h.MaxDepth = int16(payload.WireLimits().Depth)
+	return h
+}

@@ -1,0 +1,91 @@
+package pki
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/brineproject/brine/crypto"
+)
+
+// A SignIn is a minion's request to be known.
+type SignIn struct {
+	ID                           string
+	PEM                          string // the public key as it came
+	Full, Sign, Reject, OpenMode bool   // as in Claim
+	Policy                       crypto.Policy
+}
+
+// admitRounds bounds how often a sign-in is judged anew because the key moved meanwhile.
+const admitRounds = 8
+
+// Admit judges a sign-in by what the store holds and carries the verdict out. The verdict is good to be answered with
+// also when there is an error, which is for the log: it then refuses, or lets the minion wait when the error wraps
+// ErrPendingFull.
+func Admit(s Store, in SignIn) (Verdict, error) {
+	if err := ValidID(in.ID); err != nil {
+		return Verdict{}, fmt.Errorf("sign-in: %w", err)
+	}
+	incoming, keyErr := canonical(in.PEM, in.Policy)
+	for range admitRounds {
+		v, err := admitOnce(s, in, incoming)
+		if errors.Is(err, ErrExists) || errors.Is(err, ErrNotFound) {
+			continue // somebody else was faster: see what it is now
+		}
+		if err == nil && v.Reply == Refuse {
+			err = keyErr
+		}
+		if err != nil {
+			err = fmt.Errorf("sign-in of %s: %w", in.ID, err)
+		}
+		return v, err
+	}
+	return Verdict{}, fmt.Errorf("sign-in of %s: the key does not stay in one place", in.ID)
+}
+
+func admitOnce(s Store, in SignIn, incoming string) (Verdict, error) {
+	state, stored, err := s.Find(in.ID)
+	if errors.Is(err, ErrNotFile) {
+		return Verdict{Event: true}, err
+	}
+	if err != nil {
+		return Verdict{}, err
+	}
+	v := Judge(Claim{State: state, Stored: stored, Incoming: incoming,
+		Full: in.Full, Sign: in.Sign, Reject: in.Reject, OpenMode: in.OpenMode})
+	switch err := carryOut(s, in.ID, incoming, v.Action); {
+	case errors.Is(err, ErrPendingFull):
+		return Verdict{Reply: Wait}, err
+	case err != nil:
+		return Verdict{}, err
+	}
+	return v, nil
+}
+
+func carryOut(s Store, id, pem string, a Action) error {
+	switch a {
+	case CreateAccepted:
+		return s.Create(Accepted, id, pem)
+	case CreatePending:
+		return s.Create(Pending, id, pem)
+	case CreateRejected:
+		return s.Create(Rejected, id, pem)
+	case Deny:
+		return s.Put(Denied, id, pem)
+	case AcceptPending:
+		return s.Move(id, Pending, Accepted)
+	case RejectPending:
+		return s.Move(id, Pending, Rejected)
+	case ReplaceAccepted:
+		return s.Put(Accepted, id, pem)
+	}
+	return nil
+}
+
+// canonical returns the one text of a key, or "" and the reason.
+func canonical(pem string, p crypto.Policy) (string, error) {
+	key, err := p.ParsePublicKey([]byte(crypto.CleanPEM(pem)))
+	if err != nil {
+		return "", err
+	}
+	return key.PEM(), nil
+}

@@ -1,0 +1,266 @@
+package pki
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/crypto"
+)
+
+const (
+	defaultMaxPending = 10_000
+	defaultCacheSize  = 16_384
+	autosignDir       = "minions_autosign"
+)
+
+// Options tune a Dir.
+type Options struct {
+	Permissive bool          // permissive_pki_access: the group may read the folder (0750, else 0700)
+	MaxPending int           // most keys that may wait for the operator; 0 means 10,000, below 0 no limit
+	Policy     crypto.Policy // which keys are good enough
+	CacheSize  int           // most parsed keys kept; 0 means 16,384
+}
+
+func (o Options) mode() fs.FileMode {
+	if o.Permissive {
+		return 0o750
+	}
+	return 0o700
+}
+
+// A Dir is the pki_dir of a master: its own Keys, and the Store of its minions' keys in Salt's tree. Several
+// goroutines may use it.
+type Dir struct {
+	*Keys
+	parsed  *parsed
+	pending pending
+}
+
+var _ Store = (*Dir)(nil)
+
+// Open makes the tree below dir where it is missing, and returns it. It holds no file open.
+func Open(dir string, o Options) (*Dir, error) {
+	keys, err := OpenKeys(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, sub := range []string{Accepted.Dir(), Pending.Dir(), Rejected.Dir(), Denied.Dir(), autosignDir} {
+		r, err := enterNew(filepath.Join(dir, sub))
+		if err != nil {
+			return nil, fmt.Errorf("open pki_dir: %w", err)
+		}
+		r.leave()
+	}
+	return treeOf(keys, o), nil
+}
+
+// Visit returns the tree of a master for another program on its host: nothing is touched before a key is, and the
+// rights of dir stay what they are. A folder that is not there holds no keys.
+func Visit(dir string, o Options) *Dir {
+	return treeOf(&Keys{path: dir, policy: o.Policy}, o)
+}
+
+func treeOf(keys *Keys, o Options) *Dir {
+	d := &Dir{Keys: keys, parsed: newParsed(cmp.Or(o.CacheSize, defaultCacheSize))}
+	d.pending.limit = cmp.Or(o.MaxPending, defaultMaxPending)
+	return d
+}
+
+// AutosignDir returns the folder of the ids to accept once, for Autosign.
+func (d *Dir) AutosignDir() string { return filepath.Join(d.path, autosignDir) }
+
+// room opens the folder of a state.
+func (d *Dir) room(s State) (*room, error) {
+	if s.Dir() == "" {
+		return nil, fmt.Errorf("keys in state %s: %w", s, ErrNotFound)
+	}
+	return enterNew(filepath.Join(d.path, s.Dir()))
+}
+
+// with does something to the key of an id, and names it in the error.
+func (d *Dir) with(s State, id string, do func(*room) error) error {
+	err := safeName(id)
+	if err != nil {
+		return err
+	}
+	r, err := d.room(s)
+	if err != nil {
+		return err
+	}
+	defer r.leave()
+	if err := do(r); err != nil {
+		return fmt.Errorf("%s key of %s: %w", s, id, err)
+	}
+	return nil
+}
+
+// List returns the ids of the keys in a state, sorted as salt-key does. Hidden files, folders and the like are not
+// keys. A folder that is not there holds none.
+func (d *Dir) List(s State) ([]string, error) {
+	if s.Dir() == "" {
+		return nil, fmt.Errorf("keys in state %s: %w", s, ErrNotFound)
+	}
+	r, err := enter(filepath.Join(d.path, s.Dir()))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer r.leave()
+	ids, err := r.names()
+	if err != nil {
+		return nil, err
+	}
+	SortIDs(ids)
+	return ids, nil
+}
+
+// SortIDs sorts as Salt prints ids of keys: without regard to case (salt/utils/data.py: sorted_ignorecase); those that
+// differ in case alone by their bytes.
+func SortIDs(ids []string) {
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
+	})
+}
+
+// Get implements Store.
+func (d *Dir) Get(s State, id string) (pem string, err error) {
+	err = d.with(s, id, func(r *room) error {
+		text, err := r.read(id)
+		pem = string(text)
+		return err
+	})
+	return pem, err
+}
+
+// Find implements Store.
+func (d *Dir) Find(id string) (State, string, error) {
+	for _, s := range []State{Rejected, Accepted, Pending} {
+		pem, err := d.Get(s, id)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		return s, pem, err
+	}
+	return Unknown, "", nil
+}
+
+// Create implements Store. The file has mode 0644, within a folder that others cannot enter.
+func (d *Dir) Create(s State, id, pem string) error {
+	return d.store(s, id, pem, (*room).create)
+}
+
+// Put implements Store.
+func (d *Dir) Put(s State, id, pem string) error {
+	return d.store(s, id, pem, (*room).replace)
+}
+
+func (d *Dir) store(s State, id, pem string, write func(*room, string, []byte, fs.FileMode) error) error {
+	if err := ValidID(id); err != nil {
+		return err
+	}
+	text, err := canonical(pem, d.policy)
+	if err != nil {
+		return fmt.Errorf("%s key of %s: %w", s, id, err)
+	}
+	return d.with(s, id, func(r *room) error {
+		put := func() error { return write(r, id, []byte(text), publicMode) }
+		if s == Pending {
+			return d.pending.add(r, id, put)
+		}
+		return put()
+	})
+}
+
+// Move implements Store. It is one rename, unless the operator has put the folders on different file systems.
+func (d *Dir) Move(id string, from, to State) error {
+	if from == to {
+		return d.with(from, id, func(r *room) error {
+			_, err := r.regular(id)
+			return err
+		})
+	}
+	return d.with(from, id, func(source *room) error {
+		if _, err := source.regular(id); err != nil {
+			return err
+		}
+		return d.with(to, id, func(target *room) error { return d.move(id, source, target) })
+	})
+}
+
+func (d *Dir) move(id string, source, target *room) error {
+	err := d.in(func(base *room) error {
+		return base.root.Rename(filepath.Base(source.path)+"/"+id, filepath.Base(target.path)+"/"+id)
+	})
+	if err == nil {
+		return errors.Join(target.sync(), source.sync())
+	}
+	text, err := source.read(id)
+	if err != nil {
+		return err
+	}
+	if err := target.replace(id, text, publicMode); err != nil {
+		return err
+	}
+	return source.remove(id)
+}
+
+// Delete implements Store.
+func (d *Dir) Delete(s State, id string) error {
+	return d.with(s, id, func(r *room) error { return r.remove(id) })
+}
+
+// AcceptedKey returns the accepted key of an id, parsed. The file is looked at each time, and read and parsed when it is
+// not the one seen before (by time, size and inode), so what an operator does counts at once. Errors wrap ErrNotFound,
+// ErrNotFile, ErrInvalidID or those of crypto.ParsePublicKey.
+func (d *Dir) AcceptedKey(id string) (key *crypto.PublicKey, err error) {
+	if key := d.unchanged(id); key != nil {
+		return key, nil
+	}
+	err = d.with(Accepted, id, func(r *room) error {
+		info, err := r.regular(id)
+		if err != nil {
+			return err
+		}
+		if key = d.parsed.get(id, info); key != nil {
+			return nil
+		}
+		key, err = d.parse(r, id)
+		return err
+	})
+	return key, err
+}
+
+// unchanged returns the key that is known of a file, when that file is in its place as it was; else nil. It looks at the
+// file alone, without opening its folder, which every request of a minion would have to wait for: a file outside is
+// never the one that was read inside.
+func (d *Dir) unchanged(id string) *crypto.PublicKey {
+	if safeName(id) != nil {
+		return nil
+	}
+	info, err := os.Stat(filepath.Join(d.path, Accepted.Dir(), id))
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return d.parsed.get(id, info)
+}
+
+func (d *Dir) parse(r *room, id string) (*crypto.PublicKey, error) {
+	text, info, err := r.readInfo(id)
+	if err != nil {
+		return nil, err
+	}
+	key, err := d.policy.ParsePublicKey([]byte(crypto.CleanPEM(string(text))))
+	if err != nil {
+		return nil, err
+	}
+	d.parsed.put(id, info, key)
+	return key, nil
+}

@@ -1,0 +1,183 @@
+package pki
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/brineproject/brine/crypto"
+)
+
+const (
+	privateMode fs.FileMode = 0o400
+	publicMode  fs.FileMode = 0o644
+)
+
+// Keys are the key files that lie right in a pki_dir: a daemon's own pairs, such as master.pem and master.pub, and the
+// public keys of its masters, such as minion_master.pub. Several goroutines may use it.
+type Keys struct {
+	path   string
+	policy crypto.Policy
+}
+
+// OpenKeys makes dir if needed, for its owner alone, and returns its Keys. A folder that others may enter is closed to
+// them, as Salt does at start; with Options.Permissive the group may read it.
+func OpenKeys(dir string, o Options) (*Keys, error) {
+	if err := secure(dir, o.mode()); err != nil {
+		return nil, fmt.Errorf("open pki_dir: %w", err)
+	}
+	return &Keys{path: dir, policy: o.Policy}, nil
+}
+
+// secure makes a folder, or takes the rights from it that go beyond mode.
+func secure(dir string, mode fs.FileMode) error {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return makeDir(dir, mode)
+	}
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
+	}
+	if info.Mode().Perm() != mode {
+		return os.Chmod(dir, info.Mode()&(fs.ModeSetgid|fs.ModeSticky)|mode)
+	}
+	return nil
+}
+
+func makeDir(dir string, mode fs.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Chmod(dir, mode)
+}
+
+// Path returns the folder.
+func (k *Keys) Path() string { return k.path }
+
+// LoadOrCreate returns the private key NAME.pem. If there is none it makes a pair of that many bits, NAME.pem with
+// mode 0400 and NAME.pub with 0644; of two programs that do so at once both get the same pair. A NAME.pub that is
+// missing is written; one of another key is an error that wraps ErrMismatch. The passphrase opens the file, and
+// encrypts a new one when it is not empty.
+func (k *Keys) LoadOrCreate(name string, bits int, passphrase string) (*crypto.PrivateKey, error) {
+	key, err := k.Private(name, passphrase)
+	if errors.Is(err, ErrNotFound) {
+		key, err = k.generate(name, bits, passphrase)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return key, k.completePair(name, key)
+}
+
+func (k *Keys) generate(name string, bits int, passphrase string) (*crypto.PrivateKey, error) {
+	key, err := crypto.GenerateKey(bits)
+	if err != nil {
+		return nil, err
+	}
+	err = k.in(func(r *room) error { return r.create(name+".pem", key.PEM(passphrase), privateMode) })
+	if errors.Is(err, ErrExists) {
+		return k.Private(name, passphrase)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write %s.pem: %w", name, err)
+	}
+	return key, nil
+}
+
+func (k *Keys) completePair(name string, key *crypto.PrivateKey) error {
+	text, err := k.ReadText(name + ".pub")
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return k.SetPublic(name, key.Public())
+	case err != nil:
+		return err
+	case !crypto.SameKey(text, key.Public().PEM()):
+		return fmt.Errorf("%s: %w", filepath.Join(k.path, name+".pub"), ErrMismatch)
+	}
+	return nil
+}
+
+// Private returns the private key NAME.pem. Errors wrap ErrNotFound or those of crypto.ParsePrivateKey.
+func (k *Keys) Private(name, passphrase string) (*crypto.PrivateKey, error) {
+	text, err := k.ReadText(name + ".pem")
+	if err != nil {
+		return nil, err
+	}
+	key, err := crypto.ParsePrivateKey([]byte(text), passphrase)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(k.path, name+".pem"), err)
+	}
+	return key, nil
+}
+
+// Public returns the public key NAME.pub. Errors wrap ErrNotFound or those of crypto.ParsePublicKey.
+func (k *Keys) Public(name string) (*crypto.PublicKey, error) {
+	text, err := k.ReadText(name + ".pub")
+	if err != nil {
+		return nil, err
+	}
+	key, err := k.policy.ParsePublicKey([]byte(crypto.CleanPEM(text)))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(k.path, name+".pub"), err)
+	}
+	return key, nil
+}
+
+// SetPublic writes NAME.pub.
+func (k *Keys) SetPublic(name string, key *crypto.PublicKey) error {
+	return k.WriteText(name+".pub", key.PEM())
+}
+
+// RemovePublic takes NAME.pub away; that it is not there is no error.
+func (k *Keys) RemovePublic(name string) error {
+	err := k.file(name+".pub", func(r *room) error { return r.remove(name + ".pub") })
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// ReadText returns the contents of a file right in the folder, such as master_pubkey_signature. Errors wrap
+// ErrNotFound, ErrNotFile or ErrTooLarge.
+func (k *Keys) ReadText(file string) (text string, err error) {
+	err = k.file(file, func(r *room) error {
+		b, err := r.read(file)
+		text = string(b)
+		return err
+	})
+	return text, err
+}
+
+// WriteText writes a file right in the folder with mode 0644.
+func (k *Keys) WriteText(file, text string) error {
+	return k.file(file, func(r *room) error { return r.replace(file, []byte(text), publicMode) })
+}
+
+// file does something to a file right in the folder, and names it in the error.
+func (k *Keys) file(name string, do func(*room) error) error {
+	err := safeName(name)
+	if err == nil {
+		err = k.in(do)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(k.path, name), err)
+	}
+	return nil
+}
+
+func (k *Keys) in(do func(*room) error) error {
+	r, err := enter(k.path)
+	if err != nil {
+		return err
+	}
+	defer r.leave()
+	return do(r)
+}

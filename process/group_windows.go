@@ -1,0 +1,61 @@
+package process
+
+import (
+	"os"
+	"os/exec"
+
+	"golang.org/x/sys/windows"
+)
+
+const terminate = terminateSignal(0)
+
+// terminateSignal stands for the wish that a program end, which Windows has no signal for.
+type terminateSignal int
+
+func (terminateSignal) String() string { return "terminate" }
+func (terminateSignal) Signal()        {}
+
+func setGroup(*exec.Cmd) {}
+
+// A group is a job object with a program and all that it starts, or the program alone where there can be no job object.
+type group struct {
+	process *os.Process
+	job     windows.Handle
+}
+
+func newGroup(cmd *exec.Cmd) *group {
+	g := &group{process: cmd.Process}
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return g
+	}
+	p, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(cmd.Process.Pid))
+	if err == nil {
+		err = windows.AssignProcessToJobObject(job, p)
+		_ = windows.CloseHandle(p)
+	}
+	if err != nil {
+		_ = windows.CloseHandle(job)
+		return g
+	}
+	g.job = job
+	return g
+}
+
+// signal ends the members, whatever the signal. It never reports that there are none: a handle is not given away.
+func (g *group) signal(os.Signal) (gone bool) {
+	if g.job == 0 {
+		_ = g.process.Kill()
+		return false
+	}
+	_ = windows.TerminateJobObject(g.job, 1)
+	return false
+}
+
+func (g *group) empty() bool { return false }
+
+func (g *group) close() {
+	if g.job != 0 {
+		_ = windows.CloseHandle(g.job)
+	}
+}

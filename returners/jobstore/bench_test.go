@@ -1,0 +1,122 @@
+package jobstore
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/brineproject/brine/returner/returnertest"
+)
+
+// BenchmarkSaveReturn saves small returns as the master does, looking up the job before; each is durable.
+func BenchmarkSaveReturn(b *testing.B) {
+	for _, c := range []struct{ callers, size int }{{1, 200}, {16, 200}, {256, 200}, {256, 4 << 10}, {1, 64 << 20}} {
+		b.Run(fmt.Sprintf("callers=%d/bytes=%d", c.callers, c.size), func(b *testing.B) {
+			s, _, _ := newStore(b)
+			j := returnertest.Job(b, 1, "test.echo", make([]string, 300)...)
+			s.saves(b, j)
+			r := returnertest.Return(b, j.ID, "", make([]byte, c.size), 1)
+			b.SetBytes(int64(c.size))
+			b.ReportAllocs()
+			each(b, c.callers, func(n int) error {
+				own := *r
+				own.Minion = fmt.Sprint("minion", n)
+				if _, err := s.Job(b.Context(), j.ID); err != nil {
+					return err
+				}
+				_, err := s.SaveReturn(b.Context(), j.ID, &own)
+				return err
+			})
+		})
+	}
+}
+
+func BenchmarkSaveJob(b *testing.B) {
+	for _, callers := range []int{1, 256} {
+		b.Run(fmt.Sprint("callers=", callers), func(b *testing.B) {
+			s, _, _ := newStore(b)
+			b.ReportAllocs()
+			each(b, callers, func(n int) error {
+				return s.SaveJob(b.Context(), returnertest.Job(b, n, "test.ping", "web1", "web2", "web3"))
+			})
+		})
+	}
+}
+
+func BenchmarkJob(b *testing.B) {
+	s, _, _ := newStore(b)
+	j := returnertest.Job(b, 1, "test.echo", "web1")
+	s.saves(b, j)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Job(b.Context(), j.ID); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// each calls do b.N times, by so many callers at once.
+func each(b *testing.B, callers int, do func(n int) error) {
+	var (
+		next atomic.Int64
+		all  sync.WaitGroup
+	)
+	b.ResetTimer()
+	for range callers {
+		all.Go(func() {
+			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
+				if err := do(int(n)); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+}
+
+// BenchmarkMemory reports by how much an open store that has saved a few returns makes the process larger.
+func BenchmarkMemory(b *testing.B) {
+	if runtime.GOOS != "linux" {
+		b.Skip("needs /proc")
+	}
+	for b.Loop() {
+		before := resident(b)
+		s, _, _ := newStore(b)
+		opened := resident(b)
+		j := returnertest.Job(b, 1, "test.echo", "web1")
+		s.saves(b, j)
+		for n := range 1000 {
+			s.savesReturn(b, j.ID, returnertest.Return(b, j.ID, fmt.Sprint("web", n), make([]byte, 500), 1))
+		}
+		used := resident(b)
+		s.savesReturn(b, j.ID, returnertest.Return(b, j.ID, "long", make([]byte, 64<<20), 1))
+		b.ReportMetric(opened-before, "MB-opened")
+		b.ReportMetric(used-before, "MB-used")
+		b.ReportMetric(resident(b)-before, "MB-after-64MB")
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// resident returns the resident memory of the process in MB.
+func resident(b *testing.B) float64 {
+	debug.FreeOSMemory()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var kb float64
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	if _, err := fmt.Sscan(rest, &kb); err != nil {
+		b.Fatal(err)
+	}
+	return kb / 1024
+}

@@ -1,0 +1,28 @@
+package jobstore
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returner/returnertest"
+)
+
+func TestMain(m *testing.M) {
+	if file := os.Getenv(victimFile); file != "" {
+		victim(file)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func TestContract(t *testing.T) {
+	returnertest.Run(t, func(t *testing.T) returnertest.Opener {
+		file := filepath.Join(t.TempDir(), "jobs.db")
+		return func(ctx context.Context) (returner.JobCache, error) { return Open(ctx, file, Options{}) }
+	})
+}

@@ -1,0 +1,171 @@
+package jobstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/returner"
+)
+
+// look runs a read in a transaction of its own. Where the file turns out to be damaged, it is replaced and read again.
+func (r *Reader) look(ctx context.Context, read func(tx *sql.Tx) error) error {
+	seen, err := r.try(ctx, read)
+	if !damaged(err) || r.renew == nil {
+		return err
+	}
+	if err := r.renew(ctx, seen, err); err != nil {
+		return err
+	}
+	_, err = r.try(ctx, read)
+	return err
+}
+
+func (r *Reader) try(ctx context.Context, read func(tx *sql.Tx) error) (*file, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.file == nil {
+		return nil, errClosed
+	}
+	tx, err := r.file.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return r.file, err
+	}
+	defer tx.Rollback() // there is nothing to commit
+	return r.file, read(tx)
+}
+
+// damagedRecord logs and drops an error about a single record.
+func (r *Reader) damagedRecord(err error) (rest error) {
+	if !errors.Is(err, errRecord) {
+		return err
+	}
+	r.o.Log.WithError(err).Errorf("A record of the job cache %s is left out", r.name)
+	return nil
+}
+
+// Job returns one job, which must not be changed. The error wraps returner.ErrUnknownJob where there is none.
+func (r *Reader) Job(ctx context.Context, id job.ID) (*returner.Job, error) {
+	known, state := r.recent.get(id)
+	if known != nil {
+		return known, nil
+	}
+	err := r.look(ctx, func(tx *sql.Tx) error {
+		var row jobRow
+		err := recordError(tx.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE id = ?", string(id)).Scan(row.fields()...))
+		if err == nil {
+			known, err = row.job()
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			return returner.ErrUnknownJob
+		}
+		return r.damagedRecord(err)
+	})
+	if err == nil && known == nil {
+		err = returner.ErrUnknownJob
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read job %s: %w", id, err)
+	}
+	r.recent.learn(known, state)
+	return known, nil
+}
+
+// Returns returns the answers to a job, in the order in which they came.
+func (r *Reader) Returns(ctx context.Context, id job.ID) (list []returner.Return, err error) {
+	err = r.look(ctx, func(tx *sql.Tx) error {
+		found, err := r.findReturns(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		list = make([]returner.Return, 0, len(found))
+		for _, f := range found {
+			load, err := f.row.assemble(ctx, tx, id, f.number)
+			if err == nil {
+				list = append(list, returner.Return{Minion: f.row.minion, Load: load, Received: time.UnixMicro(f.row.received).UTC()})
+			} else if err = r.damagedRecord(err); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read returns of job %s: %w", id, err)
+	}
+	return list, nil
+}
+
+// A foundReturn is a return with the number that its pieces have.
+type foundReturn struct {
+	number int64
+	row    returnRow
+}
+
+func (r *Reader) findReturns(ctx context.Context, tx *sql.Tx, id job.ID) (list []*foundReturn, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT n, "+returnColumns+" FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY n", string(id))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		f := &foundReturn{}
+		if err := recordError(rows.Scan(append([]any{&f.number}, f.row.fields()...)...)); err == nil {
+			list = append(list, f)
+		} else if err = r.damagedRecord(err); err != nil {
+			return nil, err
+		}
+	}
+	return list, rows.Err()
+}
+
+// Jobs returns the jobs that f chooses, the newest first.
+func (r *Reader) Jobs(ctx context.Context, f returner.Filter) (list []returner.Job, err error) {
+	err = r.look(ctx, func(tx *sql.Tx) error {
+		list, err = r.findJobs(ctx, tx, f)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read jobs: %w", err)
+	}
+	return list, nil
+}
+
+func (r *Reader) findJobs(ctx context.Context, tx *sql.Tx, f returner.Filter) (list []returner.Job, err error) {
+	from, to, limit := micros(f.Since, math.MinInt64), micros(f.Until, math.MaxInt64), f.Limit
+	if limit <= 0 {
+		limit = math.MaxInt
+	}
+	rows, err := tx.QueryContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE started >= ?1 AND started < ?2 AND (?3 = '' OR fun = ?3) "+
+		"ORDER BY started DESC, n DESC", from, to, f.Fun)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for len(list) < limit && rows.Next() {
+		var (
+			row jobRow
+			j   *returner.Job
+		)
+		err := recordError(rows.Scan(row.fields()...))
+		if err == nil {
+			j, err = row.job()
+		}
+		if err == nil {
+			list = append(list, *j)
+		} else if err = r.damagedRecord(err); err != nil {
+			return nil, err
+		}
+	}
+	return list, rows.Err()
+}
+
+func micros(t time.Time, zero int64) int64 {
+	if t.IsZero() {
+		return zero
+	}
+	return t.UnixMicro()
+}

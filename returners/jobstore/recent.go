@@ -1,0 +1,98 @@
+package jobstore
+
+import (
+	"container/list"
+	"sync"
+
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/returner"
+)
+
+// What recent holds at most. The newest job is held however big it is: each of its returns asks for it.
+const (
+	recentJobs  = 1000
+	recentBytes = 4 << 20
+)
+
+// recent remembers the jobs that were asked for last, since each return asks for its job. A nil one remembers nothing.
+type recent struct {
+	mu      sync.Mutex
+	jobs    map[job.ID]*list.Element // of *returner.Job
+	order   list.List                // the last used first
+	bytes   int
+	changes int // counts what could make a job that is being read stale
+}
+
+func newRecent() *recent { return &recent{jobs: map[job.ID]*list.Element{}} }
+
+// get returns a job, or the state that a job read from now on must be learned with.
+func (r *recent) get(id job.ID) (j *returner.Job, state int) {
+	if r == nil {
+		return nil, 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.jobs[id]
+	if !ok {
+		return nil, r.changes
+	}
+	r.order.MoveToFront(e)
+	return e.Value.(*returner.Job), 0
+}
+
+// learn takes a job that a reader found, unless something has changed since state.
+func (r *recent) learn(j *returner.Job, state int) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.changes == state {
+		r.put(j)
+	}
+}
+
+// set takes a job as it has just been written. Only the writer calls it, in the order of its transactions.
+func (r *recent) set(j *returner.Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changes++
+	r.put(j)
+}
+
+func (r *recent) put(j *returner.Job) {
+	r.remove(j.ID)
+	r.jobs[j.ID] = r.order.PushFront(j)
+	r.bytes += sizeOf(j)
+	for len(r.jobs) > 1 && (len(r.jobs) > recentJobs || r.bytes > recentBytes) {
+		r.remove(r.order.Back().Value.(*returner.Job).ID)
+	}
+}
+
+func (r *recent) remove(id job.ID) {
+	if e, ok := r.jobs[id]; ok {
+		delete(r.jobs, id)
+		r.bytes -= sizeOf(r.order.Remove(e).(*returner.Job))
+	}
+}
+
+// clear forgets all jobs.
+func (r *recent) clear() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changes++
+	clear(r.jobs)
+	r.order.Init()
+	r.bytes = 0
+}
+
+// sizeOf is about the memory that a job takes.
+func sizeOf(j *returner.Job) int {
+	n := 200 + len(j.ID) + len(j.Load)
+	for _, ids := range [][]string{j.Minions, j.Missing} {
+		for _, id := range ids {
+			n += 16 + len(id)
+		}
+	}
+	return n
+}

@@ -1,0 +1,127 @@
+package jobstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// version of the tables. It stands in the header of the file and in the table about; a file is taken for one of a
+// newer version only when both say so, since a flipped bit must not stop a master.
+const version = 1
+
+// applicationID marks the file as a job cache.
+const applicationID = 0x42726e4a
+
+// tables of version 1. Jobs and returns are numbered: the numbers of jobs are never used again, those of returns rise
+// as they come. The jobs in gone were dropped and their returns are still to be.
+const tables = `
+CREATE TABLE about (version INTEGER NOT NULL, tables TEXT NOT NULL, roots TEXT NOT NULL);
+CREATE TABLE jobs (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, fun TEXT NOT NULL, started INTEGER NOT NULL,
+	nocache INTEGER NOT NULL, sum INTEGER NOT NULL, minions BLOB NOT NULL, missing BLOB NOT NULL, load BLOB NOT NULL);
+CREATE INDEX jobs_by_start ON jobs (started);
+CREATE TABLE returns (n INTEGER PRIMARY KEY, job INTEGER NOT NULL, minion TEXT NOT NULL, received INTEGER NOT NULL,
+	size INTEGER NOT NULL, sum INTEGER NOT NULL, answer BLOB NOT NULL, load BLOB NOT NULL, UNIQUE (job, minion));
+CREATE TABLE pieces (n INTEGER PRIMARY KEY, return INTEGER NOT NULL, load BLOB NOT NULL);
+CREATE INDEX pieces_by_return ON pieces (return);
+CREATE TABLE gone (job INTEGER PRIMARY KEY);`
+
+// How SQLite describes the tables, and where they begin. An operator may have added an index, or statistics.
+const (
+	described = `(SELECT group_concat(name || ' ' || coalesce(sql, ''), x'0a') FROM` + ours
+	roots     = `(SELECT group_concat(name || ' ' || rootpage, x'0a') FROM` + ours
+	ours      = ` (SELECT * FROM sqlite_master WHERE tbl_name IN ('about', 'gone', 'jobs', 'pieces', 'returns') AND
+	(type = 'table' OR name LIKE 'sqlite_autoindex_%' OR name IN ('jobs_by_start', 'pieces_by_return')) ORDER BY name))`
+)
+
+// A querier is a connection or a set of them.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// prepareTables makes the tables in an empty file, and looks at those of another.
+func prepareTables(ctx context.Context, db querier) error {
+	n, err := readNumber(ctx, db, "SELECT count(*) FROM sqlite_master")
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return createTables(ctx, db)
+	}
+	if err := checkVersion(ctx, db); err != nil {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, "BEGIN IMMEDIATE; ROLLBACK"); err != nil {
+		return err
+	}
+	return checkLayout(ctx, db)
+}
+
+func createTables(ctx context.Context, db querier) error {
+	_, err := db.ExecContext(ctx, fmt.Sprintf("BEGIN IMMEDIATE;%s; INSERT INTO about VALUES (%d, %s, %s); PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+		tables, version, described, roots, applicationID, version))
+	if err != nil {
+		return fmt.Errorf("make tables: %w", err)
+	}
+	return nil
+}
+
+// checkVersion reports what is wrong with the version of the tables.
+func checkVersion(ctx context.Context, db querier) error {
+	header, err := readNumber(ctx, db, "PRAGMA user_version")
+	if err != nil {
+		return err
+	}
+	about, err := readNumber(ctx, db, "SELECT version FROM about")
+	switch {
+	case codeOf(err) == codeError, errors.Is(err, errRecord), errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	case err != nil:
+		return err
+	case header == about && header > version:
+		return fmt.Errorf("%w: its tables have version %d, this program knows %d", ErrNewer, header, version)
+	case header != version || about != version:
+		return fmt.Errorf("%w: its versions are %d and %d", errDamaged, header, about)
+	}
+	return nil
+}
+
+// checkLayout reports tables that are not as they were made. It reads the whole file, which may take a while, if they
+// do not begin where they were made: a flipped bit may have moved them, or an operator who ran VACUUM.
+func checkLayout(ctx context.Context, db querier) error {
+	same, err := readNumber(ctx, db, "SELECT count(*) FROM about WHERE tables = "+described)
+	if err != nil {
+		return err
+	}
+	if same != 1 {
+		return fmt.Errorf("%w: its tables are not as they were made", errDamaged)
+	}
+	if same, err = readNumber(ctx, db, "SELECT count(*) FROM about WHERE roots = "+roots); err != nil {
+		return err
+	}
+	app, err := readNumber(ctx, db, "PRAGMA application_id")
+	if err != nil {
+		return err
+	}
+	vacuum, err := readNumber(ctx, db, "PRAGMA auto_vacuum")
+	if err != nil || same == 1 && app == applicationID && vacuum == 2 {
+		return err
+	}
+	var verdict string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return err
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: %s", errDamaged, verdict)
+	}
+	_, err = db.ExecContext(ctx, fmt.Sprintf("UPDATE about SET roots = %s; PRAGMA application_id = %d", roots, applicationID))
+	return err
+}
+
+func readNumber(ctx context.Context, db querier, query string, args ...any) (n int64, err error) {
+	err = recordError(db.QueryRowContext(ctx, query, args...).Scan(&n))
+	return n, err
+}

@@ -1,0 +1,286 @@
+package jobstore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/returner"
+)
+
+// write does the changes of the queue until it is closed.
+func (s *Store) write() {
+	defer close(s.ended)
+	for {
+		runtime.Gosched() // callers who have just got their answers may have more
+		batch := s.queue.take()
+		if len(batch) == 0 {
+			return
+		}
+		s.commit(batch)
+	}
+}
+
+// commit does changes in one transaction and tells each caller how it went. When that fails, each gets a transaction
+// of its own, so that one that does not fit on the disk does not take others with it.
+func (s *Store) commit(batch []*change) {
+	err := s.try(batch)
+	if err != nil && len(batch) > 1 {
+		for _, c := range batch {
+			s.commit([]*change{c})
+		}
+		return
+	}
+	if damaged(err) {
+		if err = s.replaceFile(err); err == nil {
+			err = s.try(batch)
+		}
+	}
+	for _, c := range batch {
+		if err == nil && c.after != nil {
+			c.after()
+		}
+		c.done <- err
+	}
+}
+
+// try does changes in one transaction, or none of them.
+func (s *Store) try(batch []*change) error {
+	f, err := s.writable()
+	if err != nil {
+		return err
+	}
+	if _, err := f.do.begin.Exec(); err != nil {
+		return err
+	}
+	for _, c := range batch {
+		if err = c.do(f); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		if _, err = f.do.commit.Exec(); err == nil {
+			return nil
+		}
+	}
+	// SQLite has ended the transaction itself after some errors; then there is nothing to roll back.
+	if _, rollback := f.do.rollback.Exec(); rollback != nil && codeOf(rollback) != codeError {
+		return errors.Join(err, rollback, s.giveUp())
+	}
+	return err
+}
+
+// giveUp closes the file, so that the next change opens it again.
+func (s *Store) giveUp() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.file
+	s.file = nil
+	return f.close()
+}
+
+// writable returns the file. Where a failure left none, because the disk was full perhaps, or an operator has removed
+// it, it is opened now.
+func (s *Store) writable() (*file, error) {
+	if s.file != nil {
+		if s.file.inPlace() {
+			return s.file, nil
+		}
+		s.o.Log.Errorf("The job cache %s was removed by somebody. A new one is begun", s.name)
+		if err := s.giveUp(); err != nil {
+			s.o.Log.WithError(err).Warnf("close the removed job cache %s", s.name)
+		}
+	}
+	f, err := openFile(context.Background(), s.name)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.file = f
+	s.recent.clear()
+	return f, nil
+}
+
+// SaveJob keeps j, as [returner.JobCache] says.
+func (s *Store) SaveJob(ctx context.Context, j *returner.Job) error {
+	row, err := newJobRow(j)
+	if err != nil {
+		return fmt.Errorf("save job %s: %w", j.ID, err)
+	}
+	var kept *returner.Job
+	own := row.own(j)
+	err = s.queue.do(ctx, &change{
+		size: len(row.load) + len(row.minions),
+		do: func(f *file) (err error) {
+			kept, err = f.addJob(row, own)
+			return err
+		},
+		after: func() { s.recent.set(kept) },
+	})
+	if err != nil {
+		return fmt.Errorf("save job %s: %w", j.ID, err)
+	}
+	return nil
+}
+
+// addJob adds job j, which row is of, and returns it as it is now. Where a damaged record has its id, that is replaced.
+func (f *file) addJob(row *jobRow, j *returner.Job) (*returner.Job, error) {
+	res, err := f.do.addJob.Exec(row.values()...)
+	if err != nil {
+		return nil, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 1 {
+		return j, err
+	}
+	old, err := f.addMinions(j.ID, j.Minions)
+	if errors.Is(err, errRecord) {
+		_, err = f.do.setJob.Exec(row.values()...)
+		return j, err
+	}
+	return old, err
+}
+
+// AddMinions adds to those that are expected to return, as [returner.JobCache] says.
+func (s *Store) AddMinions(ctx context.Context, id job.ID, ids []string) error {
+	var (
+		kept    *returner.Job
+		verdict error
+	)
+	err := s.queue.do(ctx, &change{
+		do: func(f *file) (err error) {
+			kept, err = f.addMinions(id, ids)
+			if verdict = nil; errors.Is(err, returner.ErrUnknownJob) || errors.Is(err, errRecord) {
+				verdict = returner.ErrUnknownJob
+				return nil
+			}
+			return err
+		},
+		after: func() {
+			if kept != nil {
+				s.recent.set(kept)
+			}
+		},
+	})
+	if err == nil {
+		err = verdict
+	}
+	if err != nil {
+		return fmt.Errorf("add minions to job %s: %w", id, err)
+	}
+	return nil
+}
+
+// addMinions adds minions to a job and returns it as it is now.
+func (f *file) addMinions(id job.ID, ids []string) (*returner.Job, error) {
+	var row jobRow
+	err := recordError(f.do.findJob.QueryRow(string(id)).Scan(row.fields()...))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, returner.ErrUnknownJob
+	}
+	if err != nil {
+		return nil, err
+	}
+	j, err := row.job()
+	if err != nil {
+		return nil, err
+	}
+	all, changed := merge(j.Minions, ids)
+	if !changed {
+		return j, nil
+	}
+	j.Minions = all
+	if row.minions, err = packNames(all); err != nil {
+		return nil, err
+	}
+	row.sum = row.checksum()
+	_, err = f.do.setJob.Exec(row.values()...)
+	return j, err
+}
+
+// SaveReturn keeps r, as [returner.JobCache] says.
+func (s *Store) SaveReturn(ctx context.Context, id job.ID, r *returner.Return) (fresh bool, err error) {
+	var verdict error
+	row := newReturnRow(id, r)
+	err = s.queue.do(ctx, &change{size: len(r.Load), do: func(f *file) (err error) {
+		fresh, verdict, err = f.addReturn(id, row, r.Load)
+		return err
+	}})
+	if err == nil {
+		err = verdict
+	}
+	if err != nil {
+		return false, fmt.Errorf("save return of minion %s for job %s: %w", r.Minion, id, err)
+	}
+	return fresh, nil
+}
+
+// addReturn adds a return. The verdict is for a return that has no place here.
+func (f *file) addReturn(id job.ID, row *returnRow, load []byte) (fresh bool, verdict, err error) {
+	res, err := f.do.addReturn.Exec(append([]any{string(id)}, row.values()...)...)
+	if err != nil {
+		return false, nil, err
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return false, nil, err
+	}
+	if n == 0 {
+		return f.repeat(id, row, load)
+	}
+	if len(load) <= pieceSize {
+		return true, nil, nil
+	}
+	number, err := res.LastInsertId()
+	if err != nil {
+		return false, nil, err
+	}
+	return true, nil, f.addPieces(number, load[pieceSize:])
+}
+
+func (f *file) addPieces(number int64, rest []byte) error {
+	for len(rest) > 0 {
+		n := min(len(rest), pieceSize)
+		if _, err := f.do.addPiece.Exec(number, rest[:n]); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// repeat finds out why a return could not be added. Where its place is taken by a damaged record, it takes the place.
+func (f *file) repeat(id job.ID, row *returnRow, load []byte) (fresh bool, verdict, err error) {
+	old, number, err := f.findReturn(id, row.minion)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, returner.ErrUnknownJob, nil
+	case err == nil:
+		_, err = old.assemble(context.Background(), f.conn, id, number)
+	}
+	switch {
+	case err != nil && !errors.Is(err, errRecord):
+		return false, nil, err
+	case err == nil && bytes.Equal(old.answer, row.answer):
+		return false, nil, nil
+	case err == nil:
+		return false, returner.ErrConflict, nil
+	}
+	if _, err := f.do.dropPieces.Exec(number, -1); err != nil {
+		return false, nil, err
+	}
+	if _, err := f.do.dropReturn.Exec(number); err != nil {
+		return false, nil, err
+	}
+	return f.addReturn(id, row, load)
+}
+
+func (f *file) findReturn(id job.ID, minion string) (row *returnRow, number int64, err error) {
+	row = &returnRow{}
+	err = f.do.findReturn.QueryRow(string(id), minion).Scan(append([]any{&number}, row.fields()...)...)
+	return row, number, recordError(err)
+}

@@ -1,0 +1,33 @@
+package swarm
+
+import (
+	"context"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/brineproject/brine/transport"
+)
+
+// short is a requester that connects for each request, as minions before 3006.5 do. It lets a crowd be larger than half
+// of the files that a process may have open.
+type short struct {
+	ports  Ports
+	dialer transport.Dialer
+	turn   *semaphore.Weighted // of the whole crowd
+}
+
+var _ transport.Requester = (*short)(nil)
+
+// Do connects, sends body and returns the reply.
+func (s *short) Do(ctx context.Context, body []byte) ([]byte, error) {
+	if err := s.turn.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer s.turn.Release(1)
+	r := s.ports.Request(s.dialer)
+	defer r.Close()
+	return r.Do(ctx, body)
+}
+
+// Close does nothing: no connection outlasts its request.
+func (s *short) Close() error { return nil }

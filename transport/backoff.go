@@ -1,0 +1,50 @@
+package transport
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// A Backoff is the row of pauses between attempts to connect: they double from the first up to the longest.
+type Backoff struct {
+	min, max time.Duration
+	jitter   bool
+	next     time.Duration
+}
+
+// Backoff returns the pauses that the dialer asks for.
+func (d *Dialer) Backoff() *Backoff {
+	b := &Backoff{min: d.BackoffMin, max: d.BackoffMax, jitter: d.Jitter}
+	fill(&b.min, time.Second)
+	fill(&b.max, 10*time.Second)
+	b.max = max(b.max, b.min)
+	return b
+}
+
+// Reset makes the next pause the first again.
+func (b *Backoff) Reset() { b.next = 0 }
+
+// Longest returns the longest pause.
+func (b *Backoff) Longest() time.Duration { return b.max }
+
+// Pause returns the next pause.
+func (b *Backoff) Pause() time.Duration {
+	b.next = min(max(2*b.next, b.min), b.max)
+	if !b.jitter {
+		return b.next
+	}
+	return rand.N(b.next) + 1
+}
+
+// Wait takes the next pause, or returns false when ctx ends.
+func (b *Backoff) Wait(ctx context.Context) bool {
+	t := time.NewTimer(b.Pause())
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

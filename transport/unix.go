@@ -1,0 +1,55 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"time"
+)
+
+// listenUnix binds a unix socket. The socket appears under its name only once it has its mode.
+func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+	if strings.HasPrefix(path, "@") {
+		return new(net.ListenConfig).Listen(ctx, "unix", path)
+	}
+	if err := removeDead(ctx, path); err != nil {
+		return nil, err
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// removeDead removes a socket on which nobody listens any more; anything else that has the name stays.
+func removeDead(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look at socket: %w", err)
+	case info.Mode()&fs.ModeSocket == 0:
+		return fmt.Errorf("%s exists and is not a socket", path)
+	}
+	d := net.Dialer{Timeout: time.Second}
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err == nil {
+		return errors.Join(fmt.Errorf("socket %s is in use", path), conn.Close())
+	}
+	if !isRefused(err) {
+		return fmt.Errorf("probe socket: %w", err)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove dead socket: %w", err)
+	}
+	return nil
+}

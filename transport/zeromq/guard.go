@@ -1,0 +1,361 @@
+package zeromq
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/brineproject/brine/transport"
+)
+
+const (
+	// maxCommand bounds a command, READY among them.
+	maxCommand = 4 << 10
+	// bigFrame is the size from which a frame is assembled before the library hears of it.
+	bigFrame = 64 << 10
+	// maxFrame bounds a message whatever the limits say, so that its length fits in an int of 32 bits.
+	maxFrame = 1 << 30
+	// quietTick is how often a silent connection is looked at when heartbeats are off.
+	quietTick = 30 * time.Second
+)
+
+var (
+	errDraining = errors.New("server is shutting down")
+	errDead     = errors.New("peer does not answer heartbeats")
+	errIdle     = errors.New("peer sends nothing")
+)
+
+// A phase is how far a connection has come.
+type phase int
+
+const (
+	greeting phase = iota
+	ready          // the one command of the handshake
+	open
+)
+
+// hooks are what a guard tells the owner of its connection. They run on the reading goroutine.
+type hooks struct {
+	command func(name string, body []byte) error // every command after the handshake
+	silent  func() error                         // after each interval without a byte
+}
+
+// A guard stands between the network and the library. What the library reads from it has been checked: lengths are
+// within the limits, large bodies are complete, and commands have been taken out.
+type guard struct {
+	net.Conn
+	limits   *transport.Limits
+	budget   *transport.Budget
+	hooks    hooks
+	server   bool
+	identity int // length of the routing identity, which shows in the greeting
+
+	phase    phase
+	minor    byte // of the peer's protocol version 3.x
+	trusted  atomic.Bool
+	draining atomic.Bool
+
+	in     []byte // read ahead, from rpos to wpos
+	rpos   int
+	wpos   int
+	pass   int    // bytes that the library may read on from the stream
+	big    []byte // an assembled frame that the library may read on
+	frames int    // of the message that is being read
+	bytes  int
+	more   bool
+	taken  int  // from the budget
+	within bool // a message has begun and not ended
+	slow   bool // the read deadline is that of the message
+	mark   int  // bytes of the message from which on the deadline is renewed
+
+	out []byte // of the handshake, not yet sent
+}
+
+func newGuard(conn net.Conn, l *transport.Limits, b *transport.Budget, readAhead int, server bool) *guard {
+	return &guard{Conn: conn, limits: l, budget: b, server: server, in: make([]byte, readAhead)}
+}
+
+// Read is how the library reads: the bytes of whole, checked frames.
+func (g *guard) Read(p []byte) (int, error) {
+	for {
+		switch {
+		case len(g.big) > 0:
+			n := copy(p, g.big)
+			g.big = g.big[n:]
+			return n, nil
+		case g.pass > 0:
+			return g.passOn(p[:min(len(p), g.pass)])
+		}
+		if err := g.next(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (g *guard) passOn(p []byte) (n int, err error) {
+	if g.rpos == g.wpos {
+		if len(p) >= len(g.in) {
+			n, err = g.read(p)
+			g.pass -= n
+			return n, err
+		}
+		if err := g.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n = copy(p, g.in[g.rpos:g.wpos])
+	g.rpos += n
+	g.pass -= n
+	return n, nil
+}
+
+// next looks at what comes next in the stream, and lets it pass or consumes it.
+func (g *guard) next() error {
+	switch g.phase {
+	case greeting:
+		return g.greet()
+	case ready:
+		return g.handshakeFrame()
+	}
+	if !g.more && g.within {
+		g.endMessage()
+	}
+	h, err := g.header()
+	if err != nil {
+		return err
+	}
+	if h.flags&flagCommand != 0 {
+		return g.takeCommand(h)
+	}
+	return g.messageFrame(h)
+}
+
+// endMessage forgets the message that was read, whose memory is now the receiver's.
+func (g *guard) endMessage() {
+	g.within, g.frames, g.bytes, g.mark = false, 0, 0, 0
+	g.release()
+	if g.slow {
+		g.slow = false
+		g.rearm()
+	}
+}
+
+// release gives back what the message took from the budget.
+func (g *guard) release() {
+	if g.taken > 0 {
+		g.budget.Give(g.taken)
+		g.taken = 0
+	}
+}
+
+func (g *guard) header() (header, error) {
+	for {
+		h, ok, err := parseHeader(g.in[g.rpos:g.wpos])
+		if ok || err != nil {
+			return h, err
+		}
+		if err := g.fill(); err != nil {
+			return h, err
+		}
+	}
+}
+
+// takeCommand reads a command whole and hands it to the owner.
+func (g *guard) takeCommand(h header) error {
+	if h.size > maxCommand {
+		return fmt.Errorf("command of %d bytes: %w", h.size, transport.ErrProtocol)
+	}
+	b, err := g.need(h.len + int(h.size))
+	if err != nil {
+		return err
+	}
+	name, body, err := splitCommand(b[h.len:])
+	if err != nil {
+		return err
+	}
+	g.rpos += len(b)
+	return g.hooks.command(name, body)
+}
+
+// messageFrame checks a frame against the limits and lets it pass.
+func (g *guard) messageFrame(h header) error {
+	limit := g.limits.MaxUntrusted
+	if g.trusted.Load() {
+		limit = g.limits.MaxMessage
+	}
+	if h.size > maxFrame || uint64(g.bytes)+h.size > maxFrame || transport.Over(g.bytes+int(h.size), limit) {
+		return fmt.Errorf("frame of %d bytes: %w", h.size, transport.ErrTooLarge)
+	}
+	if g.frames++; transport.Over(g.frames, g.limits.MaxFrames) {
+		return fmt.Errorf("message of more than %d frames: %w", g.limits.MaxFrames, transport.ErrTooLarge)
+	}
+	g.within, g.more = true, h.flags&flagMore != 0
+	g.bytes += int(h.size)
+	if h.size > bigFrame {
+		return g.assemble(h)
+	}
+	if g.bytes > bigFrame && !g.take(int(h.size)) {
+		return errBudget
+	}
+	g.pass = h.len + int(h.size)
+	return nil
+}
+
+var errBudget = fmt.Errorf("too many large messages at once: %w", transport.ErrTooLarge)
+
+func (g *guard) take(n int) bool {
+	if !g.budget.Take(n) {
+		return false
+	}
+	g.taken += n
+	return true
+}
+
+// assemble reads a large frame whole, in memory that grows with what arrives.
+func (g *guard) assemble(h header) error {
+	total := h.len + int(h.size)
+	b := append([]byte(nil), g.in[g.rpos:min(g.wpos, g.rpos+total)]...)
+	g.rpos += len(b)
+	for len(b) < total {
+		if len(b) == cap(b) {
+			room := min(max(2*cap(b), bigFrame), total)
+			if !g.take(room - cap(b)) {
+				return errBudget
+			}
+			b = append(make([]byte, 0, room), b...)
+		}
+		n, err := g.read(b[len(b):min(cap(b), total)])
+		if err != nil {
+			return err
+		}
+		b = b[:len(b)+n]
+		g.progress(len(b))
+	}
+	g.big = b
+	return nil
+}
+
+// progress gives a message that comes slowly more time for each MiB that has come.
+func (g *guard) progress(n int) {
+	if g.slow && n-g.mark >= 1<<20 {
+		g.mark, g.slow = n, false
+	}
+}
+
+// need returns the next n bytes, which stay in the buffer.
+func (g *guard) need(n int) ([]byte, error) {
+	for g.wpos-g.rpos < n {
+		if len(g.in) < n {
+			g.in = append(make([]byte, 0, n), g.in[g.rpos:g.wpos]...)[:n]
+			g.rpos, g.wpos = 0, g.wpos-g.rpos
+		}
+		if err := g.fill(); err != nil {
+			return nil, err
+		}
+	}
+	return g.in[g.rpos : g.rpos+n], nil
+}
+
+// fill reads ahead what there is, at least one byte.
+func (g *guard) fill() error {
+	if g.rpos > 0 {
+		g.wpos = copy(g.in, g.in[g.rpos:g.wpos])
+		g.rpos = 0
+	}
+	n, err := g.read(g.in[g.wpos:])
+	g.wpos += n
+	return err
+}
+
+// read reads from the network, and looks after silence meanwhile.
+func (g *guard) read(p []byte) (int, error) {
+	if g.phase != open {
+		n, err := g.Conn.Read(p)
+		return n, eof(n, err)
+	}
+	if g.within && !g.slow {
+		g.slow = true
+		g.rearm()
+	}
+	for silences := 0; ; silences++ {
+		n, err := g.Conn.Read(p)
+		if n > 0 {
+			return n, nil
+		}
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return 0, eof(0, err)
+		}
+		if err := g.silence(silences); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// eof makes an end in the middle of something an error of its own for the library.
+func eof(n int, err error) error {
+	if n > 0 {
+		return nil
+	}
+	if err == nil {
+		return io.ErrNoProgress
+	}
+	return err
+}
+
+// silence is called when an interval has passed without a byte; the first may have been shorter.
+func (g *guard) silence(before int) error {
+	switch {
+	case g.draining.Load():
+		return errDraining
+	case g.slow:
+		return fmt.Errorf("message does not go on: %w", transport.ErrProtocol)
+	case g.pings() && g.limits.DeadAfter > 0 && before >= g.limits.DeadAfter:
+		return errDead
+	}
+	if err := g.hooks.silent(); err != nil {
+		return err
+	}
+	g.rearm()
+	return nil
+}
+
+// pings reports whether the peer is sent heartbeats: those of ZMTP 3.1 answer them.
+func (g *guard) pings() bool { return g.limits.PingEvery > 0 && g.minor >= 1 }
+
+func (g *guard) tick() time.Duration {
+	if g.limits.PingEvery > 0 {
+		return g.limits.PingEvery
+	}
+	return quietTick
+}
+
+// rearm sets the read deadline anew.
+func (g *guard) rearm() {
+	d := g.tick()
+	if g.slow {
+		d = g.limits.MessageTimeout
+	}
+	t := time.Now().Add(d)
+	if d <= 0 {
+		t = time.Time{}
+	}
+	_ = g.Conn.SetReadDeadline(t) // fails on a closed connection only, which Read will tell
+	if g.draining.Load() {
+		g.interrupt()
+	}
+}
+
+// drain makes the reader return errDraining; a message in the middle is given up.
+func (g *guard) drain() {
+	g.draining.Store(true)
+	g.interrupt()
+}
+
+func (g *guard) interrupt() { _ = g.Conn.SetReadDeadline(time.Unix(1, 0)) }

@@ -1,0 +1,12 @@
+//go:build !unix
+
+package zeromq
+
+import "net"
+
+// immediate does not exist on this system: everything is queued.
+type immediate struct{}
+
+func newImmediate(net.Conn) *immediate { return nil }
+
+func (*immediate) write([]byte) (int, error) { return 0, nil }

@@ -1,0 +1,153 @@
+package zeromq
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/go-zeromq/zmq4"
+
+	"github.com/brineproject/brine/transport"
+)
+
+// maxPingContext is how much of a PING is repeated in the PONG (ZMTP 3.1).
+const maxPingContext = 16
+
+// A profile is what all connections of a server or client have in common.
+type profile struct {
+	kind      zmq4.SocketType
+	server    bool
+	identity  []byte
+	readAhead int
+	limits    transport.Limits
+	budget    *transport.Budget
+	counters  *transport.Counters
+}
+
+// A peer is one connection after its handshake. One goroutine reads; any may send.
+type peer struct {
+	guard *guard
+	conn  *zmq4.Conn
+	out   *outbox
+	quiet time.Duration // without a message; kept by the reader
+	// subscribe is told of each subscription and its end; nil where there are none.
+	subscribe func(on bool, topic []byte) error
+	// idle is asked when the peer was quiet for so long; nil closes nothing.
+	idle func(quiet time.Duration) error
+}
+
+// open makes a peer of a connection, or closes it.
+func (pr *profile) open(conn net.Conn) (*peer, error) {
+	p, err := pr.handshake(conn)
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("handshake with %s: %w", conn.RemoteAddr(), err)
+	}
+	return p, nil
+}
+
+func (pr *profile) handshake(conn net.Conn) (p *peer, err error) {
+	defer func() {
+		if v := recover(); v != nil { // the library panics on some inputs
+			err = fmt.Errorf("%v: %w", v, transport.ErrProtocol)
+		}
+	}()
+	if pr.limits.HandshakeTimeout > 0 {
+		if err := conn.SetDeadline(time.Now().Add(pr.limits.HandshakeTimeout)); err != nil {
+			return nil, err
+		}
+	}
+	g := newGuard(conn, &pr.limits, pr.budget, pr.readAhead, pr.server)
+	g.identity = len(pr.identity)
+	zc, err := zmq4.Open(g, mechanism{pr.kind, pr.identity}, pr.kind, nil, pr.server, nil)
+	if err != nil {
+		return nil, err
+	}
+	p = &peer{guard: g, conn: zc, out: newOutbox(conn, &pr.limits, pr.counters)}
+	return p, p.begin(pr.readAhead)
+}
+
+// begin ends the handshake.
+func (p *peer) begin(readAhead int) error {
+	g := p.guard
+	if err := g.send(len(g.out)); err != nil {
+		return err
+	}
+	g.out = nil
+	if g.rpos == g.wpos && len(g.in) > readAhead {
+		g.in, g.rpos, g.wpos = make([]byte, readAhead), 0, 0
+	}
+	g.phase = open
+	g.hooks = hooks{command: p.command, silent: p.silent}
+	if err := g.Conn.SetDeadline(time.Time{}); err != nil {
+		return err
+	}
+	g.rearm()
+	return nil
+}
+
+// receive returns the next message.
+func (p *peer) receive() ([][]byte, error) {
+	msg, err := p.conn.RecvMsg()
+	if err != nil {
+		return nil, err
+	}
+	p.quiet = 0
+	return msg.Frames, nil
+}
+
+// command does what a command asks for. Unknown ones are ignored, as ZMTP wants it.
+func (p *peer) command(name string, body []byte) error {
+	switch name {
+	case zmq4.CmdPing:
+		if len(body) < 2 {
+			return fmt.Errorf("PING without a time: %w", transport.ErrProtocol)
+		}
+		echo := body[2:]
+		p.urgent(command(zmq4.CmdPong, echo[:min(len(echo), maxPingContext)]))
+	case zmq4.CmdSubscribe, zmq4.CmdCancel:
+		if p.subscribe != nil {
+			return p.subscribe(name == zmq4.CmdSubscribe, bytes.Clone(body))
+		}
+	case zmq4.CmdError:
+		return fmt.Errorf("peer says %.100q: %w", body, transport.ErrProtocol)
+	}
+	return nil
+}
+
+// urgent sends a command if the queue has room; a peer that reads nothing needs none.
+func (p *peer) urgent(b []byte) { _ = p.out.send(b) }
+
+func (p *peer) ping() {
+	if p.guard.pings() {
+		p.urgent(command(zmq4.CmdPing, []byte{0, 0}))
+	}
+}
+
+func (p *peer) silent() error {
+	p.quiet += p.guard.tick()
+	if p.idle != nil {
+		if err := p.idle(p.quiet); err != nil {
+			return err
+		}
+	}
+	p.ping()
+	return nil
+}
+
+func (p *peer) remote() net.Addr { return p.guard.RemoteAddr() }
+
+// finish sends what is queued until ctx ends.
+func (p *peer) finish(ctx context.Context) { _ = p.out.drained(ctx) }
+
+// cut ends the connection; the reader notices and closes the peer.
+func (p *peer) cut() { p.guard.Conn.Close() }
+
+// close is for the reader.
+func (p *peer) close() {
+	p.out.close()
+	p.cut()
+	p.guard.release()
+}

@@ -1,0 +1,121 @@
+package zeromq
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zeromq/zmq4"
+
+	"github.com/brineproject/brine/transport"
+)
+
+// A Publisher is a PUB; see [transport.Publisher]. Its peers are dealt to a few shards, each of which sends to its own.
+type Publisher struct {
+	*server
+	shards []*shard
+	next   atomic.Uint32
+}
+
+// NewPublisher returns a publisher on a listener, which it owns from then on.
+func NewPublisher(l net.Listener, o transport.Options) *Publisher {
+	p := &Publisher{server: newServer(zmq4.Pub, 512, l, o)}
+	p.limits.MaxUntrusted = max(1+p.limits.MaxSubscriptionBytes, maxCommand) // nothing else is expected of a subscriber
+	for range min(runtime.GOMAXPROCS(0), 8) {
+		p.shards = append(p.shards, newShard(&p.limits))
+	}
+	return p
+}
+
+// Serve runs the server until ctx ends.
+func (p *Publisher) Serve(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, p.finish)
+	defer stop()
+	err := p.serve(ctx, p.start, p.converse)
+	if err == nil {
+		p.finish()
+		p.await()
+	}
+	return err
+}
+
+func (p *Publisher) start() {
+	for _, s := range p.shards {
+		s.start()
+	}
+}
+
+func (p *Publisher) await() {
+	for _, s := range p.shards {
+		<-s.done
+	}
+}
+
+// finish lets the shards send what they have, and end.
+func (p *Publisher) finish() {
+	for _, s := range p.shards {
+		s.finish()
+	}
+}
+
+// Publish queues m for its subscribers.
+func (p *Publisher) Publish(m transport.Message) {
+	pub := publication{topics: m.Topics, body: m.Body}
+	if m.Topics == nil {
+		pub.encoded = encode(m.Body)
+	}
+	for _, s := range p.shards {
+		s.add(pub)
+	}
+}
+
+// Peers returns the number of subscribers.
+func (p *Publisher) Peers() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.peers)
+}
+
+// PeerAddrs returns the addresses of the subscribers, in no order.
+func (p *Publisher) PeerAddrs() []net.Addr {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	addrs := make([]net.Addr, 0, len(p.peers))
+	for pe := range p.peers {
+		addrs = append(addrs, pe.guard.RemoteAddr())
+	}
+	return addrs
+}
+
+// converse listens to what one peer subscribes to.
+func (p *Publisher) converse(ctx context.Context, pe *peer) error {
+	shard := p.shards[int(p.next.Add(1))%len(p.shards)]
+	sub := &subscriber{out: pe.out}
+	defer shard.remove(sub)
+	pe.subscribe = func(on bool, topic []byte) error { return shard.subscribe(sub, on, topic) }
+	pe.idle = func(quiet time.Duration) error { return p.checkIdle(shard, sub, quiet) }
+	for {
+		frames, err := pe.receive()
+		if err == errDraining || pe.guard.draining.Load() {
+			return shard.settle(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if len(frames) == 1 && len(frames[0]) > 0 && frames[0][0] <= 1 {
+			if err := pe.subscribe(frames[0][0] == 1, frames[0][1:]); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// checkIdle closes a peer that never subscribes to anything.
+func (p *Publisher) checkIdle(s *shard, sub *subscriber, quiet time.Duration) error {
+	if p.limits.IdleTimeout <= 0 || quiet < p.limits.IdleTimeout || s.count(sub) > 0 {
+		return nil
+	}
+	return errIdle
+}

@@ -1,0 +1,301 @@
+package zeromq
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zeromq/zmq4"
+
+	"github.com/brineproject/brine/transport"
+)
+
+// A Replier is a ROUTER that answers requests of REQ and DEALER peers; see [transport.Replier].
+type Replier struct {
+	*server
+	handler transport.Handler
+	jobs    chan *request
+	known   transport.Sources
+	buffers sync.Pool // *[]byte, for replies
+
+	mu      sync.Mutex
+	workers int
+	crew    sync.WaitGroup
+}
+
+// NewReplier returns a replier on a listener, which it owns from then on.
+func NewReplier(l net.Listener, o transport.Options) *Replier {
+	return &Replier{server: newServer(zmq4.Router, 4<<10, l, o), jobs: make(chan *request)}
+}
+
+// Serve answers requests with h until ctx ends.
+func (s *Replier) Serve(ctx context.Context, h transport.Handler) error {
+	err := s.serve(ctx, func() { s.handler = h }, s.converse)
+	if err == nil {
+		close(s.jobs)
+		s.dismiss()
+	}
+	return err
+}
+
+// dismiss waits for the workers, but for a second only: by now the context of their handlers has ended.
+func (s *Replier) dismiss() {
+	gone := make(chan struct{})
+	go func() {
+		s.crew.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+	case <-time.After(time.Second):
+		s.log.Warn("handlers of requests do not end; going on without them")
+	}
+}
+
+// A client is one connection of a replier.
+type client struct {
+	*peer
+	server   *Replier
+	ctx      context.Context
+	session  atomic.Value // of type held
+	slots    chan struct{}
+	inFlight sync.WaitGroup
+}
+
+type held struct{ v any }
+
+// converse takes the requests of one peer and gives them to the workers.
+func (s *Replier) converse(ctx context.Context, p *peer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := &client{peer: p, server: s, ctx: ctx, slots: make(chan struct{}, s.inFlight())}
+	source := transport.SourceOf(p.remote())
+	p.guard.trusted.Store(!source.IsValid() || s.known.Trusted(source))
+	p.idle = c.checkIdle
+	for {
+		frames, err := p.receive()
+		if err == nil {
+			err = c.take(frames)
+		}
+		if err == errDraining || p.guard.draining.Load() {
+			return c.settle()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Replier) inFlight() int {
+	if s.limits.MaxInFlight < 0 {
+		return 1 << 30 // places in the channel take no memory
+	}
+	return s.limits.MaxInFlight
+}
+
+// checkIdle closes a peer that we do not know and that asks nothing.
+func (c *client) checkIdle(quiet time.Duration) error {
+	limit := c.server.limits.IdleTimeout
+	if limit <= 0 || quiet < limit || c.guard.trusted.Load() || len(c.slots) > 0 {
+		return nil
+	}
+	return errIdle
+}
+
+// settle waits for the requests in work, so that their replies still go out.
+func (c *client) settle() error {
+	settled := make(chan struct{})
+	go func() {
+		c.inFlight.Wait()
+		close(settled)
+	}()
+	select {
+	case <-settled:
+	case <-c.ctx.Done():
+	}
+	return errDraining
+}
+
+// take gives one message to a worker, and waits for one if need be: more is read from this peer only then.
+func (c *client) take(frames [][]byte) error {
+	r, err := c.request(frames)
+	if err != nil {
+		return err
+	}
+	c.server.counters.Received.Add(1)
+	select {
+	case c.slots <- struct{}{}:
+	default:
+		if err := waiting(c, c.slots, struct{}{}); err != nil {
+			return err
+		}
+	}
+	c.inFlight.Add(1)
+	if err := c.server.submit(r); err != nil {
+		c.leave()
+		return err
+	}
+	return nil
+}
+
+func (c *client) leave() {
+	<-c.slots
+	c.inFlight.Done()
+}
+
+// submit hands a request to a worker that is free, else to a new one, else to the first that becomes free.
+func (s *Replier) submit(r *request) error {
+	select {
+	case s.jobs <- r:
+		return nil
+	default:
+	}
+	if s.hire(r) {
+		return nil
+	}
+	return waiting(r.client, s.jobs, r)
+}
+
+// waiting sends v to ch. The peer, whose heartbeats are not read meanwhile, gets some of ours as signs of life.
+func waiting[T any](c *client, ch chan<- T, v T) error {
+	tick := time.NewTicker(c.pingsWhenBusy())
+	defer tick.Stop()
+	for {
+		select {
+		case ch <- v:
+			return nil
+		case <-c.ctx.Done():
+			return c.ctx.Err()
+		case <-tick.C:
+			c.ping()
+		}
+	}
+}
+
+// pingsWhenBusy is short, because the other side may have less patience than we.
+func (c *client) pingsWhenBusy() time.Duration { return min(c.guard.tick(), 2*time.Second) }
+
+func (s *Replier) hire(r *request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.workers >= s.opts.Workers {
+		return false
+	}
+	s.workers++
+	s.crew.Go(func() { s.work(r) })
+	return true
+}
+
+func (s *Replier) work(r *request) {
+	for ok := true; ok; r, ok = <-s.jobs {
+		s.answer(r)
+	}
+}
+
+// answer runs the handler, and closes the connection if it does not reply.
+func (s *Replier) answer(r *request) {
+	defer r.client.leave()
+	defer r.expire()
+	defer func() {
+		if v := recover(); v != nil {
+			s.counters.Panics.Add(1)
+			s.log.Errorf("request of %s made its handler panic: %v\n%s", r.Remote(), v, debug.Stack())
+		}
+	}()
+	s.handler(r.client.ctx, r)
+}
+
+// A request is one message of a peer with the envelope that its reply goes back in.
+type request struct {
+	client   *client
+	envelope [][]byte
+	body     []byte
+	replied  atomic.Bool
+}
+
+// request takes a message apart: the envelope ends with the first empty frame, and one frame follows it.
+func (c *client) request(frames [][]byte) (*request, error) {
+	for i, f := range frames {
+		if len(f) > 0 {
+			continue
+		}
+		if i != len(frames)-2 {
+			return nil, fmt.Errorf("request of %d frames after the delimiter: %w", len(frames)-1-i, transport.ErrProtocol)
+		}
+		return &request{client: c, envelope: frames[:i+1], body: frames[i+1]}, nil
+	}
+	return nil, fmt.Errorf("request without a delimiter: %w", transport.ErrProtocol)
+}
+
+func (r *request) Body() []byte     { return r.body }
+func (r *request) Remote() net.Addr { return r.client.remote() }
+
+// shareFrom is the size from which a body is sent as it is instead of being copied behind its header.
+const shareFrom = 16 << 10
+
+// Reply answers on the connection that the request came by.
+func (r *request) Reply(body []byte) error {
+	if r.replied.Swap(true) {
+		return transport.ErrReplied
+	}
+	n := longHeader
+	for _, f := range r.envelope {
+		n += longHeader + len(f)
+	}
+	if len(body) < shareFrom {
+		return r.replySmall(n, body)
+	}
+	_, err := r.client.out.sendParts(appendHeader(r.head(make([]byte, 0, n)), 0, len(body)), body)
+	return err
+}
+
+// replySmall copies the body behind its header, in a buffer that is used again unless the peer is slow.
+func (r *request) replySmall(head int, body []byte) error {
+	pool := &r.client.server.buffers
+	buf, _ := pool.Get().(*[]byte)
+	if buf == nil {
+		buf = new([]byte)
+	}
+	b := appendFrame(r.head(slices.Grow((*buf)[:0], head+len(body))), 0, body)
+	kept, err := r.client.out.sendParts(b, nil)
+	if !kept {
+		*buf = b
+		pool.Put(buf)
+	}
+	return err
+}
+
+// head appends the envelope.
+func (r *request) head(b []byte) []byte {
+	for _, f := range r.envelope {
+		b = appendFrame(b, flagMore, f)
+	}
+	return b
+}
+
+// expire closes the connection of a request that got no reply.
+func (r *request) expire() {
+	if r.replied.Swap(true) {
+		return
+	}
+	r.client.server.counters.Unanswered.Add(1)
+	r.client.cut()
+}
+
+func (r *request) Session() any {
+	h, _ := r.client.session.Load().(held)
+	return h.v
+}
+
+func (r *request) SetSession(v any) { r.client.session.Store(held{v}) }
+
+func (r *request) Trust() {
+	if !r.client.guard.trusted.Swap(true) {
+		r.client.server.known.Trust(transport.SourceOf(r.Remote()))
+	}
+}

@@ -1,0 +1,344 @@
+package zeromq
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/brineproject/brine/transport"
+)
+
+const (
+	batchBytes = 1 << 20 // joined into one write
+	backlog    = 64 << 20
+)
+
+// A publication waits in a shard.
+type publication struct {
+	topics  []string
+	body    []byte
+	encoded []byte // when there are no topics
+}
+
+func (p *publication) size() int { return len(p.topics)*64 + len(p.body) + 64 }
+
+// A shard sends publications to its own subscribers, from one goroutine. It takes all that is pending, joins it and
+// writes once per subscriber.
+type shard struct {
+	limits *transport.Limits
+	done   chan struct{}
+
+	mu      sync.Mutex // of the queue
+	changed sync.Cond
+	pending []publication
+	size    int
+	running bool
+
+	index sync.Mutex // of what follows
+	subs  index
+	batch batch
+}
+
+// A batch is a row of messages on their way to the subscribers.
+type batch struct {
+	wires   []wire
+	size    int
+	touched []*subscriber
+}
+
+// A wire is one message as it is sent.
+type wire struct {
+	topic []byte // its first frame
+	b     []byte
+}
+
+func newShard(l *transport.Limits) *shard {
+	s := &shard{limits: l, done: make(chan struct{})}
+	s.changed.L = &s.mu
+	s.subs.topics = map[string]*topic{}
+	return s
+}
+
+func (s *shard) start() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = true
+	go s.run()
+}
+
+func (s *shard) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = false
+	s.changed.Broadcast()
+}
+
+// settle waits until what was published before the end has been given to the subscribers' outboxes.
+func (s *shard) settle(ctx context.Context) error {
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+	}
+	return errDraining
+}
+
+// add queues a publication. It waits when very much is pending: for the shard, which waits for nobody.
+func (s *shard) add(p publication) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.running && s.size > 0 && s.size+p.size() > backlog {
+		s.changed.Wait()
+	}
+	if !s.running {
+		return
+	}
+	s.pending = append(s.pending, p)
+	s.size += p.size()
+	s.changed.Broadcast()
+}
+
+func (s *shard) run() {
+	defer close(s.done)
+	var work []publication
+	for {
+		if work = s.take(work[:0]); len(work) == 0 {
+			return
+		}
+		s.index.Lock()
+		for i := range work {
+			s.wire(&work[i])
+		}
+		s.deliver()
+		s.index.Unlock()
+		clear(work)
+	}
+}
+
+func (s *shard) take(into []publication) []publication {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.running && len(s.pending) == 0 {
+		s.changed.Wait()
+	}
+	taken := s.pending
+	s.pending, s.size = into, 0
+	s.changed.Broadcast()
+	return taken
+}
+
+// wire adds what is to be sent of a publication to the batch: for topics, only those that somebody wants.
+func (s *shard) wire(p *publication) {
+	if p.topics == nil {
+		s.push(wire{topic: p.body, b: p.encoded})
+		return
+	}
+	for _, t := range p.topics {
+		if topic := []byte(t); s.subs.wanted(topic) {
+			s.push(wire{topic: topic, b: encode(topic, p.body)})
+		}
+	}
+}
+
+func (s *shard) push(w wire) {
+	if s.batch.size > 0 && s.batch.size+len(w.b) > batchBytes {
+		s.deliver()
+	}
+	s.batch.wires = append(s.batch.wires, w)
+	s.batch.size += len(w.b)
+}
+
+// deliver sends the batch to everybody who subscribed to any of it.
+func (s *shard) deliver() {
+	b := &s.batch
+	if len(b.wires) == 0 {
+		return
+	}
+	all := s.subs.topics[""]
+	for i, w := range b.wires {
+		b.touched = s.subs.match(i, w.topic, b.touched)
+	}
+	joined, ends := join(b.wires, nil)
+	for _, sub := range b.touched {
+		if len(sub.matched) == len(b.wires) {
+			sub.out.sendBatch(joined, ends)
+		} else {
+			sub.out.sendBatch(join(b.wires, sub.matched))
+		}
+		sub.matched = sub.matched[:0]
+	}
+	if all != nil {
+		for _, sub := range all.members {
+			sub.out.sendBatch(joined, ends)
+		}
+	}
+	clear(b.wires)
+	clear(b.touched)
+	b.wires, b.touched, b.size = b.wires[:0], b.touched[:0], 0
+}
+
+// join lays messages one after another: those with the numbers in which, or all.
+func join(wires []wire, which []int) (b []byte, ends []int) {
+	if which == nil {
+		which = make([]int, len(wires))
+		for i := range which {
+			which[i] = i
+		}
+	}
+	if len(which) == 1 {
+		b = wires[which[0]].b
+		return b, []int{len(b)}
+	}
+	size := 0
+	for _, i := range which {
+		size += len(wires[i].b)
+	}
+	b = make([]byte, 0, size)
+	for _, i := range which {
+		b = append(b, wires[i].b...)
+		ends = append(ends, len(b))
+	}
+	return b, ends
+}
+
+// subscribe adds or ends a subscription of a peer.
+func (s *shard) subscribe(sub *subscriber, on bool, topic []byte) error {
+	s.index.Lock()
+	defer s.index.Unlock()
+	if !on {
+		s.subs.remove(sub, string(topic))
+		return nil
+	}
+	if _, has := sub.places[string(topic)]; has {
+		return nil
+	}
+	if transport.Over(len(sub.places)+1, s.limits.MaxSubscriptions) || transport.Over(sub.bytes+len(topic), s.limits.MaxSubscriptionBytes) {
+		return fmt.Errorf("too many subscriptions: %w", transport.ErrTooLarge)
+	}
+	s.subs.add(sub, string(topic))
+	return nil
+}
+
+func (s *shard) remove(sub *subscriber) {
+	s.index.Lock()
+	defer s.index.Unlock()
+	for topic := range sub.places {
+		s.subs.remove(sub, topic)
+	}
+}
+
+func (s *shard) count(sub *subscriber) int {
+	s.index.Lock()
+	defer s.index.Unlock()
+	return len(sub.places)
+}
+
+// A subscriber is one peer of a publisher, with its places among the members of topics.
+type subscriber struct {
+	out     *outbox
+	places  map[string]int
+	bytes   int
+	matched []int // messages of the batch that it gets
+}
+
+// A topic is a text that peers subscribed to.
+type topic struct{ members []*subscriber }
+
+// An index finds the subscribers of a message: a look-up for each length that subscriptions have.
+type index struct {
+	topics  map[string]*topic
+	lengths []length // ascending
+}
+
+type length struct{ n, topics int }
+
+func (x *index) add(sub *subscriber, text string) {
+	t := x.topics[text]
+	if t == nil {
+		t = &topic{}
+		x.topics[text] = t
+		x.countLength(len(text), 1)
+	}
+	if sub.places == nil {
+		sub.places = map[string]int{}
+	}
+	sub.places[text] = len(t.members)
+	sub.bytes += len(text)
+	t.members = append(t.members, sub)
+}
+
+func (x *index) remove(sub *subscriber, text string) {
+	at, has := sub.places[text]
+	if !has {
+		return
+	}
+	delete(sub.places, text)
+	sub.bytes -= len(text)
+	t := x.topics[text]
+	last := len(t.members) - 1
+	t.members[at] = t.members[last]
+	t.members[at].move(text, at, at != last)
+	t.members[last] = nil
+	if t.members = t.members[:last]; last == 0 {
+		delete(x.topics, text)
+		x.countLength(len(text), -1)
+	}
+}
+
+func (sub *subscriber) move(text string, to int, moved bool) {
+	if moved {
+		sub.places[text] = to
+	}
+}
+
+func (x *index) countLength(n, by int) {
+	at, found := slices.BinarySearchFunc(x.lengths, n, func(l length, n int) int { return l.n - n })
+	if !found {
+		x.lengths = slices.Insert(x.lengths, at, length{n: n})
+	}
+	if x.lengths[at].topics += by; x.lengths[at].topics == 0 {
+		x.lengths = slices.Delete(x.lengths, at, at+1)
+	}
+}
+
+func (x *index) wanted(first []byte) bool {
+	for _, l := range x.lengths {
+		if l.n > len(first) {
+			return false
+		}
+		if x.topics[string(first[:l.n])] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// match notes message number i for those who subscribed to a beginning of its first frame, except for those who get
+// everything anyway, and adds them to touched if it is their first.
+func (x *index) match(i int, first []byte, touched []*subscriber) []*subscriber {
+	for _, l := range x.lengths {
+		if l.n > len(first) {
+			break
+		}
+		t := x.topics[string(first[:l.n])]
+		if l.n == 0 || t == nil {
+			continue
+		}
+		for _, sub := range t.members {
+			touched = sub.note(i, touched)
+		}
+	}
+	return touched
+}
+
+func (sub *subscriber) note(i int, touched []*subscriber) []*subscriber {
+	n := len(sub.matched)
+	if _, everything := sub.places[""]; everything || n > 0 && sub.matched[n-1] == i {
+		return touched
+	}
+	if n == 0 {
+		touched = append(touched, sub)
+	}
+	sub.matched = append(sub.matched, i)
+	return touched
+}

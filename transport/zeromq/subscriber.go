@@ -1,0 +1,71 @@
+package zeromq
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/go-zeromq/zmq4"
+
+	"github.com/brineproject/brine/transport"
+)
+
+// A Subscriber is a SUB; see [transport.Subscriber].
+type Subscriber struct {
+	dialer transport.Dialer
+	topics []string
+}
+
+// NewSubscriber returns a subscriber to the topics with the given beginnings; none means everything.
+func NewSubscriber(d transport.Dialer, topics ...string) *Subscriber {
+	if len(topics) == 0 {
+		topics = []string{""}
+	}
+	return &Subscriber{dialer: d, topics: slices.Clone(topics)}
+}
+
+// Run hands each publication to fn until ctx ends.
+func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error {
+	l := newLink(zmq4.Sub, s.dialer)
+	l.run(ctx, func(_ context.Context, p *peer) error {
+		if err := p.out.send(s.subscriptions(p.guard.minor)); err != nil {
+			return err
+		}
+		l.up()
+		for {
+			frames, err := p.receive()
+			if err != nil {
+				return err
+			}
+			s.hand(frames, fn)
+		}
+	})
+	return nil
+}
+
+// hand passes on publications of one frame, which carry no topic, and those of two whose topic is ours. Others are none.
+func (s *Subscriber) hand(frames [][]byte, fn func(topic, body []byte)) {
+	switch {
+	case len(frames) == 1:
+		fn(nil, frames[0])
+	case len(frames) == 2 && s.wants(frames[0]):
+		fn(frames[0], frames[1])
+	}
+}
+
+func (s *Subscriber) wants(topic []byte) bool {
+	return slices.ContainsFunc(s.topics, func(t string) bool { return bytes.HasPrefix(topic, []byte(t)) })
+}
+
+// subscriptions returns them as commands for a peer of ZMTP 3.1, as messages for one of 3.0.
+func (s *Subscriber) subscriptions(minor byte) []byte {
+	var b []byte
+	for _, t := range s.topics {
+		if minor >= 1 {
+			b = append(b, command(zmq4.CmdSubscribe, []byte(t))...)
+		} else {
+			b = appendFrame(b, 0, append([]byte{1}, t...))
+		}
+	}
+	return b
+}

@@ -1,0 +1,76 @@
+package yaml
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Mark is a place in a source, counted in characters from zero.
+type Mark struct {
+	Line, Column int
+}
+
+// An Error tells why a source is not read. Its text is PyYAML's, marks included.
+type Error struct {
+	Name        string // of the source
+	Context     string // what was being done; may be ""
+	ContextMark *Mark
+	Problem     string // what is wrong
+	ProblemMark *Mark
+	Position    int // of a character that is not text, in bytes; only then is it other than 0
+
+	unreadable bool // the text names Position instead of ProblemMark
+}
+
+// Error returns PyYAML's text: context, its mark, problem, its mark, a line each.
+func (e *Error) Error() string {
+	lines := make([]string, 0, 4)
+	if e.Context != "" {
+		lines = append(lines, e.Context)
+	}
+	if e.ContextMark != nil && (e.ProblemMark == nil || *e.ContextMark != *e.ProblemMark) {
+		lines = append(lines, e.place(e.ContextMark))
+	}
+	lines = append(lines, e.Problem)
+	switch {
+	case e.unreadable:
+		lines = append(lines, fmt.Sprintf("  in %q, position %d", e.name(), e.Position))
+	case e.ProblemMark != nil:
+		lines = append(lines, e.place(e.ProblemMark))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Line returns the line of the fault, from 1, or 0 when it is not known.
+func (e *Error) Line() int {
+	switch {
+	case e.ProblemMark != nil:
+		return e.ProblemMark.Line + 1
+	case e.ContextMark != nil:
+		return e.ContextMark.Line + 1
+	}
+	return 0
+}
+
+func (e *Error) place(m *Mark) string {
+	return fmt.Sprintf("  in \"%s\", line %d, column %d", e.name(), m.Line+1, m.Column+1)
+}
+
+func (e *Error) name() string {
+	if e.Name == "" {
+		return "<unicode string>"
+	}
+	return e.Name
+}
+
+// fault makes the error of a node without a context.
+func fault(m Mark, format string, args ...any) *Error {
+	return &Error{Problem: fmt.Sprintf(format, args...), ProblemMark: &m}
+}
+
+// faultIn makes the error of a node m that shows while the node at in is built.
+func faultIn(context string, in, m Mark, format string, args ...any) *Error {
+	e := fault(m, format, args...)
+	e.Context, e.ContextMark = context, &in
+	return e
+}

@@ -1,0 +1,152 @@
+package yaml
+
+import (
+	"cmp"
+	"errors"
+)
+
+// Options bound and name what Load reads. The zero value is good for the files of Salt.
+type Options struct {
+	Name   string // of the source in messages; "" is "<unicode string>", PyYAML's name of a text in memory
+	Size   int    // most bytes of source; 0 means 32 MiB
+	Depth  int    // deepest nesting, aliases followed; 0 means 256
+	Nodes  int    // most scalars and collections, aliases and merges followed; 0 means 1,000,000
+	Cycles bool   // let an anchor hold itself, as PyYAML does; else that is an error
+}
+
+func (o Options) filled() Options {
+	o.Size = cmp.Or(o.Size, 32<<20)
+	o.Depth = cmp.Or(o.Depth, 256)
+	o.Nodes = cmp.Or(o.Nodes, 1_000_000)
+	return o
+}
+
+// Load reads one YAML document into a dynamic value of package data; an empty document is nil.
+// Its errors are of type *Error.
+func Load(src []byte, o Options) (any, error) {
+	v, _, err := LoadPositions(src, o)
+	return v, err
+}
+
+// LoadPositions is Load that also tells where keys and entries stand.
+func LoadPositions(src []byte, o Options) (any, *Positions, error) {
+	o = o.filled()
+	root, err := compose(src, o)
+	if err != nil {
+		return nil, nil, named(err, o)
+	}
+	if root == nil {
+		return nil, &Positions{}, nil
+	}
+	if err := measure(root, o); err != nil {
+		return nil, nil, named(err, o)
+	}
+	b := &builder{made: map[*node]any{}, nodes: o.Nodes}
+	v, err := b.document(root)
+	if err != nil {
+		return nil, nil, named(err, o)
+	}
+	return v, &Positions{root: root}, nil
+}
+
+func named(err error, o Options) error {
+	var e *Error
+	if errors.As(err, &e) {
+		e.Name = o.Name
+	}
+	return err
+}
+
+// Positions tells where the keys and entries of a document stand. Its zero value knows none.
+type Positions struct {
+	root *node
+}
+
+// Of returns where the key or entry at the end of path stands, which is where its key begins. A step is a text, the
+// key of a mapping as it is written, or an int, the index of a list.
+func (p *Positions) Of(path ...any) (Mark, bool) {
+	if p == nil || p.root == nil {
+		return Mark{}, false
+	}
+	n, mark := p.root, p.root.mark
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			i := n.key(step)
+			if i < 0 {
+				return Mark{}, false
+			}
+			mark, n = n.pairs[i].key.mark, n.pairs[i].value
+		case int:
+			if step < 0 || step >= len(n.items) {
+				return Mark{}, false
+			}
+			n = n.items[step]
+			mark = n.mark
+		default:
+			return Mark{}, false
+		}
+	}
+	return mark, true
+}
+
+// measure follows aliases and holds the whole of root against the limits.
+func measure(root *node, o Options) error {
+	m := &meter{limits: o, known: map[*node]extent{}}
+	_, err := m.of(root)
+	return err
+}
+
+// An extent is what a node would take if aliases were copies.
+type extent struct {
+	nodes, depth int
+}
+
+type meter struct {
+	limits Options
+	known  map[*node]extent // nodes -1: being measured
+}
+
+func (m *meter) of(n *node) (extent, error) {
+	if n.kind == scalarKind {
+		return extent{1, 1}, nil
+	}
+	if e, ok := m.known[n]; ok {
+		return m.again(n, e)
+	}
+	m.known[n] = extent{nodes: -1}
+	sum := extent{1, 1}
+	for child := range n.children() {
+		e, err := m.of(child)
+		if err != nil {
+			return sum, err
+		}
+		sum.nodes += e.nodes
+		sum.depth = max(sum.depth, e.depth+1)
+		if err := m.check(n, sum); err != nil {
+			return sum, err
+		}
+	}
+	m.known[n] = sum
+	return sum, nil
+}
+
+func (m *meter) again(n *node, e extent) (extent, error) {
+	if e.nodes >= 0 {
+		return e, nil
+	}
+	if !m.limits.Cycles {
+		return e, fault(n.mark, "found unconstructable recursive node")
+	}
+	return extent{1, 1}, nil
+}
+
+func (m *meter) check(n *node, e extent) error {
+	switch {
+	case e.nodes > m.limits.Nodes:
+		return fault(n.mark, "found more than %d nodes, aliases followed", m.limits.Nodes)
+	case e.depth > m.limits.Depth:
+		return fault(n.mark, "found more than %d levels of nesting", m.limits.Depth)
+	}
+	return nil
+}
