@@ -139,6 +139,7 @@ func (s *site) original(text string) string {
 
 // TestVectorCLI runs the command lines of the vectors against a master and minions of ours.
 func TestVectorCLI(t *testing.T) {
+	t.Setenv("SHELL", "/bin/bash") // as it was where the vectors were captured
 	f := vectors.Load(t, "10-cli.json")
 	known := []string{"outputters_one", "outputters_all", "colour", "functions", "cmd", "modules", "cli_options", "salt_call", "offline"}
 	vectors.Later(t, f, known, map[string]string{"salt_run": "runners", "batch": "batch", "token": "external authentication"})

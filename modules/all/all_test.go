@@ -37,6 +37,7 @@ func registry(t *testing.T) *loader.Registry {
 }
 
 func TestSignaturesAreSalts(t *testing.T) {
+	t.Setenv("SHELL", "/bin/bash") // the default of shell= in testdata/signatures.txt
 	r, want := registry(t), signatures(t)
 	for _, module := range r.Modules() {
 		t.Run(module, func(t *testing.T) {
