@@ -67,10 +67,15 @@ func (t *Tree) PIDs() []int {
 	return pids
 }
 
-func (t *Tree) add(p *program) {
+// start starts cmd in the tree. A Signal of the same time reaches the program, since it waits until that stands here.
+func (t *Tree) start(cmd *exec.Cmd) (*program, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.live[p] = struct{}{}
+	p, err := start(cmd)
+	if err == nil {
+		t.live[p] = struct{}{}
+	}
+	return p, err
 }
 
 func (t *Tree) remove(p *program) {
@@ -102,12 +107,11 @@ func Run(ctx context.Context, cmd *exec.Cmd) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	p, err := start(cmd)
+	tree := treeOf(ctx)
+	p, err := tree.start(cmd)
 	if err != nil {
 		return err
 	}
-	tree := treeOf(ctx)
-	tree.add(p)
 	defer tree.remove(p)
 	return p.wait(ctx)
 }
