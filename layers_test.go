@@ -17,7 +17,7 @@ const module = "github.com/brineproject/brine/"
 var layers = [][]string{
 	0: {"data", "job", "yaml", "jinja", "version"},
 	1: {"payload", "payload/", "crypto", "pki", "pki/", "match", "output", "config"},
-	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "daemon"},
+	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "daemon", "logging"},
 	3: {"channel", "fileserver", "fileserver/", "fileclient"},
 	4: {"render", "grains", "pillar", "state", "schedule", "beacon", "reactor", "returner", "returner/", "mine", "auth"},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/"},

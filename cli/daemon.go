@@ -9,8 +9,11 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/logging"
 )
 
 // A Daemon is a program that runs until it is told to end.
@@ -20,10 +23,12 @@ type Daemon struct {
 	PIDFile string
 	User    string   // whom the daemon runs as (user); "" is who starts it
 	Folders []string // that it writes to, and that are given to User
-	Log     LogSettings
+	Log     logging.Settings
 	Codes   []ExitCode // of errors that have one of their own
 	// Start opens everything and returns what then runs until its context ends.
 	Start func(ctx context.Context, log *logrus.Logger) (run func(context.Context) error, err error)
+
+	console io.Writer // nil in the background
 }
 
 // An ExitCode is what a daemon exits with for an error (salt/defaults/exitcodes.py).
@@ -45,21 +50,20 @@ func (d *Daemon) Serve(ctx context.Context, in Invocation, stderr io.Writer) int
 	ctx, stop := signal.NotifyContext(ctx, stopSignals()...)
 	defer stop()
 	if !inBackground {
-		d.Log.console = stderr
+		d.console = stderr
 	}
-	d.Log.processID = os.Getpid()
-	log, closer, err := newLog(d.Log)
+	log, err := logging.New(d.Log, logging.Options{Console: d.console, Program: strings.ReplaceAll(d.Name, "-", "."), PID: os.Getpid()})
 	if err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", d.Name, err)
 		return exitGeneric
 	}
-	defer closer.Close()
+	defer log.Close()
 	if err := becomeUser(d.User, d.Folders, []string{d.Log.File, d.PIDFile}); err != nil {
-		return d.fail(log, stderr, fmt.Errorf("user: %w", err))
+		return d.fail(log.Logger, stderr, fmt.Errorf("user: %w", err))
 	}
-	run, err := d.Start(ctx, log)
+	run, err := d.Start(ctx, log.Logger)
 	if err != nil {
-		return d.fail(log, stderr, err)
+		return d.fail(log.Logger, stderr, err)
 	}
 	if err := writePidFile(d.PIDFile); err != nil {
 		log.Error(err)
@@ -71,7 +75,7 @@ func (d *Daemon) Serve(ctx context.Context, in Invocation, stderr io.Writer) int
 		}
 	}
 	if err := run(ctx); err != nil {
-		return d.fail(log, stderr, err)
+		return d.fail(log.Logger, stderr, err)
 	}
 	return exitOK
 }
@@ -79,7 +83,7 @@ func (d *Daemon) Serve(ctx context.Context, in Invocation, stderr io.Writer) int
 // fail tells why the daemon ends, and returns its exit code.
 func (d *Daemon) fail(log *logrus.Logger, stderr io.Writer, err error) int {
 	log.Errorf("%s: %v", d.Name, err)
-	if d.Log.console == nil {
+	if d.console == nil {
 		fmt.Fprintf(stderr, "%s: %v\n", d.Name, err)
 	}
 	return d.exitCode(err)

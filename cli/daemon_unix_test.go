@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/logging"
 )
 
 // TestMain lets the test binary be the daemon of these tests.
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) {
 // testDaemon writes who it is and what it has open, and ends.
 func testDaemon(dir string) int {
 	d := &Daemon{Name: "test-daemon", Options: &DaemonOptions{Daemon: os.Getenv("BRINE_TEST_DETACH") != ""}, User: os.Getenv("BRINE_TEST_USER"),
-		Folders: []string{dir}, PIDFile: filepath.Join(dir, "pid"), Log: LogSettings{Level: "quiet"}}
+		Folders: []string{dir}, PIDFile: filepath.Join(dir, "pid"), Log: logging.Settings{Level: "quiet"}}
 	d.Start = func(context.Context, *logrus.Logger) (func(context.Context) error, error) {
 		return func(context.Context) error {
 			status, _ := os.ReadFile("/proc/self/status")

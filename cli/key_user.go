@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/logging"
 )
 
 const exitNoUser = 67
@@ -43,8 +45,11 @@ func noUser(name string) error {
 // openLog opens the log of the program: the console, and the file of the option key_logfile. Who may not write to the
 // file, and is not the user of the configuration, has a log at home (salt/utils/parsers.py: LogLevelMixIn).
 func (k *keyRun) openLog() error {
-	s := LogSettings{Level: k.opts.Text("log_level"), File: k.opts.Text("key_logfile"),
-		FileLevel: k.opts.Text("log_level_logfile"), console: k.stderr, processID: os.Getpid()}
+	s, err := logging.SettingsOf(k.opts)
+	if err != nil {
+		return k.o.fail("%s", err)
+	}
+	s.File = k.opts.Text("key_logfile")
 	if s.Level == "quiet" {
 		s.File = ""
 	}
@@ -53,13 +58,13 @@ func (k *keyRun) openLog() error {
 		return noUser(k.opts.Text("user"))
 	}
 	_, statErr := os.Stat(s.File)
-	k.log, k.closeLog, err = newLog(s)
+	err = k.newLog(s)
 	if errors.Is(err, fs.ErrPermission) {
 		path := s.File
 		if s.File = filepath.Join(k.in.home(), ".salt", "key.log"); statErr != nil || owner == os.Geteuid() {
 			return noLog(path)
 		}
-		if k.log, k.closeLog, err = newLog(s); err != nil {
+		if err = k.newLog(s); err != nil {
 			return noLog(path)
 		}
 	}
@@ -70,6 +75,14 @@ func (k *keyRun) openLog() error {
 		_ = giveTo(s.File, owner) // the log is written all the same
 	}
 	return nil
+}
+
+func (k *keyRun) newLog(s logging.Settings) error {
+	log, err := logging.New(s, logging.Options{Console: k.stderr, Program: "salt.key", PID: os.Getpid()})
+	if err == nil {
+		k.log, k.closeLog = log.Logger, log
+	}
+	return err
 }
 
 func noLog(path string) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/returners/jobstore"
@@ -35,8 +36,13 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	}
 	opts := cfg.Map()
 	o.Merge(opts)
+	logs, err := logging.SettingsOf(opts)
+	if err != nil {
+		fmt.Fprintf(stderr, "salt-master: %v\n", err)
+		return 1
+	}
 	d := &cli.Daemon{Name: "salt-master", Options: &o.DaemonOptions, PIDFile: opts.Text("pidfile"), User: opts.Text("user"),
-		Folders: []string{cfg.PKIDir, cfg.CacheDir, cfg.SockDir}, Log: cli.LogOf(opts),
+		Folders: []string{cfg.PKIDir, cfg.CacheDir, cfg.SockDir}, Log: logs,
 		Codes: []cli.ExitCode{{Err: master.ErrPorts, Code: exitPorts}}}
 	d.Start = func(ctx context.Context, log *logrus.Logger) (func(context.Context) error, error) {
 		cli.Warn(log, report)

@@ -16,6 +16,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/modules/all"
 	"github.com/brineproject/brine/transport"
@@ -35,8 +36,13 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	}
 	opts := cfg.Map()
 	o.Merge(opts)
+	logs, err := logging.SettingsOf(opts)
+	if err != nil {
+		fmt.Fprintf(stderr, "salt-minion: %v\n", err)
+		return 1
+	}
 	d := &cli.Daemon{Name: "salt-minion", Options: &o.DaemonOptions, PIDFile: opts.Text("pidfile"), User: opts.Text("user"),
-		Folders: []string{cfg.PKIDir, cfg.CacheDir, cfg.SockDir}, Log: cli.LogOf(opts),
+		Folders: []string{cfg.PKIDir, cfg.CacheDir, cfg.SockDir}, Log: logs,
 		Codes: []cli.ExitCode{{Err: channel.ErrRejected, Code: 77}, {Err: channel.ErrFingerprint, Code: 42}}}
 	d.Start = func(ctx context.Context, log *logrus.Logger) (func(context.Context) error, error) {
 		cli.Warn(log, report)
