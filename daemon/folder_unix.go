@@ -1,0 +1,73 @@
+//go:build unix
+
+package daemon
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// give gives the folder and what lies in it to a user. Links are not followed; what lies in the job cache stays as it is, as
+// in Salt.
+func (f Folder) give(who account, permissive bool) error {
+	if err := giveEntry(f.Path, who, permissive); err != nil {
+		return err
+	}
+	if f.Shallow {
+		return nil
+	}
+	return filepath.WalkDir(f.Path, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // somebody else has removed it meanwhile
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "jobs":
+			return errors.Join(giveEntry(path, who, permissive), fs.SkipDir)
+		case path == f.Path:
+			return nil
+		}
+		return giveEntry(path, who, permissive)
+	})
+}
+
+// giveEntry changes the owner of one file or folder, when it is another's.
+func giveEntry(path string, who account, permissive bool) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(owner.Uid) == who.uid && int(owner.Gid) == who.gid {
+		return nil
+	}
+	if permissive && who.inGroups(int(owner.Gid)) {
+		return nil
+	}
+	err = os.Lchown(path, who.uid, who.gid)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// giveFile makes a file where it is missing, since the user may not write to its folder, and gives it to the user.
+func giveFile(path string, who account) error {
+	if path == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o640)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chown(who.uid, who.gid), f.Close())
+}

@@ -1,0 +1,211 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/thejerf/suture/v4"
+)
+
+// A Part is a named child of a Group.
+type Part struct {
+	Name string
+	// Vital parts cannot be started again, as a port that is closed: the failure of one ends the group.
+	Vital bool
+	// Run works until ctx ends. It calls ready when the parts after it may begin; an error before that ends the group. A part
+	// that returns nil while ctx lives has done its work.
+	Run func(ctx context.Context, ready func()) error
+}
+
+// Always makes the Run of a part that is ready at once.
+func Always(run func(context.Context) error) func(context.Context, func()) error {
+	return func(ctx context.Context, ready func()) error {
+		ready()
+		return run(ctx)
+	}
+}
+
+// GroupOptions tune a Group.
+type GroupOptions struct {
+	Name string
+	Stop time.Duration // how long the end of all parts may take together; what is not done by then is left
+	Log  logrus.FieldLogger
+}
+
+// A Group runs parts under supervision. A part that fails or panics is started again, at once at first, then with a pause
+// of a second; other parts do not notice. Several goroutines may use it.
+type Group struct {
+	o      GroupOptions
+	sup    *suture.Supervisor
+	failed chan error // of a part without which there is no group
+
+	mu    sync.Mutex
+	parts []*child
+}
+
+// NewGroup returns a group without parts.
+func NewGroup(o GroupOptions) *Group {
+	g := &Group{o: o, failed: make(chan error, 1)}
+	g.sup = suture.New(o.Name, suture.Spec{EventHook: func(suture.Event) {}, Timeout: o.Stop})
+	return g
+}
+
+// Run starts the parts one after the other, each when the one before it is ready, then calls ready, and returns when ctx has
+// ended or a vital part has failed, and all parts have been stopped in the reverse order.
+func (g *Group) Run(ctx context.Context, ready func(), parts ...Part) error {
+	live, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	done := g.sup.ServeBackground(live)
+	err := g.start(ctx, parts)
+	if err == nil && ctx.Err() == nil {
+		ready()
+		err = g.wait(ctx)
+	}
+	g.stop()
+	cancel()
+	if e := <-done; !errors.Is(e, context.Canceled) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+func (g *Group) start(ctx context.Context, parts []Part) error {
+	for _, p := range parts {
+		c := g.Add(p)
+		select {
+		case <-c.ready:
+		case <-ctx.Done():
+			return nil
+		case err := <-g.failed:
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Group) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-g.failed:
+		return err
+	}
+}
+
+// Add starts another part. It does not wait until that is ready.
+func (g *Group) Add(p Part) *child {
+	c := newChild(g, p)
+	own := suture.New(p.Name, suture.Spec{EventHook: c.note, FailureBackoff: restartPause, Timeout: g.o.Stop})
+	own.Add(c)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c.token = g.sup.Add(own)
+	g.parts = append(g.parts, c)
+	return c
+}
+
+// Remove stops the part of a name and waits for its end. It reports whether there was one.
+func (g *Group) Remove(name string) bool {
+	g.mu.Lock()
+	i := slices.IndexFunc(g.parts, func(c *child) bool { return c.Name == name })
+	if i < 0 {
+		g.mu.Unlock()
+		return false
+	}
+	c := g.parts[i]
+	g.parts = slices.Delete(g.parts, i, i+1)
+	g.mu.Unlock()
+	g.end(c, g.o.Stop)
+	return true
+}
+
+// stop ends all parts, the last first.
+func (g *Group) stop() {
+	by := time.Now().Add(g.o.Stop)
+	g.mu.Lock()
+	parts := slices.Clone(g.parts)
+	g.mu.Unlock()
+	for _, c := range slices.Backward(parts) {
+		g.end(c, max(time.Until(by), time.Millisecond))
+	}
+}
+
+func (g *Group) end(c *child, within time.Duration) {
+	if err := g.sup.RemoveAndWait(c.token, within); errors.Is(err, suture.ErrTimeout) {
+		g.o.Log.Warnf("%s of %s does not end in time; going on without it", c.Name, g.o.Name)
+	}
+}
+
+// fail ends the group.
+func (g *Group) fail(err error) {
+	select {
+	case g.failed <- err:
+	default: // it ends already
+	}
+}
+
+// A child is a part that runs.
+type child struct {
+	Part
+	group *Group
+	token suture.ServiceToken
+	ready chan struct{}
+	begin sync.Once
+	state partState
+}
+
+func newChild(g *Group, p Part) *child {
+	return &child{Part: p, group: g, ready: make(chan struct{})}
+}
+
+// String is the name, for the supervisor.
+func (c *child) String() string { return c.Name }
+
+// Serve runs the part for its supervisor.
+func (c *child) Serve(ctx context.Context) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+		err = c.ended(ctx, err)
+	}()
+	c.state.begun()
+	return c.Run(ctx, c.begun)
+}
+
+func (c *child) begun() { c.begin.Do(func() { close(c.ready) }) }
+
+func (c *child) hasBegun() bool {
+	select {
+	case <-c.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// ended decides what comes after the end of a part: nothing, another start, or the end of the group.
+func (c *child) ended(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		c.state.stopped(nil)
+		return ctx.Err()
+	case err == nil && !c.Vital && c.hasBegun():
+		c.state.stopped(nil)
+		return suture.ErrDoNotRestart
+	case err == nil:
+		err = errors.New("ended by itself")
+	}
+	c.state.stopped(err)
+	if !c.Vital && c.hasBegun() {
+		return err
+	}
+	c.group.fail(fmt.Errorf("%s: %w", c.Name, err))
+	return suture.ErrDoNotRestart
+}

@@ -1,0 +1,138 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// A life is one run of a Daemon: all that happens to it passes through the loop of its method run.
+type life struct {
+	*Daemon
+	ctx        context.Context
+	cancel     context.CancelFunc
+	pid        *PIDFile
+	notify     *notifier
+	background bool // it was started by detach
+	signals    chan os.Signal
+	once       sync.Once
+	ready      chan struct{}
+	role       Role
+	stopping   bool
+}
+
+// run starts the role and answers signals until it has ended.
+func (l *life) run() int {
+	started, ended := make(chan Role, 1), make(chan error, 1)
+	go func() {
+		role, err := l.Start(l.ctx, func() error { return l.settle(l.pid) })
+		if err == nil {
+			started <- role
+			err = role.Run(l.ctx, l.tellReady)
+		}
+		ended <- err
+	}()
+	err := l.attend(started, ended)
+	if err == nil || l.stopping && errors.Is(err, context.Canceled) {
+		return exitOK
+	}
+	return l.fail(err)
+}
+
+// attend is the loop of a daemon.
+func (l *life) attend(started <-chan Role, ended <-chan error) error {
+	ready := l.ready
+	files := newFileWatch(l.Watch, l.WatchEvery)
+	defer files.close()
+	alive := l.notify.watchdog()
+	defer alive.Stop()
+	for {
+		select {
+		case l.role = <-started:
+		case <-ready:
+			ready = nil
+			l.isReady()
+		case sig := <-l.signals:
+			l.handle(sig)
+		case <-files.tick():
+			if l.role != nil && files.changed() {
+				l.Log.Info("the configuration has changed on disk")
+				l.reload()
+			}
+		case <-alive.C:
+			l.notify.alive(l.status())
+		case err := <-ended:
+			l.notify.send("STOPPING=1")
+			return err
+		}
+	}
+}
+
+// tellReady is given to the role, which may call it from any goroutine and again.
+func (l *life) tellReady() { l.once.Do(func() { close(l.ready) }) }
+
+func (l *life) isReady() {
+	l.notify.send("READY=1\nSTATUS=" + l.status())
+	if l.background {
+		if err := leaveTerminal(); err != nil {
+			l.Log.WithError(err).Error("leave the terminal")
+		}
+	}
+}
+
+func (l *life) status() string {
+	if l.role == nil {
+		return "starting"
+	}
+	return l.role.Status()
+}
+
+// stop lets the role end; a second call ends the process.
+func (l *life) stop(sig os.Signal) {
+	if l.stopping {
+		l.Log.Warnf("%s: a second %s; ending at once", l.Name, sig)
+		l.pid.Close()
+		os.Exit(exitGeneric)
+	}
+	l.stopping = true
+	l.notify.send("STOPPING=1\nSTATUS=stopping")
+	l.Log.Infof("%s: received %s, stopping", l.Name, signalName(sig))
+	l.cancel()
+}
+
+// reload reads the configuration again and opens the log files anew.
+func (l *life) reload() {
+	if l.role == nil || l.stopping {
+		return
+	}
+	l.notify.reloading()
+	l.reopen()
+	if err := l.role.Reload(l.ctx); err != nil {
+		l.Log.Errorf("the configuration was not reloaded, the old one stays in force: %v", err)
+	}
+	l.notify.send("READY=1\nSTATUS=" + l.status())
+}
+
+func (l *life) reopen() {
+	if l.Reopen == nil {
+		return
+	}
+	if err := l.Reopen(); err != nil {
+		l.Log.WithError(err).Error("open the log files again")
+	}
+}
+
+// dump writes what the process does to the log.
+func (l *life) dump() {
+	state := "starting"
+	if l.role != nil {
+		state = l.role.Dump()
+	}
+	l.Log.Warnf("%s: state at %s\n%s\ngoroutines:\n%s", l.Name, time.Now().Format(time.RFC3339), state, stacks())
+}
+
+// String is for messages.
+func (l *life) String() string { return fmt.Sprintf("%s (pid %d)", l.Name, os.Getpid()) }

@@ -1,0 +1,39 @@
+//go:build unix
+
+package daemon
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func listened() []os.Signal {
+	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
+}
+
+func actionOf(sig os.Signal) action {
+	switch sig {
+	case syscall.SIGHUP:
+		return actReload
+	case syscall.SIGUSR1:
+		return actDump
+	case syscall.SIGUSR2:
+		return actReopen
+	}
+	return actStop
+}
+
+func signalName(sig os.Signal) string {
+	if s, ok := sig.(syscall.Signal); ok {
+		return unix.SignalName(s)
+	}
+	return sig.String()
+}
+
+// limitUmask keeps what the daemon makes from being written to by others, whatever the umask of who starts it.
+func limitUmask() {
+	old := unix.Umask(0o022)
+	unix.Umask(old | 0o022)
+}

@@ -1,0 +1,67 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// A fileWatch notices that files change, by looking at them now and then: that works on every file system.
+type fileWatch struct {
+	files  func() []string
+	ticker *time.Ticker
+	known  string // as last reported
+	seen   string // as last looked at
+}
+
+func newFileWatch(files func() []string, every time.Duration) *fileWatch {
+	w := &fileWatch{files: files}
+	if files == nil || every <= 0 {
+		return w
+	}
+	w.ticker = time.NewTicker(every)
+	w.known = fingerprint(files())
+	w.seen = w.known
+	return w
+}
+
+func (w *fileWatch) tick() <-chan time.Time {
+	if w.ticker == nil {
+		return nil
+	}
+	return w.ticker.C
+}
+
+func (w *fileWatch) close() {
+	if w.ticker != nil {
+		w.ticker.Stop()
+	}
+}
+
+// changed reports whether the files differ from when that was last reported, and have rested since the last look: one that
+// is being written is not read.
+func (w *fileWatch) changed() bool {
+	now := fingerprint(w.files())
+	rested := now == w.seen
+	w.seen = now
+	if !rested || now == w.known {
+		return false
+	}
+	w.known = now
+	return true
+}
+
+// fingerprint tells files and folders by what changes with them.
+func fingerprint(paths []string) string {
+	var b strings.Builder
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			fmt.Fprintf(&b, "%s -\n", path)
+			continue
+		}
+		fmt.Fprintf(&b, "%s %d %d %v\n", path, info.Size(), info.ModTime().UnixNano(), info.Mode())
+	}
+	return b.String()
+}
