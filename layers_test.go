@@ -22,7 +22,7 @@ var layers = [][]string{
 	4: {"render", "grains", "pillar", "state", "schedule", "beacon", "reactor", "returner", "returner/", "mine", "auth"},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/"},
 	6: {"master", "minion", "syndic", "client", "netapi", "swarm"},
-	7: {"cli", "cli/", "cmd/", "internal/"},
+	7: {"cli", "cli/", "cmd/", "internal/", "pkg"},
 }
 
 // standardOnly lists the packages that may import nothing from outside but what is named.
