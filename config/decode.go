@@ -20,6 +20,7 @@ import (
 //	oneof:"a b"       what a text may be
 //	case:"lower"      makes a text lower case first
 //	split:","         cuts a text into a list
+//	live:"yes"        may change while the daemon runs; see Renew
 type field struct {
 	name, unit string
 	tag        reflect.StructTag

@@ -30,7 +30,7 @@ type Master struct {
 	ZMQMonitor            bool          `yaml:"zmq_monitor"`
 	PubHWM                int           `yaml:"pub_hwm" min:"0"`
 	WorkerThreads         int           `yaml:"worker_threads" min:"1" max:"4096"`
-	RequestServerTTL      time.Duration `yaml:"request_server_ttl,s" min:"0"` // 0 is for ever
+	RequestServerTTL      time.Duration `yaml:"request_server_ttl,s" min:"0" live:"yes"` // 0 is for ever
 	RequestChannelTimeout time.Duration `yaml:"request_channel_timeout,s" min:"1"`
 	RequestChannelTries   int           `yaml:"request_channel_tries" min:"1"`
 
@@ -43,15 +43,18 @@ type Master struct {
 	TokenDir string `yaml:"token_dir"`
 	User     string `yaml:"user"`
 
+	// ConfigReloadInterval is how often the files are looked at for changes; 0 is never.
+	ConfigReloadInterval time.Duration `yaml:"config_reload_interval,s" min:"0" live:"yes"`
+
 	// Log.
-	LogFile           string    `yaml:"log_file"`
-	LogLevel          string    `yaml:"log_level" oneof:"all garbage trace debug profile info warning error critical quiet" case:"lower"`
-	LogLevelLogfile   string    `yaml:"log_level_logfile" none:"''" oneof:"all garbage trace debug profile info warning error critical quiet" case:"lower"` // "" is LogLevel
-	LogFmtConsole     string    `yaml:"log_fmt_console"`
-	LogFmtLogfile     string    `yaml:"log_fmt_logfile"`
-	LogDatefmt        string    `yaml:"log_datefmt"`
-	LogDatefmtLogfile string    `yaml:"log_datefmt_logfile"`
-	LogGranularLevels *data.Map `yaml:"log_granular_levels"`
+	LogFile           string    `yaml:"log_file" live:"yes"`
+	LogLevel          string    `yaml:"log_level" oneof:"all garbage trace debug profile info warning error critical quiet" case:"lower" live:"yes"`
+	LogLevelLogfile   string    `yaml:"log_level_logfile" none:"''" oneof:"all garbage trace debug profile info warning error critical quiet" case:"lower" live:"yes"` // "" is LogLevel
+	LogFmtConsole     string    `yaml:"log_fmt_console" live:"yes"`
+	LogFmtLogfile     string    `yaml:"log_fmt_logfile" live:"yes"`
+	LogDatefmt        string    `yaml:"log_datefmt" live:"yes"`
+	LogDatefmtLogfile string    `yaml:"log_datefmt_logfile" live:"yes"`
+	LogGranularLevels *data.Map `yaml:"log_granular_levels" live:"yes"`
 	KeyLogFile        string    `yaml:"key_logfile"`
 
 	// Keys and sign-in.
@@ -61,40 +64,40 @@ type Master struct {
 	SigningKeyPass            string        `yaml:"signing_key_pass"`
 	AuthMode                  int           `yaml:"auth_mode"`
 	AuthEvents                bool          `yaml:"auth_events"`
-	OpenMode                  bool          `yaml:"open_mode"`
-	AutoAccept                bool          `yaml:"auto_accept"`
-	AutosignFile              string        `yaml:"autosign_file"`
-	AutorejectFile            string        `yaml:"autoreject_file"`
-	AutosignGrainsDir         string        `yaml:"autosign_grains_dir"`
-	AutosignTimeout           time.Duration `yaml:"autosign_timeout,m" min:"0"`
+	OpenMode                  bool          `yaml:"open_mode" live:"yes"`
+	AutoAccept                bool          `yaml:"auto_accept" live:"yes"`
+	AutosignFile              string        `yaml:"autosign_file" live:"yes"`
+	AutorejectFile            string        `yaml:"autoreject_file" live:"yes"`
+	AutosignGrainsDir         string        `yaml:"autosign_grains_dir" live:"yes"`
+	AutosignTimeout           time.Duration `yaml:"autosign_timeout,m" min:"0" live:"yes"`
 	PermissivePKIAccess       bool          `yaml:"permissive_pki_access"`
-	MaxMinions                int           `yaml:"max_minions" min:"0"` // 0 is no limit
-	MinimumAuthVersion        int           `yaml:"minimum_auth_version" min:"0" max:"3"`
-	PublishSession            time.Duration `yaml:"publish_session,s" min:"0"`
+	MaxMinions                int           `yaml:"max_minions" min:"0" live:"yes"` // 0 is no limit
+	MinimumAuthVersion        int           `yaml:"minimum_auth_version" min:"0" max:"3" live:"yes"`
+	PublishSession            time.Duration `yaml:"publish_session,s" min:"0" live:"yes"`
 	RotateAESKey              bool          `yaml:"rotate_aes_key"`
-	PingOnRotate              bool          `yaml:"ping_on_rotate"`
+	PingOnRotate              bool          `yaml:"ping_on_rotate" live:"yes"`
 	MasterSignPubkey          bool          `yaml:"master_sign_pubkey"`
 	MasterSignKeyName         string        `yaml:"master_sign_key_name"`
 	MasterUsePubkeySignature  bool          `yaml:"master_use_pubkey_signature"`
 	MasterPubkeySignature     string        `yaml:"master_pubkey_signature"`
 	SignPubMessages           bool          `yaml:"sign_pub_messages"`
 	PublishSigningAlgorithm   string        `yaml:"publish_signing_algorithm" oneof:"PKCS1v15-SHA1 PKCS1v15-SHA224"`
-	RequireMinionSignMessages bool          `yaml:"require_minion_sign_messages"`
-	DropMessagesSignatureFail bool          `yaml:"drop_messages_signature_fail"`
+	RequireMinionSignMessages bool          `yaml:"require_minion_sign_messages" live:"yes"`
+	DropMessagesSignatureFail bool          `yaml:"drop_messages_signature_fail" live:"yes"`
 	AllowMinionKeyRevoke      bool          `yaml:"allow_minion_key_revoke"`
 	KeyCache                  string        `yaml:"key_cache"`
 
 	// Jobs.
-	Timeout          time.Duration `yaml:"timeout,s" min:"0"`
-	GatherJobTimeout time.Duration `yaml:"gather_job_timeout,s" min:"0"`
+	Timeout          time.Duration `yaml:"timeout,s" min:"0" live:"yes"`
+	GatherJobTimeout time.Duration `yaml:"gather_job_timeout,s" min:"0" live:"yes"`
 	// KeepJobsSeconds is how long jobs are kept; keep_jobs, in hours, speaks when only that is set.
-	KeepJobsSeconds       time.Duration `yaml:"keep_jobs_seconds,s" min:"0"`
+	KeepJobsSeconds       time.Duration `yaml:"keep_jobs_seconds,s" min:"0" live:"yes"`
 	JobCache              bool          `yaml:"job_cache"`
 	ExtJobCache           string        `yaml:"ext_job_cache"`
 	MasterJobCache        string        `yaml:"master_job_cache"`
 	JobCacheStoreEndtime  bool          `yaml:"job_cache_store_endtime"`
-	MinionDataCache       bool          `yaml:"minion_data_cache"`
-	MinionDataCacheEvents bool          `yaml:"minion_data_cache_events"`
+	MinionDataCache       bool          `yaml:"minion_data_cache" live:"yes"`
+	MinionDataCacheEvents bool          `yaml:"minion_data_cache_events" live:"yes"`
 	EnforceMineCache      bool          `yaml:"enforce_mine_cache"`
 	Cache                 string        `yaml:"cache"`
 	UniqueJID             bool          `yaml:"unique_jid"`
@@ -103,8 +106,8 @@ type Master struct {
 	OrderMasters          bool          `yaml:"order_masters"`
 	SyndicMaster          any           `yaml:"syndic_master"` // text or list
 	SyndicWait            time.Duration `yaml:"syndic_wait,s"`
-	Nodegroups            *data.Map     `yaml:"nodegroups"`
-	RangeServer           string        `yaml:"range_server"`
+	Nodegroups            *data.Map     `yaml:"nodegroups" live:"yes"`
+	RangeServer           string        `yaml:"range_server" live:"yes"`
 	MaxOpenFiles          int           `yaml:"max_open_files"`
 
 	// Events.
@@ -115,7 +118,7 @@ type Master struct {
 	EventReturnBlacklist []string      `yaml:"event_return_blacklist"`
 	MaxEventSize         int           `yaml:"max_event_size" min:"1"`   // bytes
 	IPCWriteBuffer       int           `yaml:"ipc_write_buffer" min:"0"` // bytes; 0 is the system's
-	PresenceEvents       bool          `yaml:"presence_events"`
+	PresenceEvents       bool          `yaml:"presence_events" live:"yes"`
 	MasterStats          bool          `yaml:"master_stats"`
 	MasterStatsEventIter time.Duration `yaml:"master_stats_event_iter,s" min:"0"`
 

@@ -21,6 +21,9 @@ type Minion struct {
 	AppendDomain      string `yaml:"append_domain"`
 	User              string `yaml:"user"`
 
+	// ConfigReloadInterval is how often the files are looked at for changes; 0 is never.
+	ConfigReloadInterval time.Duration `yaml:"config_reload_interval,s" min:"0" live:"yes"`
+
 	// Masters.
 	Master                 []string      `yaml:"master"` // addresses, or the one function of master_type func
 	MasterPort             int           `yaml:"master_port" min:"1" max:"65535"`
@@ -31,7 +34,7 @@ type Minion struct {
 	MasterAliveInterval    time.Duration `yaml:"master_alive_interval,s" min:"0"`
 	MasterFailback         bool          `yaml:"master_failback"`
 	MasterFailbackInterval time.Duration `yaml:"master_failback_interval,s" min:"0"`
-	MasterTries            int           `yaml:"master_tries" min:"-1"`             // -1 is for ever
+	MasterTries            int           `yaml:"master_tries" min:"-1" live:"yes"`  // -1 is for ever
 	PublishPort            int           `yaml:"publish_port" min:"0" max:"65535"`  // 0: what the master says when it lets the minion in
 	RetryDNS               time.Duration `yaml:"retry_dns,s" min:"0"`               // 0 gives up at once
 	RetryDNSCount          int           `yaml:"retry_dns_count" none:"-1" min:"0"` // -1, Salt's None, is for ever
@@ -62,14 +65,14 @@ type Minion struct {
 	PidFile  string `yaml:"pidfile"`
 
 	// Log.
-	LogFile           string    `yaml:"log_file"`
-	LogLevel          string    `yaml:"log_level" oneof:"all garbage trace debug profile info warning error critical quiet" case:"lower"`
-	LogLevelLogfile   string    `yaml:"log_level_logfile" none:"''" oneof:"all garbage trace debug profile info warning error critical quiet" case:"lower"` // "" is LogLevel
-	LogFmtConsole     string    `yaml:"log_fmt_console"`
-	LogFmtLogfile     string    `yaml:"log_fmt_logfile"`
-	LogDatefmt        string    `yaml:"log_datefmt"`
-	LogDatefmtLogfile string    `yaml:"log_datefmt_logfile"`
-	LogGranularLevels *data.Map `yaml:"log_granular_levels"`
+	LogFile           string    `yaml:"log_file" live:"yes"`
+	LogLevel          string    `yaml:"log_level" oneof:"all garbage trace debug profile info warning error critical quiet" case:"lower" live:"yes"`
+	LogLevelLogfile   string    `yaml:"log_level_logfile" none:"''" oneof:"all garbage trace debug profile info warning error critical quiet" case:"lower" live:"yes"` // "" is LogLevel
+	LogFmtConsole     string    `yaml:"log_fmt_console" live:"yes"`
+	LogFmtLogfile     string    `yaml:"log_fmt_logfile" live:"yes"`
+	LogDatefmt        string    `yaml:"log_datefmt" live:"yes"`
+	LogDatefmtLogfile string    `yaml:"log_datefmt_logfile" live:"yes"`
+	LogGranularLevels *data.Map `yaml:"log_granular_levels" live:"yes"`
 
 	// Keys and sign-in.
 	KeySize                int           `yaml:"keysize" min:"2048" max:"16384"`
@@ -77,10 +80,10 @@ type Minion struct {
 	AuthTimeout            time.Duration `yaml:"auth_timeout,s" min:"0"`
 	AuthTries              int           `yaml:"auth_tries" min:"0"`
 	AuthSafemode           bool          `yaml:"auth_safemode"`
-	AcceptanceWaitTime     time.Duration `yaml:"acceptance_wait_time,s" min:"0"`
-	AcceptanceWaitTimeMax  time.Duration `yaml:"acceptance_wait_time_max,s" min:"0"`
-	RejectedRetry          bool          `yaml:"rejected_retry"`
-	RandomReauthDelay      time.Duration `yaml:"random_reauth_delay,s" min:"0"`
+	AcceptanceWaitTime     time.Duration `yaml:"acceptance_wait_time,s" min:"0" live:"yes"`
+	AcceptanceWaitTimeMax  time.Duration `yaml:"acceptance_wait_time_max,s" min:"0" live:"yes"`
+	RejectedRetry          bool          `yaml:"rejected_retry" live:"yes"`
+	RandomReauthDelay      time.Duration `yaml:"random_reauth_delay,s" min:"0" live:"yes"`
 	RandomStartupDelay     time.Duration `yaml:"random_startup_delay,s" min:"0"`
 	OpenMode               bool          `yaml:"open_mode"`
 	PermissivePKIAccess    bool          `yaml:"permissive_pki_access"`
@@ -93,26 +96,26 @@ type Minion struct {
 	MinimumAuthVersion     int           `yaml:"minimum_auth_version" min:"0" max:"3"` // of the master; below 2 it need not sign
 	EncryptionAlgorithm    string        `yaml:"encryption_algorithm" oneof:"OAEP-SHA1 OAEP-SHA224"`
 	SigningAlgorithm       string        `yaml:"signing_algorithm" oneof:"PKCS1v15-SHA1 PKCS1v15-SHA224"`
-	AutosignGrains         []string      `yaml:"autosign_grains"`
+	AutosignGrains         []string      `yaml:"autosign_grains" live:"yes"`
 
 	// Grains, pillar, mine.
-	Grains                    *data.Map     `yaml:"grains"`
+	Grains                    *data.Map     `yaml:"grains" live:"yes"`
 	GrainsCache               bool          `yaml:"grains_cache"`
 	GrainsCacheExpiration     time.Duration `yaml:"grains_cache_expiration,s" min:"0"`
 	GrainsRefreshEvery        time.Duration `yaml:"grains_refresh_every,m" min:"0"`
 	GrainsBlacklist           []string      `yaml:"grains_blacklist"`
 	GrainsDeepMerge           bool          `yaml:"grains_deep_merge"`
-	StartEventGrains          []string      `yaml:"start_event_grains"`
-	EnableLegacyStartupEvents bool          `yaml:"enable_legacy_startup_events"`
+	StartEventGrains          []string      `yaml:"start_event_grains" live:"yes"`
+	EnableLegacyStartupEvents bool          `yaml:"enable_legacy_startup_events" live:"yes"`
 	MineEnabled               bool          `yaml:"mine_enabled"`
 	MineInterval              time.Duration `yaml:"mine_interval,m" min:"0"`
 	MineReturnJob             bool          `yaml:"mine_return_job"`
 	MineFunctions             *data.Map     `yaml:"mine_functions"`
-	SaltEnv                   string        `yaml:"saltenv"`
-	PillarEnv                 string        `yaml:"pillarenv"`
+	SaltEnv                   string        `yaml:"saltenv" live:"yes"`
+	PillarEnv                 string        `yaml:"pillarenv" live:"yes"`
 
-	FileRoots   *data.Map `yaml:"file_roots"`   // environment → list of folders, for file_client local
-	PillarRoots *data.Map `yaml:"pillar_roots"` // environment → list of folders, for file_client local
+	FileRoots   *data.Map `yaml:"file_roots" live:"yes"`   // environment → list of folders, for file_client local
+	PillarRoots *data.Map `yaml:"pillar_roots" live:"yes"` // environment → list of folders, for file_client local
 	FileClient  string    `yaml:"file_client" oneof:"remote local"`
 
 	// Jobs.
@@ -122,11 +125,11 @@ type Minion struct {
 	ReturnRetryTimer    time.Duration `yaml:"return_retry_timer,s" min:"0"`
 	ReturnRetryTimerMax time.Duration `yaml:"return_retry_timer_max,s" min:"0"`
 	ReturnRetryTries    int           `yaml:"return_retry_tries" min:"0"`
-	Return              []string      `yaml:"return" split:","`
-	CacheJobs           bool          `yaml:"cache_jobs"`
-	PubRet              bool          `yaml:"pub_ret"`
+	Return              []string      `yaml:"return" split:"," live:"yes"`
+	CacheJobs           bool          `yaml:"cache_jobs" live:"yes"`
+	PubRet              bool          `yaml:"pub_ret" live:"yes"`
 	ExtJobCache         string        `yaml:"ext_job_cache"`
-	PingInterval        time.Duration `yaml:"ping_interval,m" min:"0"`
+	PingInterval        time.Duration `yaml:"ping_interval,m" min:"0" live:"yes"`
 	LoopInterval        time.Duration `yaml:"loop_interval,s"`
 	StartupStates       string        `yaml:"startup_states" oneof:"highstate sls top" none:"''"`
 	SLSList             []string      `yaml:"sls_list"`

@@ -49,6 +49,7 @@ func optionTable() []option {
 		{"cluster_pool_port", []string{"int"}, defaults("master", int64(4520))},
 		{"cmd_safe", []string{"bool"}, defaults("minion", true)},
 		{"color", []string{"bool"}, nil},
+		{"config_reload_interval", []string{"int"}, defaults("master", int64(15), "minion", int64(15))},
 		{"con_cache", []string{"bool"}, defaults("master", false)},
 		{"conf_file", []string{"str"}, defaults("master", "/etc/salt/master", "minion", "/etc/salt/minion")},
 		{"cython_enable", []string{"bool"}, defaults("master", false, "minion", false)},

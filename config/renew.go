@@ -1,0 +1,97 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A Change says what a new configuration changes.
+type Change struct {
+	Applied []string // options that hold from now on, in order
+	Restart []string // options that hold from the next start on
+}
+
+// Renew returns m with those options of next that may change while a master runs. Options that only modules and templates
+// read always may.
+func (m *Master) Renew(next *Master) (*Master, Change) {
+	renewed := *m
+	change := replace(&renewed, next, m.Map(), next.Map())
+	renewed.opts = overlay(m.Map(), next.Map(), change.Applied)
+	loaded := renewed
+	renewed.loaded = &loaded
+	return &renewed, change
+}
+
+// Renew is Master.Renew for a minion.
+func (m *Minion) Renew(next *Minion) (*Minion, Change) {
+	renewed := *m
+	change := replace(&renewed, next, m.Map(), next.Map())
+	renewed.opts = overlay(m.Map(), next.Map(), change.Applied)
+	loaded := renewed
+	renewed.loaded = &loaded
+	return &renewed, change
+}
+
+// replace sets the live fields of the struct that old points to as they are in next, and tells which options differ.
+func replace(old, next any, before, after *data.Map) Change {
+	fixed := map[string]bool{}
+	from := fields(next)
+	for i, f := range fields(old) {
+		if f.tag.Get("live") == "" {
+			fixed[f.name] = true
+			continue
+		}
+		f.value.Set(from[i].value)
+	}
+	var c Change
+	for _, name := range differing(before, after) {
+		if fixed[name] {
+			c.Restart = append(c.Restart, name)
+		} else {
+			c.Applied = append(c.Applied, name)
+		}
+	}
+	return c
+}
+
+// differing returns the names of options that two configurations do not have alike, in order.
+func differing(a, b *data.Map) []string {
+	var names []string
+	for _, k := range slices.Concat(a.Keys(), b.Keys()) {
+		name, _ := k.(string)
+		was, had := a.Get(name)
+		is, has := b.Get(name)
+		if (had != has || !data.Equal(was, is)) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// overlay returns before with the options of some names as they are in after.
+func overlay(before, after *data.Map, names []string) *data.Map {
+	for _, name := range names {
+		if v, ok := after.Get(name); ok {
+			before.Set(name, v)
+		} else {
+			before.Delete(name)
+		}
+	}
+	return before
+}
+
+// LiveOptions returns the options of a master that Brine itself reads and that may change while the master runs, in order.
+func LiveOptions() (master, minion []string) { return live(&Master{}), live(&Minion{}) }
+
+func live(ptr any) []string {
+	var names []string
+	for _, f := range fields(ptr) {
+		if f.tag.Get("live") != "" {
+			names = append(names, f.name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
