@@ -13,6 +13,7 @@
 package logging
 
 import (
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -33,6 +34,8 @@ type Log struct {
 
 	options Options
 	start   time.Time
+	console *writer
+	secrets secrets
 
 	applying sync.Mutex   // one Apply at a time
 	mu       sync.RWMutex // held for writing while the sinks change
@@ -46,6 +49,7 @@ func New(s Settings, o Options) (*Log, error) {
 		o.Program = "salt"
 	}
 	l := &Log{Logger: logrus.New(), options: o, start: time.Now(), sinks: &sinks{}}
+	l.console = &writer{to: o.Console}
 	l.SetOutput(io.Discard)
 	l.SetFormatter(discard{})
 	l.AddHook(hook{l})
@@ -64,15 +68,22 @@ func (l *Log) Apply(s Settings) error {
 	if err != nil {
 		return err
 	}
+	if f, ok := next.file.target.(*file); ok {
+		f.limit(s.RotateBytes, s.RotateBackups)
+	}
+	l.SetReportCaller(next.showsCaller())
+	l.SetLevel(next.loosest().logrus())
+	_ = l.swap(next).close(next) // the next one is open
+	return nil
+}
+
+// swap sets the sinks, and returns those that there were when nobody writes to them any more.
+func (l *Log) swap(next *sinks) *sinks {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	last := l.sinks
 	l.sinks = next
-	l.SetLevel(next.loosest().logrus())
-	l.mu.Unlock()
-	if last.file.target != next.file.target {
-		return last.close()
-	}
-	return nil
+	return last
 }
 
 // Reopen opens the log file anew, for when it was moved away. On an error it writes to the old one further on, and
@@ -80,19 +91,33 @@ func (l *Log) Apply(s Settings) error {
 func (l *Log) Reopen() error {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.sinks.reopen()
+	if l.sinks.file.target == nil {
+		return nil
+	}
+	if err := l.sinks.file.target.reopen(); err != nil {
+		return fmt.Errorf("log_file: %w", err)
+	}
+	return nil
 }
 
-// Close closes the log file, or waits for up to two seconds until the syslog has what was logged. What is logged
+// Close closes the log file, or waits until the syslog has what was logged, a few seconds at most. What is logged
 // afterwards goes to the console alone.
 func (l *Log) Close() error {
 	l.applying.Lock()
 	defer l.applying.Unlock()
-	l.mu.Lock()
-	last := l.sinks
-	l.sinks = &sinks{console: last.console}
-	l.mu.Unlock()
-	return last.close()
+	next := *l.sinks
+	next.path, next.file.target = "", nil
+	return l.swap(&next).close(&next)
+}
+
+// tellOutage says on the console that the syslog is away.
+func (l *Log) tellOutage(err error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if to := &l.sinks.console; to.target != nil && Error >= to.level {
+		text := fmt.Sprintf("The syslog of log_file cannot be reached, its lines wait: %v", err)
+		to.target.write(line{text: to.own(l, Error, text), level: Error, notice: to.notice(l)})
+	}
 }
 
 // discard is the formatter of a logger whose hook does the writing.
@@ -110,6 +135,6 @@ func (hook) Levels() []logrus.Level { return logrus.AllLevels }
 func (h hook) Fire(e *logrus.Entry) error {
 	h.log.mu.RLock()
 	defer h.log.mu.RUnlock()
-	h.log.sinks.write(e)
+	h.log.sinks.write(h.log, e)
 	return nil
 }

@@ -3,100 +3,96 @@ package logging
 import (
 	"fmt"
 	"io"
-	"sync"
+	"runtime/debug"
+	"time"
 
 	"github.com/sirupsen/logrus"
 )
-
-// sinks are the places that entries go to.
-type sinks struct{ console, file sink }
 
 // A sink is one place with its level and format; without a target it takes nothing.
 type sink struct {
 	target target
 	level  Level
-	format func(*logrus.Entry) []byte
+	format *format
 }
 
-// A target takes lines, each with its end. What it cannot take is lost.
+// A target takes lines. What it cannot take is lost, and told of before the next line that it takes.
 type target interface {
-	write(line []byte, level Level)
+	write(line)
 	reopen() error
 	io.Closer
 }
 
-// open returns the sinks for s; it takes the file over from last when that is the same.
+// A line is an entry as a target gets it.
+type line struct {
+	text   string // without its end
+	level  Level
+	notice func(lost int64, why error) string // the text of a line that tells of lost ones
+}
+
+// open reads the levels and formats of s and opens its targets; it takes the log file over from last when that is the
+// same.
 func (l *Log) open(s Settings, last *sinks) (*sinks, error) {
-	level, err := ParseLevel(s.Level)
+	next, err := readSettings(s)
 	if err != nil {
-		return nil, fmt.Errorf("log_level: %w", err)
+		return nil, err
 	}
-	fileLevel := level
-	if s.FileLevel != "" {
-		if fileLevel, err = ParseLevel(s.FileLevel); err != nil {
-			return nil, fmt.Errorf("log_level_logfile: %w", err)
-		}
+	if l.options.Console != nil && next.console.level < Quiet {
+		next.console.target = l.console
 	}
-	next := &sinks{}
-	if l.options.Console != nil && level < Quiet {
-		next.console = sink{target: &writer{to: l.options.Console}, level: level, format: consoleLine}
-	}
-	if s.File == "" || fileLevel >= Quiet {
+	if s.File == "" || next.file.level >= Quiet {
 		return next, nil
 	}
-	to, err := openFile(s.File)
-	if err != nil {
+	if next.path = s.File; last.path == s.File {
+		next.file.target = last.file.target
+		return next, nil
+	}
+	if next.file.target, err = l.openTarget(s); err != nil {
 		return nil, fmt.Errorf("log_file: %w", err)
 	}
-	next.file = sink{target: to, level: fileLevel, format: fileLine(l.options)}
 	return next, nil
 }
 
-func (s *sinks) write(e *logrus.Entry) {
-	level := levelOf(e)
-	for _, to := range []*sink{&s.console, &s.file} {
-		if to.target != nil && level >= to.level {
-			to.target.write(to.format(e), level)
-		}
+func (l *Log) openTarget(s Settings) (target, error) {
+	to, ok, err := parseSyslog(s.File)
+	switch {
+	case err != nil:
+		return nil, err
+	case ok:
+		return openSyslog(to, l.tellOutage), nil
 	}
+	return openFile(s.File)
 }
 
-// loosest returns the level below which no sink takes anything.
-func (s *sinks) loosest() Level {
-	level := Quiet
-	for _, to := range []*sink{&s.console, &s.file} {
-		if to.target != nil {
-			level = min(level, to.level)
-		}
-	}
-	return level
-}
-
-func (s *sinks) reopen() error {
-	if s.file.target == nil {
-		return nil
-	}
-	return s.file.target.reopen()
-}
-
-func (s *sinks) close() error {
-	if s.file.target == nil {
-		return nil
-	}
-	return s.file.target.Close()
-}
-
-// writer is the target for what is open already.
+// writer is the target for the console.
 type writer struct {
-	mu sync.Mutex
-	to io.Writer
+	to     io.Writer
+	losses losses
 }
 
-func (w *writer) write(line []byte, _ Level) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_, _ = w.to.Write(line)
-}
-
+func (w *writer) write(l line)  { w.losses.write(w.to, l) }
 func (w *writer) reopen() error { return nil }
 func (w *writer) Close() error  { return nil }
+
+// notice returns the line that tells of lost ones, in the format of the sink.
+func (s *sink) notice(log *Log) func(int64, error) string {
+	return func(lost int64, why error) string {
+		return s.own(log, Warning, fmt.Sprintf("%d lines of the log were lost before this one: %v", lost, why))
+	}
+}
+
+// own returns a line that the log itself has to say.
+func (s *sink) own(log *Log, level Level, text string) string {
+	e := &logrus.Entry{Time: time.Now(), Message: text}
+	return string(s.format.append(nil, log.newRecord(e, level, log.options.Program)))
+}
+
+// render returns the text of a record. A value whose method for printing panics must not end a daemon either.
+func (s *sink) render(r *record) (text string) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			text = fmt.Sprintf("an entry of the log could not be printed: %v\n%s", fault, debug.Stack())
+		}
+	}()
+	return string(s.format.append(nil, r))
+}

@@ -1,0 +1,127 @@
+package logging
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// jsonFormat is the value of an option that asks for one JSON object a line.
+const jsonFormat = "json"
+
+// A format is a value of log_fmt_console or log_fmt_logfile that has been read.
+type format struct {
+	json   bool
+	pieces []piece
+	date   string // for strftime
+	jid    bool   // whether the job ID has a place of its own
+	caller bool   // whether it shows where an entry was logged
+}
+
+// A piece is text that stays, or one attribute of an entry.
+type piece struct {
+	literal   string
+	name      string // of the attribute; "" for a literal
+	attribute attribute
+	percent   percent
+}
+
+// parseFormat reads a format as Python's logging.Formatter does. What Python would find wrong at the first entry (an
+// attribute that it lacks, a verb for another type) is an error here as well, and so is a format without an attribute.
+func parseFormat(text, date string) (*format, error) {
+	if strings.EqualFold(strings.TrimSpace(text), jsonFormat) {
+		return &format{json: true, jid: true}, nil
+	}
+	f := &format{date: date}
+	var err error
+	if f.pieces, err = parsePieces(text, attributeOf); err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(f.pieces, func(p piece) bool { return p.name != "" }) {
+		return nil, fmt.Errorf("the format %q shows nothing of an entry", text)
+	}
+	f.jid, f.caller = f.uses("jid"), f.uses(callerAttributes()...)
+	return f, nil
+}
+
+// parseJID reads log_fmt_jid, in which jid alone can stand.
+func parseJID(text string) (*format, error) {
+	pieces, err := parsePieces(text, func(name string) (attribute, bool) {
+		return textOf(func(r *record, _ *format) string { return r.jid }), name == "jid"
+	})
+	return &format{pieces: pieces}, err
+}
+
+func parsePieces(text string, find func(string) (attribute, bool)) ([]piece, error) {
+	var pieces []piece
+	for rest := text; rest != ""; {
+		plain, field, found := strings.Cut(rest, "%")
+		if plain != "" {
+			pieces = append(pieces, piece{literal: plain})
+		}
+		if !found {
+			break
+		}
+		p, n, err := parsePiece(field, find)
+		if err != nil {
+			return nil, fmt.Errorf("the format %q at character %d: %w", text, len(text)-len(field), err)
+		}
+		pieces, rest = append(pieces, p), field[n:]
+	}
+	return pieces, nil
+}
+
+// parsePiece reads what stands behind a percent sign, and tells its length.
+func parsePiece(s string, find func(string) (attribute, bool)) (piece, int, error) {
+	if strings.HasPrefix(s, "%") {
+		return piece{literal: "%"}, 1, nil
+	}
+	name, rest, closed := strings.Cut(s, ")")
+	if !closed || !strings.HasPrefix(name, "(") {
+		return piece{}, 0, errors.New("a percent sign needs a name in brackets, or a second one, behind it")
+	}
+	name = name[1:]
+	a, known := find(name)
+	if !known {
+		return piece{}, 0, fmt.Errorf("an entry has no attribute %q", name)
+	}
+	p, n, err := readPercent(rest)
+	switch {
+	case err != nil:
+		return piece{}, 0, fmt.Errorf("%%(%s) %w", name, err)
+	case !p.fits(a.kind()):
+		return piece{}, 0, fmt.Errorf("%%(%s) cannot be printed by %q", name, p.verb)
+	}
+	return piece{name: name, attribute: a, percent: p}, len(s) - len(rest) + n, nil
+}
+
+// append appends what an entry looks like, without the end of the line.
+func (f *format) append(b []byte, r *record) []byte {
+	if f.json {
+		return appendJSON(b, r)
+	}
+	for i := range f.pieces {
+		p := &f.pieces[i]
+		switch a := &p.attribute; {
+		case p.name == "":
+			b = append(b, p.literal...)
+		case a.text != nil:
+			b = p.percent.appendText(b, a.text(r, f))
+		case a.number != nil:
+			b = p.percent.appendInt(b, a.number(r))
+		default:
+			b = p.percent.appendFloat(b, a.float(r))
+		}
+	}
+	return b
+}
+
+// uses tells whether the format shows one of the attributes.
+func (f *format) uses(names ...string) bool {
+	return slices.ContainsFunc(f.pieces, func(p piece) bool { return slices.Contains(names, p.name) })
+}
+
+// asctime is the date of an entry as the format has it.
+func (f *format) asctime(t time.Time) string { return string(appendTime(nil, f.date, t)) }
