@@ -1,19 +1,21 @@
 # Brine's daily verbs. `make help` lists them.
 GO       ?= go
 BIN      ?= bin
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION  ?= $(shell sh scripts/version.sh)
 LDFLAGS  := -s -w -X github.com/brineproject/brine/version.number=$(VERSION)
 TAGS     ?= urfave_cli_no_docs
 FLAGS    := -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)'
 FUZZTIME ?= 30s
 PROGRAMS := $(notdir $(wildcard cmd/salt*))
+ARCH     ?= $(shell $(GO) env GOARCH)
+ROLE     ?= minion
 
 export CGO_ENABLED = 0
 
-.PHONY: help build test race lint fuzz bench cross demo golden generate clean
+.PHONY: help build test race lint fuzz bench cross dist deb rpm rootfs demo golden generate clean
 
 help: ## list the verbs
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build all programs into bin/
 	@mkdir -p $(BIN)
@@ -48,6 +50,16 @@ bench: ## run all benchmarks
 
 cross: ## build for every platform that is supported, and print the sizes
 	@sh scripts/cross.sh "$(GO)" '$(LDFLAGS)' '$(TAGS)'
+
+dist: ## write an archive for each platform into dist/, the same to the byte for the same commit
+	@sh scripts/dist.sh "$(GO)" '$(VERSION)' '$(LDFLAGS)' '$(TAGS)' dist $(PLATFORMS)
+
+deb rpm: ## write packages for ARCH into dist/ (make deb, make rpm)
+	@GOOS=linux GOARCH=$(ARCH) $(GO) build $(FLAGS) -o dist/linux-$(ARCH)/ ./cmd/...
+	@sh scripts/packages.sh $@ "$(GO)" '$(VERSION)' $(ARCH) dist/linux-$(ARCH) dist
+
+rootfs: build ## put the root of the container image of ROLE (master or minion) into dist/rootfs-ROLE
+	@sh scripts/rootfs.sh "$(GO)" $(ROLE) $(BIN) dist/rootfs-$(ROLE)
 
 demo: build ## start a master and two minions, and give them orders
 	@sh scripts/demo.sh $(BIN)
