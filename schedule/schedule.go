@@ -23,13 +23,16 @@
 //
 // What differs from Salt: a job that cannot be understood stops no other job. All windows of a job must be open, where in Salt the
 // last one that is looked at decides. A time in skip_explicit leaves out that time alone, where Salt runs nothing until it
-// has passed. Jobs of the pillar that stay the same when the pillar is read anew keep their pace. Tasks of the program itself do not
-// stop when the schedule is disabled, and are not written to the file, nor are run and splay where the scheduler had set them.
+// has passed. Jobs that stay the same when the pillar is read anew keep their pace. Tasks of the program itself do not stop when
+// the schedule is disabled, and are not written to the file. What the scheduler learns of a job (name, run, maxrunning …) is shown,
+// and not written either. The reason of a skip is shown until the next run, with the number of skips as _skip_count.
 package schedule
 
 import (
 	"context"
 	"errors"
+	"io"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -41,7 +44,7 @@ import (
 // A Run executes one firing of a job, and returns when that has ended. Several may be under way at once.
 type Run func(ctx context.Context, c Call) error
 
-// Options are what a Scheduler works with.
+// Options are what a Scheduler works with. Its functions must not call the Scheduler, but for Run.
 type Options struct {
 	Jobs   *data.Map        // the option schedule, jobs by name and the settings for all; nil for none
 	Pillar *data.Map        // schedule of the pillar; Jobs go before it
@@ -59,9 +62,21 @@ type Options struct {
 
 // A Scheduler runs jobs at their times. Several goroutines may use it.
 type Scheduler struct {
-	o  Options
-	mu sync.Mutex
+	o    Options
+	wake chan struct{} // of size 1
+	wg   sync.WaitGroup
+
+	mu      sync.Mutex
+	ctx     context.Context // of Run; nil when it is not running
+	conf    *data.Map
+	pillar  *data.Map
+	globals globals
+	works   []*work // jobs in the order of the schedule
+	tasks   []*work
+	running map[string]int // firings under way by name
 }
+
+const mostExplicit = 100 // times that are kept in skip_explicit and run_explicit of a job
 
 // ErrNoRun is returned by New when Options.Run is not set.
 var ErrNoRun = errors.New("no function to run jobs")
@@ -71,39 +86,65 @@ func New(o Options) (*Scheduler, error) {
 	if o.Run == nil {
 		return nil, ErrNoRun
 	}
-	return &Scheduler{o: o}, nil
+	if o.Log == nil {
+		l := logrus.New()
+		l.SetOutput(io.Discard)
+		o.Log = l
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Location == nil {
+		o.Location = time.Local
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Int64N
+	}
+	s := &Scheduler{o: o, wake: make(chan struct{}, 1), conf: ownMap(o.Jobs), pillar: ownMap(o.Pillar), running: map[string]int{}}
+	s.build()
+	return s, nil
 }
 
-// Run starts jobs at their times until ctx ends. It then waits for those under way, whose context is ctx, and returns nil. It must be
-// called once.
-func (s *Scheduler) Run(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
+func ownMap(m *data.Map) *data.Map {
+	if m == nil {
+		return data.NewMap()
+	}
+	own, _ := data.Clone(m).(*data.Map)
+	return own
 }
 
 // SetConfig gives the scheduler other jobs of the configuration. Jobs that are the same as before keep their pace.
-func (s *Scheduler) SetConfig(jobs *data.Map) {}
-
-// SetPillar gives the scheduler other jobs of the pillar. Jobs that are the same as before keep their pace.
-func (s *Scheduler) SetPillar(jobs *data.Map) {}
-
-// Manage does what the body of an event manage_schedule asks for, and returns the event that answers it; the tag is "" when there is
-// none (salt/minion.py, manage_schedule).
-func (s *Scheduler) Manage(ctx context.Context, request *data.Map) (tag string, body *data.Map, err error) {
-	return "", nil, nil
+func (s *Scheduler) SetConfig(jobs *data.Map) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conf = ownMap(jobs)
+	s.build()
 }
 
-// A Task is a job of the program itself.
-type Task struct {
-	Name       string // begins with __, so that schedule.list hides it
-	Every      time.Duration
-	Splay      time.Duration // up to which each run is delayed at random
-	RunOnStart bool
-	Do         func(ctx context.Context) error
+// SetPillar gives the scheduler other jobs of the pillar, and reads the named times anew. Jobs that are the same as before keep their
+// pace.
+func (s *Scheduler) SetPillar(jobs *data.Map) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pillar = ownMap(jobs)
+	s.build()
 }
 
-// Add adds a task; one of the same name is replaced. A task never runs twice at once.
-func (s *Scheduler) Add(t Task) error { return nil }
+// merged returns the jobs of pillar and configuration; the latter go before.
+func (s *Scheduler) merged() *data.Map {
+	all := s.pillar.Clone()
+	all.Update(s.conf)
+	return all
+}
 
-// Remove takes a task away, if there is one of that name. A run under way is not ended.
-func (s *Scheduler) Remove(name string) {}
+func (s *Scheduler) read() reading {
+	return reading{mono: time.Now(), wall: s.o.Now().Round(0)}
+}
+
+// stir makes Run look again.
+func (s *Scheduler) stir() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}

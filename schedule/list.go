@@ -1,0 +1,126 @@
+package schedule
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/yaml"
+)
+
+// list returns the schedule with what is known of each job: that of the pillar, that of the configuration (opts) with the tasks, or both.
+func (s *Scheduler) list(where string) *data.Map {
+	all := s.merged()
+	switch where {
+	case "pillar":
+		all = s.pillar
+	case "opts":
+		all = s.conf
+	}
+	r, shown := s.read(), data.NewMap()
+	for key, v := range all.All() {
+		raw, isJob := v.(*data.Map)
+		if w := s.workOf(data.Str(key)); isJob && !isGlobal(key) && w != nil {
+			one := *w
+			one.raw = raw
+			v = one.view(s.globals, s.o.Location, r)
+		}
+		shown.Set(key, data.Clone(v))
+	}
+	if where != "pillar" {
+		for _, w := range s.tasks {
+			shown.Set(w.name, w.view(s.globals, s.o.Location, r))
+		}
+	}
+	return shown
+}
+
+func (s *Scheduler) workOf(name string) *work {
+	for _, w := range s.works {
+		if w.name == name {
+			return w
+		}
+	}
+	return nil
+}
+
+// status returns what is known of a job; nothing when there is none.
+func (s *Scheduler) status(name any) any {
+	if v, ok := s.list("").Get(name); ok {
+		return v
+	}
+	return data.NewMap()
+}
+
+// nextFireTime returns when a job comes next, before its splay; nil when that is not known.
+func (s *Scheduler) nextFireTime(name string) any {
+	w := s.find(name)
+	if w == nil || w.pace == nil {
+		return nil
+	}
+	at, left := w.pace.due(s.read())
+	if !left {
+		return nil
+	}
+	return FormatTime(civil(at, s.o.Location), TimeFormat)
+}
+
+// save writes the jobs of the configuration to the file, as Salt's persist does, and replaces it at one stroke.
+func (s *Scheduler) save() error {
+	if s.o.File == "" {
+		return nil
+	}
+	jobs := data.NewMap()
+	for key, v := range s.conf.All() {
+		if raw, ok := v.(*data.Map); ok {
+			v = saved(raw)
+		}
+		jobs.Set(key, v)
+	}
+	out, err := yaml.Dump(data.NewMap("schedule", jobs), yaml.DumpOptions{Flow: yaml.Leaves, SortKeys: true, Copies: true})
+	if err == nil {
+		err = WriteFile(s.o.File, out)
+	}
+	if err != nil {
+		return fmt.Errorf("save the schedule: %w", err)
+	}
+	return nil
+}
+
+func saved(raw *data.Map) *data.Map {
+	m := data.NewMap()
+	for k, v := range raw.All() {
+		if !isHidden(k) {
+			m.Set(k, v)
+		}
+	}
+	return m
+}
+
+// WriteFile replaces a file at one stroke; a reader sees the old or the new one. Its folder is made; it keeps its mode, and a new one is
+// for its owner alone.
+func WriteFile(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone after the renaming
+	if info, err := os.Stat(path); err == nil {
+		_ = f.Chmod(info.Mode().Perm()) // where that is not possible, the file stays its owner's
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

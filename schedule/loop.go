@@ -1,0 +1,256 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+func typeName(v any) string { return loader.TypeName(v) }
+
+var errNotRunning = errors.New("the scheduler is not running")
+
+// Run starts jobs at their times until ctx ends. It then waits for those under way, whose context is ctx, and returns nil. It must be
+// called once.
+func (s *Scheduler) Run(ctx context.Context) error {
+	s.open(ctx)
+	defer s.close()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		case <-s.wake:
+		}
+		if d, ok := s.step(); ok {
+			timer.Reset(d)
+		} else {
+			timer.Stop()
+		}
+	}
+}
+
+func (s *Scheduler) open(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ctx = ctx
+}
+
+func (s *Scheduler) close() {
+	s.mu.Lock()
+	s.ctx = nil
+	s.mu.Unlock()
+	s.wg.Wait()
+}
+
+// step runs what is due, and returns for how long nothing is; ok is false when nothing ever is.
+func (s *Scheduler) step() (d time.Duration, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx == nil || s.ctx.Err() != nil || len(s.works)+len(s.tasks) == 0 {
+		return 0, false
+	}
+	r := s.read()
+	for _, list := range [][]*work{s.works, s.tasks} {
+		for _, w := range list {
+			if !w.on(s.globals) || s.covered(w) {
+				continue
+			}
+			s.pass(w, r)
+			if next, there := w.wait(r); there && (!ok || next < d) {
+				d, ok = next, true
+			}
+		}
+	}
+	return d, ok
+}
+
+// pass runs a job that may be due.
+func (s *Scheduler) pass(w *work, r reading) {
+	if w.atStart {
+		w.atStart = false
+		w.begin(r)
+		s.start(w, r, r.wall, "")
+		return
+	}
+	if w.pace != nil {
+		if moment, came := w.pace.pass(r); came && !s.judge(w, r, moment, true) {
+			w.pace.advance(r)
+		}
+	}
+	if w.extra != nil {
+		if moment, came := w.extra.pass(r); came {
+			s.judge(w, r, moment, false)
+			w.extra.advance(r)
+		}
+	}
+}
+
+// judge runs a job that is due, or skips it. It reports whether the job stays due.
+func (s *Scheduler) judge(w *work, r reading, moment time.Time, mayHold bool) (held bool) {
+	var v verdict
+	if w.task == nil {
+		n := civil(r.wall, s.o.Location)
+		v = w.spec.windows.check(n, civil(moment.Add(-w.shift(mayHold)), s.o.Location), w.name)
+	}
+	_, paced := w.pace.(*interval)
+	was := w.held
+	w.held = (v.hold || v.err != "") && mayHold && paced
+	if v.err != "" && v.err != w.fault {
+		s.o.Log.Error(v.err)
+	}
+	w.fault = v.err
+	switch {
+	case v.err != "":
+		w.opens = time.Time{}
+	case w.held:
+		w.opens = time.Time{}
+		if !v.opens.IsZero() {
+			w.opens = instant(v.opens, s.o.Location)
+		}
+		if !was {
+			s.skip(w, r, v.skip)
+		}
+	case v.skip != "":
+		s.skip(w, r, v.skip)
+		s.runAgain(w, r, v.again)
+	default:
+		s.start(w, r, moment, v.function)
+	}
+	return w.held
+}
+
+// shift returns the splay of the moment that has come.
+func (w *work) shift(paced bool) time.Duration {
+	if paced {
+		return w.pace.delay()
+	}
+	return 0
+}
+
+func (s *Scheduler) skip(w *work, r reading, reason string) {
+	s.o.Log.Debugf("Scheduled job %s is skipped: %s", w.name, reason)
+	w.state.skip, w.state.skippedAt = reason, r.wall
+	w.state.skips++
+}
+
+// runAgain has a job run at a civil time, beside its pace.
+func (s *Scheduler) runAgain(w *work, r reading, at time.Time) {
+	if at.IsZero() || w.extra == nil {
+		return
+	}
+	for _, d := range w.spec.explicit {
+		if d == exact(at) {
+			return
+		}
+	}
+	w.spec.explicit = append(w.spec.explicit[max(len(w.spec.explicit)-mostExplicit, 0):], exact(at))
+	w.extra.retarget(w.spec.explicit, r)
+}
+
+// start runs a job, unless as many run as may.
+func (s *Scheduler) start(w *work, r reading, moment time.Time, function string) {
+	if s.full(w) {
+		s.skip(w, r, maxRunning)
+		return
+	}
+	w.state.lastRun, w.state.skip = r.wall, ""
+	if w.task != nil {
+		s.do(w, w.task.Do)
+		return
+	}
+	c := w.spec.call
+	c.Due = moment
+	if function != "" {
+		c.Fun = function
+	}
+	s.execute(w, c)
+}
+
+// full tells whether as many firings of the job run as may.
+func (s *Scheduler) full(w *work) bool {
+	switch {
+	case w.task != nil:
+		return s.running[w.name] > 0
+	case !w.spec.call.JIDInclude:
+		return false
+	}
+	n := s.running[w.name]
+	if s.o.Running != nil {
+		n = max(n, s.o.Running(w.spec.call.Name))
+	}
+	return n > 0 && n >= w.spec.call.MaxRunning
+}
+
+func (s *Scheduler) execute(w *work, c Call) {
+	if w.spec.dryRun {
+		s.o.Log.Debugf("Job %s has 'dry_run' set to True. Not running it.", c.Name)
+		return
+	}
+	s.o.Log.Infof("Running scheduled job: %s", c.Name)
+	c = c.copied()
+	s.do(w, func(ctx context.Context) error { return s.o.Run(ctx, c) })
+}
+
+// do calls f in a goroutine that Run waits for.
+func (s *Scheduler) do(w *work, f func(ctx context.Context) error) {
+	ctx, name := s.ctx, w.name
+	s.running[name]++
+	s.wg.Go(func() {
+		err := f(ctx)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			s.o.Log.Errorf("run scheduled job %s: %v", name, err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ended(name)
+	})
+}
+
+// ended counts a firing of a job as over.
+func (s *Scheduler) ended(name string) {
+	if s.running[name]--; s.running[name] <= 0 {
+		delete(s.running, name)
+	}
+}
+
+// runJob runs a job now, whatever its times and windows are (salt/utils/schedule.py, run_job).
+func (s *Scheduler) runJob(name string) error {
+	w := s.find(name)
+	switch {
+	case s.ctx == nil || s.ctx.Err() != nil:
+		return errNotRunning
+	case w == nil:
+		s.o.Log.Infof("Invalid function: %s in scheduled job %s.", data.Str(nil), name)
+		return nil
+	}
+	if r := s.read(); s.full(w) {
+		s.skip(w, r, maxRunning)
+	} else if w.task != nil {
+		s.do(w, w.task.Do)
+	} else {
+		s.o.Log.Infof("Running Job: %s", name)
+		s.execute(w, w.spec.call)
+	}
+	return nil
+}
+
+// find returns the task or the job of a name, nil for none.
+func (s *Scheduler) find(name string) *work {
+	for _, list := range [][]*work{s.tasks, s.works} {
+		for _, w := range list {
+			if w.name == name {
+				return w
+			}
+		}
+	}
+	return nil
+}
+
+// covered tells whether a task stands in the place of a job, as where Salt had saved its own.
+func (s *Scheduler) covered(w *work) bool { return w.task == nil && s.find(w.name).task != nil }

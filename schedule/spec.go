@@ -1,0 +1,327 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// mostSeconds bounds intervals and splays, a hundred years.
+const mostSeconds = 100 * 366 * 24 * 3600
+
+// once and when may lie so long before the start and still count, Salt's loop_interval.
+const loopInterval = time.Second
+
+// A spec is what a job says, read.
+type spec struct {
+	call       Call
+	enabled    bool
+	dryRun     bool
+	runOnStart bool
+	every      time.Duration // 0 for none
+	rule       rule          // nil for none
+	lead       time.Duration
+	splay      splay
+	windows    windows
+	explicit   dates // run_explicit
+	times      []any // of when, with names looked up
+}
+
+// globals are the settings for all jobs that stand among the jobs.
+type globals struct {
+	enabled      bool
+	splay        any
+	skipRange    any
+	skipFunction string
+}
+
+// isGlobal tells whether a key of the schedule is none of a job.
+func isGlobal(key any) bool {
+	switch key {
+	case "enabled", "skip_function", "skip_during_range", "splay":
+		return true
+	}
+	return false
+}
+
+func readGlobals(all *data.Map) globals {
+	g := globals{enabled: true, splay: all.Value("splay"), skipRange: all.Value("skip_during_range"), skipFunction: all.Text("skip_function")}
+	if v, ok := all.Get("enabled"); ok {
+		g.enabled = data.Truth(v)
+	}
+	return g
+}
+
+// A reader reads jobs.
+type reader struct {
+	globals globals
+	whens   *data.Map
+	place   *time.Location
+	year    int // for years of two digits
+	warn    func(format string, args ...any)
+}
+
+// read returns what a job says. With an error the job still has a call, and can be run by hand.
+func (r reader) read(name string, raw *data.Map) (*spec, error) {
+	s := &spec{call: readCall(name, raw), enabled: true}
+	if v, ok := raw.Get("enabled"); ok {
+		s.enabled = data.Truth(v)
+	}
+	s.dryRun, s.runOnStart = data.Truth(raw.Value("dry_run")), data.Truth(raw.Value("run_on_start"))
+	if several(raw) {
+		return s, errors.New(`Unable to use "when", "cron", "once" options together. Ignoring.`)
+	}
+	if err := r.readTrigger(s, name, raw); err != nil {
+		return s, err
+	}
+	s.splay = r.readSplay(raw)
+	var err error
+	if s.windows, err = r.readWindows(name, raw); err != nil {
+		return s, err
+	}
+	s.explicit, err = readMoments(raw.Value("run_explicit"))
+	return s, err
+}
+
+func several(raw *data.Map) bool {
+	n := 0
+	for _, key := range []string{"when", "cron", "once"} {
+		if raw.Has(key) {
+			n++
+		}
+	}
+	return n > 1
+}
+
+func (r reader) readTrigger(s *spec, name string, raw *data.Map) error {
+	switch {
+	case hasInterval(raw):
+		if raw.Has("when") || raw.Has("cron") || raw.Has("once") {
+			r.warn(`Unable to use "seconds", "minutes", "hours", "days" with "when", "cron", "once" options. Job %s runs by its interval.`, name)
+		}
+		every, err := readInterval(name, raw)
+		s.every = every
+		return err
+	case raw.Has("once"):
+		s.lead = loopInterval + 1
+		return r.readOnce(s, name, raw)
+	case raw.Has("when"):
+		s.lead = loopInterval + 1
+		return r.readWhen(s, name, raw)
+	case raw.Has("cron"):
+		c, err := parseCron(data.Str(raw.Value("cron")))
+		if err != nil {
+			return fmt.Errorf("Invalid cron string. Ignoring job %s.", name)
+		}
+		s.rule = c
+	}
+	return nil
+}
+
+func hasInterval(raw *data.Map) bool {
+	return raw.Has("seconds") || raw.Has("minutes") || raw.Has("hours") || raw.Has("days")
+}
+
+// readInterval adds up the time elements; what is less than a second counts as one.
+func readInterval(name string, raw *data.Map) (time.Duration, error) {
+	var sum int64
+	for _, unit := range []struct {
+		key     string
+		seconds int64
+	}{{"seconds", 1}, {"minutes", 60}, {"hours", 3600}, {"days", 86400}} {
+		v, ok := raw.Get(unit.key)
+		if !ok {
+			continue
+		}
+		n, err := loader.Int(v)
+		if err != nil {
+			return 0, fmt.Errorf("Invalid %s %s. Ignoring job %s.", unit.key, data.Str(v), name)
+		}
+		sum += min(max(n, -mostSeconds), mostSeconds) * unit.seconds
+	}
+	return time.Duration(min(max(sum, 1), mostSeconds)) * time.Second, nil
+}
+
+func (r reader) readOnce(s *spec, name string, raw *data.Map) error {
+	v, format := raw.Value("once"), TimeFormat
+	if raw.Has("once_fmt") {
+		format = data.Str(raw.Value("once_fmt"))
+	}
+	t, ok := v.(time.Time)
+	if !ok {
+		var err error
+		if t, err = ParseTime(data.Str(v), format); err != nil {
+			return fmt.Errorf("Date string could not be parsed: %s, %s. Ignoring job %s.", data.Str(v), format, name)
+		}
+	}
+	s.rule = dates{exact(t)}
+	return nil
+}
+
+func (r reader) readWhen(s *spec, name string, raw *data.Map) error {
+	list, ok := raw.Value("when").([]any)
+	if !ok {
+		list = []any{raw.Value("when")}
+	}
+	var ds dates
+	for _, v := range list {
+		named := v
+		if data.Hashable(v) && r.whens.Has(v) {
+			named = r.whens.Value(v)
+		}
+		d, err := r.readDate(named)
+		if err != nil {
+			return fmt.Errorf("Invalid date string %s. Ignoring job %s.", data.Str(v), name)
+		}
+		ds, s.times = append(ds, d), append(s.times, named)
+	}
+	s.rule = ds
+	return nil
+}
+
+// readDate reads a date as dateutil does, or one that is a time already.
+func (r reader) readDate(v any) (date, error) {
+	switch v := v.(type) {
+	case time.Time:
+		return exact(v), nil
+	case string:
+		d, err := parseDate(v, r.year)
+		if err != nil {
+			return d, err
+		}
+		return d.in(r.place)
+	}
+	return date{}, errDate
+}
+
+// readMoments reads skip_explicit or run_explicit: times, or maps of time and time_fmt.
+func readMoments(v any) (dates, error) {
+	list, _ := v.([]any)
+	var ds dates
+	for _, one := range list {
+		t, err := readMoment(one)
+		if err != nil {
+			return nil, err
+		}
+		ds = append(ds, exact(t))
+	}
+	return ds, nil
+}
+
+func readMoment(v any) (time.Time, error) {
+	switch v := v.(type) {
+	case time.Time:
+		return v, nil
+	case *data.Map:
+		format := TimeFormat
+		if v.Has("time_fmt") {
+			format = data.Str(v.Value("time_fmt"))
+		}
+		return ParseTime(data.Str(v.Value("time")), format)
+	}
+	return ParseTime(data.Str(v), TimeFormat)
+}
+
+// A splay is the range of seconds by which a run is delayed; the zero value is none.
+type splay struct{ start, end int64 }
+
+// readSplay reads the splay of a job, or else that of all.
+func (r reader) readSplay(raw *data.Map) splay {
+	v := raw.Value("splay")
+	if !raw.Has("splay") {
+		v = r.globals.splay
+	}
+	if !data.Truth(v) {
+		return splay{}
+	}
+	s := splay{start: 1}
+	var err, err2 error
+	if m, ok := v.(*data.Map); ok {
+		s.start, err = loader.Int(m.Value("start"))
+		s.end, err2 = loader.Int(m.Value("end"))
+	} else {
+		s.end, err = loader.Int(v)
+	}
+	if err != nil || err2 != nil || s.end < s.start || s.start < 0 || s.end > mostSeconds {
+		r.warn("schedule.handle_func: Invalid Splay, end must be larger than start. Ignoring splay.")
+		return splay{}
+	}
+	return s
+}
+
+// readCall reads what is to be run, and how.
+func readCall(name string, raw *data.Map) Call {
+	c := Call{Name: name, Fun: function(raw), JIDInclude: true, MaxRunning: 1, ReturnJob: true, Raw: raw}
+	if text := raw.Text("name"); text != "" {
+		c.Name = text
+	}
+	c.Args = listOf(first(raw, "args", "job_args"))
+	c.Kwargs, _ = first(raw, "kwargs", "job_kwargs").(*data.Map)
+	c.Metadata, _ = raw.Value("metadata").(*data.Map)
+	for _, r := range listOf(raw.Value("returner")) {
+		c.Returners = append(c.Returners, data.Str(r))
+	}
+	c.ReturnConfig, c.ReturnKwargs = raw.Value("return_config"), raw.Value("return_kwargs")
+	if v, ok := raw.Get("return_job"); ok {
+		c.ReturnJob, c.NoCache = data.Truth(v), v == "nocache"
+	}
+	if v, ok := raw.Get("jid_include"); ok {
+		c.JIDInclude = data.Truth(v)
+	}
+	if n, err := loader.Int(raw.Value("maxrunning")); raw.Has("maxrunning") && err == nil {
+		c.MaxRunning = int(n)
+	}
+	return c
+}
+
+func function(raw *data.Map) string {
+	for _, key := range []string{"function", "func", "fun"} {
+		if v, ok := raw.Get(key); ok {
+			return data.Str(v)
+		}
+	}
+	return ""
+}
+
+func first(raw *data.Map, keys ...string) any {
+	for _, key := range keys {
+		if v, ok := raw.Get(key); ok {
+			return v
+		}
+	}
+	return nil
+}
+
+func listOf(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	case data.Tuple:
+		return v
+	}
+	return []any{v}
+}
+
+// copied returns c with maps and lists of its own.
+func (c Call) copied() Call {
+	c.Raw, _ = data.Clone(c.Raw).(*data.Map)
+	c.Args, _ = data.Clone(c.Args).([]any)
+	if c.Kwargs != nil {
+		c.Kwargs, _ = data.Clone(c.Kwargs).(*data.Map)
+	}
+	if c.Metadata != nil {
+		c.Metadata, _ = data.Clone(c.Metadata).(*data.Map)
+	}
+	c.ReturnConfig, c.ReturnKwargs = data.Clone(c.ReturnConfig), data.Clone(c.ReturnKwargs)
+	c.Returners = append([]string(nil), c.Returners...)
+	return c
+}
+
+// isHidden tells whether a key of a job is none of those that are saved.
+func isHidden(key any) bool { return strings.HasPrefix(data.Str(key), "_") }

@@ -1,0 +1,63 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A Task is a job of the program itself.
+type Task struct {
+	Name       string        // begins with __, so that schedule.list hides it
+	Fun        string        // what operators see as its function; may be ""
+	Every      time.Duration // at least a second
+	Splay      time.Duration // up to which each run is delayed at random, in whole seconds
+	RunOnStart bool          // run as soon as Scheduler.Run begins
+	Do         func(ctx context.Context) error
+}
+
+// ErrTask is wrapped by Add for a task that cannot be run.
+var ErrTask = errors.New("unusable task")
+
+// Add adds a task; one of the same name is replaced, and a run of it that is under way counts on. A task never runs twice at once.
+func (s *Scheduler) Add(t Task) error {
+	if t.Name == "" || t.Do == nil || t.Every < time.Second {
+		return fmt.Errorf("add task %q: %w", t.Name, ErrTask)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := &work{name: t.Name, task: &t, atStart: t.RunOnStart}
+	w.pace = &interval{every: t.Every, splay: s.delay(splay{1, int64(t.Splay / time.Second)})}
+	w.begin(s.read())
+	for i, old := range s.tasks {
+		if old.name == t.Name {
+			w.state = old.state
+			s.tasks[i] = w
+			s.stir()
+			return nil
+		}
+	}
+	s.tasks = append(s.tasks, w)
+	s.stir()
+	return nil
+}
+
+// Remove takes a task away, if there is one of that name. A run under way is not ended.
+func (s *Scheduler) Remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, w := range s.tasks {
+		if w.name == name {
+			s.tasks = append(s.tasks[:i:i], s.tasks[i+1:]...)
+			return
+		}
+	}
+}
+
+func (t *Task) view() *data.Map {
+	return data.NewMap("function", t.Fun, "seconds", int64(t.Every/time.Second), "jid_include", true, "maxrunning", int64(1),
+		"return_job", false, "enabled", true)
+}
