@@ -87,7 +87,7 @@ func numberAttribute(name string) (attribute, bool) {
 }
 
 // seconds is the time as Python's time.time() gives it.
-func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
+func seconds(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
 
 // callerAttributes are those for which an entry must know where it was logged. The line alone is not worth that.
 func callerAttributes() []string { return []string{"pathname", "filename", "module", "funcName"} }
