@@ -68,7 +68,10 @@ func newCourier(m *Minion, l *link) *courier {
 }
 
 // deliver takes a return over. When it comes back the return is in the spool.
-func (c *courier) deliver(r *job.Return) {
+func (c *courier) deliver(r *job.Return) { c.keep(r)() }
+
+// keep puts a return into the spool, and returns what has it sent.
+func (c *courier) keep(r *job.Return) (send func()) {
 	body, err := payload.Marshal(r.Map())
 	if err == nil && len(body) > maxReturn {
 		err = fmt.Errorf("%d bytes are more than a master takes", len(body))
@@ -84,7 +87,10 @@ func (c *courier) deliver(r *job.Return) {
 	if name == "" {
 		c.spool.giveUp(string(r.JID), err)
 	}
-	c.look()
+	return func() {
+		c.spool.release(name)
+		c.look()
+	}
 }
 
 // instead returns the body of a return that says why there is no better one.
@@ -183,6 +189,7 @@ func (c *courier) try(ctx context.Context, name string) {
 	late.Stop()
 	switch {
 	case err == nil:
+		c.log.Debugf("the master has acknowledged the return of job %s", c.spool.jid(name))
 		c.settle(nil)
 		if err := c.spool.done(name); err != nil {
 			c.log.WithError(err).Error("spool")
@@ -230,9 +237,11 @@ func (c *courier) again(name string, body []byte, why error) {
 		return
 	}
 	short := c.instead(ret, fmt.Sprintf("ERROR: the master does not take the return, which has %d bytes: %v", len(body), why))
-	if _, err := c.spool.put(string(ret.JID), short); err != nil {
+	instead, err := c.spool.put(string(ret.JID), short)
+	if err != nil {
 		c.log.WithError(err).Error("spool")
 	}
+	c.spool.release(instead)
 	c.drop(name, why)
 }
 

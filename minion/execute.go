@@ -2,6 +2,7 @@ package minion
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,6 +99,9 @@ func (j *jobs) call(r *running, fun string, arg []any) (out loader.Result) {
 		Pub:      r.pub.Map(),
 		Progress: func(n int, value any) { j.progress(r, n, value) },
 	})
+	if errors.Is(out.Err, errStopped) {
+		return loader.Result{Value: textInterrupted, Retcode: 1, Out: "nested", Err: out.Err}
+	}
 	j.tell(r.ctx, fun, out)
 	return out
 }

@@ -3,6 +3,7 @@ package minion
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +22,7 @@ import (
 // Why a job was ended.
 var (
 	errKilled  = errors.New("the job was ended by a signal")
-	errStopped = errors.New("the minion ends")
+	errStopped = fmt.Errorf("the minion ended while the job was running: %w", process.ErrLeave)
 )
 
 // What the master is told of jobs that were not done.
@@ -54,6 +55,7 @@ type jobs struct {
 	m    *Minion
 	proc procDir
 	seen *seen
+	left programs
 	log  logrus.FieldLogger
 	work *lane // most jobs
 	asks *lane // those about jobs, which must not wait behind what they ask about
@@ -86,6 +88,9 @@ func newJobs(m *Minion, many bool) *jobs {
 	var err error
 	if j.seen, err = openSeen(filepath.Join(m.cfg.CacheDir, "seen_jobs"), max(m.cfg.MinionJIDQueueHWM, seenJobs)); err != nil {
 		j.log.WithError(err).Warn("the memory of jobs that were run")
+	}
+	if j.left, err = makePrograms(filepath.Join(m.cfg.CacheDir, "programs"), m.log); err != nil {
+		j.log.WithError(err).Error("programs of jobs would outlive an end of the minion without warning")
 	}
 	return j
 }
@@ -148,6 +153,7 @@ func (j *jobs) start(ctx context.Context, pub *job.Publication, l *link, size in
 		j.log.Infof("Executing command %s with jid %s", data.Str(pub.Map().Value("fun")), pub.JID)
 	}
 	r := &running{pub: pub, link: l, tree: process.NewTree()}
+	r.tree.Watch(j.left.watch(string(pub.JID)))
 	r.ctx, r.cancel = context.WithCancelCause(process.WithTree(ctx, r.tree))
 	j.enter(r)
 	waits, ok := j.lane(pub).add(func() { j.run(r) }, size)
@@ -204,11 +210,13 @@ func (j *jobs) run(r *running) {
 	j.finish(r, j.do(r))
 }
 
-// finish hands the return over and makes the job unknown, in this order, so that it is never lost in between.
+// finish puts the return into the spool, makes the job unknown, and has the return sent, in this order: at no moment could
+// an end of the minion lose it, and none has the next run report a job as failed whose return the master has.
 func (j *jobs) finish(r *running, ret *job.Return) {
 	j.cache(ret)
+	send := func() {}
 	if j.m.cfg.PubRet {
-		r.link.courier.deliver(ret)
+		send = r.link.courier.keep(ret)
 	}
 	j.mu.Lock()
 	delete(j.running, r.pub.JID)
@@ -217,6 +225,7 @@ func (j *jobs) finish(r *running, ret *job.Return) {
 	if err := j.proc.leave(string(r.pub.JID)); err != nil {
 		j.log.WithError(err).Error("jobs")
 	}
+	send()
 	j.giveReturners(r, ret)
 }
 

@@ -4,12 +4,16 @@
 // [New] opens keys, caches and sockets; [Minion.Run] works until its context ends or the minion has no reason to go on.
 // A link is the conversation with one master: its welcome asks to be let in, at first and again, and its courier delivers
 // returns. jobs.go takes what links bring, execute.go runs it; spool.go keeps returns until the master has them; proc.go
-// and seen.go remember jobs over a restart; local.go does what programs on this host ask by the event bus. Several masters
-// are all active and share everything but the link.
+// and seen.go remember jobs over a restart, and programs.go what they have started; local.go does what programs on this host
+// ask by the event bus. Several masters are all active and share everything but the link.
 //
 // When the context ends the minion takes no more publications, lets the jobs that run end for two seconds, ends them, and
-// gives their returns a moment to be delivered; what is left lies in the spool and is delivered by the next run. A job
-// that was running when the minion was killed is reported by the next run as failed.
+// gives their returns a moment to be delivered; what is left lies in the spool and is delivered by the next run. Programs
+// that such a job runs are left running, since one of them may be what installs or restarts this minion and waits for its
+// end. A job that was running when the minion was killed is reported by the next run as failed.
+//
+// The next run also ends the programs that are left, however the minion ended, but for those that are at work on the
+// minion itself. Two minions never run with one cachedir at once: the second waits for the end of the first.
 package minion
 
 import (
@@ -66,6 +70,7 @@ type Minion struct {
 	links     []*link
 	funcs     *loader.Registry
 	returners *loader.Registry
+	free      func() error // gives the cachedir back
 }
 
 // New opens what a minion has on disk. It does not speak to a master yet. Run it, since only Run gives back what New took.
@@ -79,7 +84,7 @@ func New(ctx context.Context, cfg *config.Minion, o Options) (*Minion, error) {
 	}
 	m := &Minion{cfg: cfg, options: cfg.Map(), opts: o, log: o.Log}
 	if err := m.open(ctx); err != nil {
-		return nil, err
+		return nil, errors.Join(err, m.close())
 	}
 	m.jobs = newJobs(m, len(addresses) > 1)
 	for _, a := range addresses {
@@ -100,7 +105,10 @@ func (m *Minion) open(ctx context.Context) error {
 			return fmt.Errorf("make folder: %w", err)
 		}
 	}
-	var err error
+	err := m.occupy(ctx)
+	if err != nil {
+		return err
+	}
 	if m.keys, err = pki.OpenKeys(m.cfg.PKIDir, pki.Options{Permissive: m.cfg.PermissivePKIAccess}); err != nil {
 		return err
 	}
@@ -134,9 +142,15 @@ func (m *Minion) openShelves() (err error) {
 
 // close gives back what New took.
 func (m *Minion) close() error {
-	errs := []error{m.jobs.seen.close()}
+	var errs []error
+	if m.jobs != nil {
+		errs = append(errs, m.jobs.seen.close())
+	}
 	for _, l := range m.links {
 		errs = append(errs, l.close())
+	}
+	if m.free != nil {
+		errs = append(errs, m.free())
 	}
 	return errors.Join(errs...)
 }

@@ -129,8 +129,10 @@ func interruptedReturn(id string, jid job.ID, load *data.Map) *job.Return {
 	return ret
 }
 
-// report gives the masters the jobs that an earlier run did not end, and removes their files.
+// report ends what programs an earlier run has left, gives the masters the jobs that it did not end, and removes their
+// files.
 func (j *jobs) report() {
+	j.left.end()
 	left, err := j.proc.left(j.m.cfg.ID)
 	if err != nil {
 		j.log.WithError(err).Error("jobs of earlier")

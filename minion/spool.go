@@ -52,7 +52,7 @@ type spooled struct {
 	body    []byte // nil when only the disk has it
 	onDisk  bool
 	durable bool // would outlast the loss of power
-	claimed bool // is being sent
+	claimed bool // is being sent, or not to be sent yet
 	fails   int
 	due     time.Time // not to be sent before
 }
@@ -121,7 +121,7 @@ func (s *spool) enter(name string, item *spooled) {
 	s.memory += int64(len(item.body))
 }
 
-// put keeps a return. With an error it is held in memory only, or, when name is "", not at all.
+// put keeps a return, which is not sent before it is released. With an error it is held in memory only, or, when name is "", not at all.
 func (s *spool) put(jid string, body []byte) (name string, err error) {
 	lost := s.makeRoom(int64(len(body)) + crcLen)
 	for _, l := range lost {
@@ -138,7 +138,7 @@ func (s *spool) put(jid string, body []byte) (name string, err error) {
 	if err != nil && !fits {
 		return "", fmt.Errorf("keep return of job %s: %w", jid, err)
 	}
-	item := &spooled{jid: jid, size: int64(len(body)) + crcLen, onDisk: err == nil}
+	item := &spooled{jid: jid, size: int64(len(body)) + crcLen, onDisk: err == nil, claimed: true}
 	if fits {
 		item.body = body
 	}
@@ -156,6 +156,15 @@ func (s *spool) write(name string, body []byte) error {
 }
 
 func checksum(body []byte) uint32 { return crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)) }
+
+// release lets a return be sent that put has kept.
+func (s *spool) release(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if item := s.items[name]; item != nil {
+		item.claimed = false
+	}
+}
 
 // claim returns the oldest return that is due and not under way, or when the next will be due; zero is never.
 func (s *spool) claim(now time.Time) (name string, next time.Time) {

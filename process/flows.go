@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +16,32 @@ type flows struct {
 	input  func()     // copy of input, or nil
 	ours   []*os.File // ends of the pipes
 	theirs []*os.File
+	reads  []*os.File    // those of ours from which output is read
+	valves []*valve      // through which it goes to the writers
 	done   chan struct{} // closed when all output has been read
+}
+
+// A valve passes on what is written to it, until it is shut; then it drops it.
+type valve struct {
+	mu   sync.Mutex
+	to   io.Writer
+	shut bool
+}
+
+// Write passes p on.
+func (v *valve) Write(p []byte) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.shut {
+		return len(p), nil
+	}
+	return v.to.Write(p)
+}
+
+func (v *valve) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.shut = true
 }
 
 // connect puts pipes in the place of what is no file.
@@ -61,8 +87,10 @@ func (f *flows) output(w io.Writer) (io.Writer, error) {
 		return nil, err
 	}
 	f.ours, f.theirs = append(f.ours, r), append(f.theirs, theirs)
+	v := &valve{to: w}
+	f.reads, f.valves = append(f.reads, r), append(f.valves, v)
 	f.copies = append(f.copies, func() {
-		if _, err := io.Copy(w, r); err != nil {
+		if _, err := io.Copy(v, r); err != nil {
 			_, _ = io.Copy(io.Discard, r) // the program must not stall when nobody takes its output
 		}
 	})
@@ -107,6 +135,17 @@ func (f *flows) run() {
 func (f *flows) close() {
 	closeAll(f.ours)
 	<-f.done
+}
+
+// leave lets the program write on without a reader of ours: nothing reaches the writers any more, and when this process has
+// ended, others read what comes.
+func (f *flows) leave() error {
+	var errs []error
+	for i, r := range f.reads {
+		f.valves[i].close()
+		errs = append(errs, readOn(r))
+	}
+	return errors.Join(errs...)
 }
 
 // abandon gives the pipes of a program back that was not started.

@@ -38,14 +38,27 @@ const (
 // ErrTimeout is the cause of contexts whose end kills the program at once, without telling it first.
 var ErrTimeout = errors.New("the time of the program is over")
 
+// ErrLeave is the cause of contexts whose end leaves the program running: Run returns without it. What it still writes is
+// dropped, also after the end of this process, so that it does not break off for want of a reader.
+var ErrLeave = errors.New("the program is left running")
+
 // A Tree is the programs of one job. Several goroutines may use it.
 type Tree struct {
-	mu   sync.Mutex
-	live map[*program]struct{}
+	mu    sync.Mutex
+	live  map[*program]struct{}
+	watch func(pid int) (ended func())
 }
 
 // NewTree returns a Tree without programs.
 func NewTree() *Tree { return &Tree{live: map[*program]struct{}{}} }
+
+// Watch has f called with the process id of each program of the tree when it was started; f must not use the tree. What f
+// returns is called when the program has ended, and not for one that was left running.
+func (t *Tree) Watch(f func(pid int) (ended func())) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watch = f
+}
 
 // Signal sends sig to every program of the tree and to what those have started.
 func (t *Tree) Signal(sig os.Signal) {
@@ -74,14 +87,25 @@ func (t *Tree) start(cmd *exec.Cmd) (*program, error) {
 	p, err := start(cmd)
 	if err == nil {
 		t.live[p] = struct{}{}
+		p.ended = t.watched(cmd.Process.Pid)
 	}
 	return p, err
 }
 
+func (t *Tree) watched(pid int) (ended func()) {
+	if t.watch == nil {
+		return func() {}
+	}
+	return t.watch(pid)
+}
+
 func (t *Tree) remove(p *program) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	delete(t.live, p)
+	t.mu.Unlock()
+	if !p.left {
+		p.ended()
+	}
 }
 
 type treeKey struct{}
@@ -101,8 +125,8 @@ func treeOf(ctx context.Context) *Tree {
 // Run starts cmd and waits for its end and that of its output, for which WaitDelay sets a limit: 0 is a second, Forever none.
 //
 // When ctx ends, the program and all that it started are told to end, and killed if they do not within five seconds; when the
-// cause is ErrTimeout they are killed at once. The error then wraps the cause. Otherwise the error is that of exec.Cmd.Wait, or
-// exec.ErrWaitDelay when the program succeeded and its output stayed open beyond the limit.
+// cause is ErrTimeout they are killed at once, and when it is ErrLeave they run on. The error then wraps the cause. Otherwise the
+// error is that of exec.Cmd.Wait, or exec.ErrWaitDelay when the program succeeded and its output stayed open beyond the limit.
 func Run(ctx context.Context, cmd *exec.Cmd) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -16,6 +16,8 @@ type program struct {
 	flows  *flows
 	delay  time.Duration // how long output may stay open after the end; below 0 for ever
 	exited chan error    // gets the result of cmd.Wait
+	left   bool          // runs on without us; set before wait returns
+	ended  func()        // told of the end, unless it is left
 
 	mu   sync.Mutex
 	gone bool // the group has no members any more, its number may be another's
@@ -65,7 +67,7 @@ func (p *program) signal(sig os.Signal) {
 // wait returns when the program and its output have ended.
 func (p *program) wait(ctx context.Context) error {
 	defer p.group.close()
-	defer p.flows.close()
+	defer p.cut()
 	var err error
 	select {
 	case err = <-p.exited:
@@ -85,6 +87,13 @@ func (p *program) wait(ctx context.Context) error {
 	}
 }
 
+// cut ends what is read of a program, unless that was left running.
+func (p *program) cut() {
+	if !p.left {
+		p.flows.close()
+	}
+}
+
 // late tells when output has been open for too long after the end.
 func (p *program) late() <-chan time.Time {
 	if p.delay < 0 {
@@ -93,8 +102,12 @@ func (p *program) late() <-chan time.Time {
 	return time.After(p.delay)
 }
 
-// end stops a program whose context has ended. exited is nil when its head has ended already.
+// end stops a program whose context has ended, or leaves it. exited is nil when its head has ended already.
 func (p *program) end(ctx context.Context, exited <-chan error) (err error) {
+	if errors.Is(context.Cause(ctx), ErrLeave) {
+		p.left = true
+		return p.flows.leave()
+	}
 	if !errors.Is(context.Cause(ctx), ErrTimeout) {
 		p.signal(terminate)
 		exited, err = p.await(exited, endTime)
