@@ -38,6 +38,7 @@ type dateParser struct {
 	yearAt  int   // its place in ymd from 1; 0 for none
 	monthAt int   // place of a month's name in ymd from 1; 0 for none
 	empty   bool
+	named   bool // whether the name of a zone has come
 }
 
 // dateTokens parts a text into numbers, with a fraction where there is one, words and other characters.
@@ -122,8 +123,15 @@ func (p *dateParser) token() error {
 		return nil
 	case jumps(s):
 		return nil
+	case p.d.hour != unset && !p.d.zoned && !p.named && isZoneName(p.at(0)):
+		p.named = true // dateutil warns, and takes the time as the local one
+		return nil
 	}
 	return errDate
+}
+
+func isZoneName(s string) bool {
+	return len(s) <= 5 && strings.IndexFunc(s, func(c rune) bool { return c < 'A' || c > 'Z' }) < 0
 }
 
 func isDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
@@ -172,6 +180,14 @@ func (p *dateParser) halfDay(add int) error {
 	}
 	p.d.hour = p.d.hour%12 + add
 	return nil
+}
+
+// hourOf takes an hour directly before am or pm; of those beyond 12 the word is passed over, as dateutil does.
+func (p *dateParser) hourOf(s string, half int) error {
+	if err := p.clock(s, "", ""); err != nil || p.d.hour > 12 {
+		return err
+	}
+	return p.halfDay(half)
 }
 
 // monthName takes a month's name and, when a separator stands behind it, the numbers that follow: Jan-01-99.
@@ -268,10 +284,7 @@ func (p *dateParser) bare(s, next string) error {
 	}
 	switch {
 	case hour >= 0:
-		if err := p.clock(s, "", ""); err != nil {
-			return err
-		}
-		return p.halfDay(hour)
+		return p.hourOf(s, hour)
 	case next == "" || jumps(strings.ToLower(next)):
 		return p.addPart(s)
 	case len(s) <= 2 && len(p.ymd) < 3:
@@ -369,9 +382,12 @@ func (p *dateParser) separated(sep string) error {
 	if err := p.addPart(p.at(0)); err != nil {
 		return err
 	}
-	if p.at(1) == sep {
+	switch {
+	case p.at(1) == sep:
 		p.i += 2
 		return p.addPart(p.at(0))
+	case sep == "." && p.monthAt == 0:
+		p.ymd = p.ymd[:len(p.ymd)-1] // dateutil reads 3.5 as a number, the day 3
 	}
 	return nil
 }

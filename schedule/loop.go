@@ -79,8 +79,14 @@ func (s *Scheduler) pass(w *work, r reading) {
 		return
 	}
 	if w.pace != nil {
-		if moment, came := w.pace.pass(r); came && !s.judge(w, r, moment, true) {
-			w.pace.advance(r)
+		if moment, came := w.pace.pass(r); came {
+			was := w.held
+			switch held := s.judge(w, r, moment, true); {
+			case was && !held:
+				w.pace.restart(r) // an interval counts from the run
+			case !held:
+				w.pace.advance(r)
+			}
 		}
 	}
 	if w.extra != nil {
