@@ -54,8 +54,8 @@ cross: ## build for every platform that is supported, and print the sizes
 dist: ## write an archive for each platform into dist/, the same to the byte for the same commit
 	@sh scripts/dist.sh "$(GO)" '$(VERSION)' '$(LDFLAGS)' '$(TAGS)' dist $(PLATFORMS)
 
-deb rpm: ## write packages for ARCH into dist/ (make deb, make rpm)
-	@GOOS=linux GOARCH=$(ARCH) $(GO) build $(FLAGS) -o dist/linux-$(ARCH)/ ./cmd/...
+deb rpm: ## write packages for ARCH (amd64, arm64, arm7 …) into dist/
+	@GOOS=linux GOARCH=$(if $(filter arm%,$(filter-out arm64,$(ARCH))),arm,$(ARCH)) GOARM=$(patsubst arm%,%,$(filter arm6 arm7,$(ARCH))) $(GO) build $(FLAGS) -o dist/linux-$(ARCH)/ ./cmd/...
 	@sh scripts/packages.sh $@ "$(GO)" '$(VERSION)' $(ARCH) dist/linux-$(ARCH) dist
 
 rootfs: build ## put the root of the container image of ROLE (master or minion) into dist/rootfs-ROLE
