@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -22,10 +23,8 @@ import (
 
 // SignInOptions say whom a master lets in and what it tells those.
 type SignInOptions struct {
+	Policy      Policy
 	PublishPort int
-	OpenMode    bool
-	Rules       *pki.Autosign
-	MaxMinions  int                  // 0 means no limit
 	Connected   func() []string      // ids of the minions that are connected; for MaxMinions
 	Signing     *crypto.PrivateKey   // signs the master's key (master_sign_pubkey); nil does not
 	SignedKey   string               // or the text of a signature made before (master_use_pubkey_signature)
@@ -33,6 +32,13 @@ type SignInOptions struct {
 	MaxWait     time.Duration        // how long a sign-in may wait for its turn; 0 means 4 s, as minions give up after 5
 	OnEvent     func(data *data.Map) // told the data of the event salt/auth; nil is not told
 	Log         logrus.FieldLogger
+}
+
+// A Policy says whom a master lets in.
+type Policy struct {
+	OpenMode   bool
+	Rules      *pki.Autosign
+	MaxMinions int // 0 means no limit
 }
 
 // SignIn answers _auth: it decides by the key folders and the rules whom the master knows, and hands out session keys
@@ -46,6 +52,7 @@ type SignInOptions struct {
 // it neither raises a limit nor moves a minion to another address; the first request under the keys does.
 type SignIn struct {
 	opts    SignInOptions
+	policy  atomic.Pointer[Policy]
 	key     *crypto.PrivateKey
 	pub     string // the master's key as it is sent
 	keys    *pki.Dir
@@ -64,9 +71,11 @@ func NewSignIn(key *crypto.PrivateKey, keys *pki.Dir, secrets *Secrets, o SignIn
 	if o.MaxWait <= 0 {
 		o.MaxWait = 4 * time.Second
 	}
-	return &SignIn{opts: o, key: key, pub: key.Public().PEM(), keys: keys, secrets: secrets,
+	s := &SignIn{opts: o, key: key, pub: key.Public().PEM(), keys: keys, secrets: secrets,
 		turn: semaphore.NewWeighted(int64(max(o.Parallel, 1))), pubSigns: map[string]string{},
 		told: newTally()}
+	s.SetPolicy(o.Policy)
+	return s
 }
 
 // claim is what a sign-in request says.
@@ -143,10 +152,11 @@ func (c *claim) badAlgorithm() string {
 
 // judge decides by key folders and rules, carries that out and announces it.
 func (s *SignIn) judge(c *claim, r transport.Request) pki.Verdict {
-	in := pki.SignIn{ID: c.id, PEM: c.pub, OpenMode: s.opts.OpenMode, Full: s.full(c.id)}
-	if pki.ValidID(c.id) == nil && s.opts.Rules != nil {
+	policy := s.policy.Load()
+	in := pki.SignIn{ID: c.id, PEM: c.pub, OpenMode: policy.OpenMode, Full: s.full(policy.MaxMinions, c.id)}
+	if pki.ValidID(c.id) == nil && policy.Rules != nil {
 		var err error
-		if in.Sign, in.Reject, err = s.opts.Rules.Decide(c.id, c.grainMap()); err != nil && s.told.first("rules", logPause) {
+		if in.Sign, in.Reject, err = policy.Rules.Decide(c.id, c.grainMap()); err != nil && s.told.first("rules", logPause) {
 			s.opts.Log.WithError(err).Warn("rules for new keys")
 		}
 	}
@@ -196,13 +206,16 @@ func authEvent(c *claim, v pki.Verdict) *data.Map {
 	return event
 }
 
+// SetPolicy replaces the policy; sign-ins under way go on with the one that they began with.
+func (s *SignIn) SetPolicy(p Policy) { s.policy.Store(&p) }
+
 // full reports whether max_minions are connected and this is not one of them.
-func (s *SignIn) full(id string) bool {
-	if s.opts.MaxMinions <= 0 || s.opts.Connected == nil {
+func (s *SignIn) full(most int, id string) bool {
+	if most <= 0 || s.opts.Connected == nil {
 		return false
 	}
 	ids := s.opts.Connected()
-	if len(ids) <= s.opts.MaxMinions {
+	if len(ids) <= most {
 		return false
 	}
 	for _, known := range ids {

@@ -100,11 +100,11 @@ func masterOptions(t *testing.T, ring keyring, c *vectors.Case) SignInOptions {
 		case "autosign_grains_dir":
 			rules.GrainsDir = grainRules(t, c)
 		case "open_mode":
-			o.OpenMode = v.(bool)
+			o.Policy.OpenMode = v.(bool)
 		case "publish_port":
 			o.PublishPort = int(v.(int64))
 		case "max_minions":
-			o.MaxMinions = int(v.(int64))
+			o.Policy.MaxMinions = int(v.(int64))
 			if strings.Contains(c.Name, "unknown minion") || strings.HasSuffix(c.Name, ", full") {
 				o.Connected = func() []string { return []string{"a", "b", "d"} }
 			}
@@ -115,7 +115,7 @@ func masterOptions(t *testing.T, ring keyring, c *vectors.Case) SignInOptions {
 			t.Errorf("master option %v is not understood", k)
 		}
 	}
-	o.Rules = rules
+	o.Policy.Rules = rules
 	return o
 }
 

@@ -55,7 +55,7 @@ func bareWork(b *testing.B, r *rig, token []byte) time.Duration {
 // BenchmarkSignIn is the master's whole work for a sign-in of version 3 with a token; rsa-ratio is how many times its
 // bare RSA work that is.
 func BenchmarkSignIn(b *testing.B) {
-	f := newForger(b, ServerOptions{MinimumVersion: 3})
+	f := newForger(b, ServerOptions{Admission: Admission{MinimumVersion: 3}})
 	f.settle(b)
 	token, err := f.ring["master"].Public().Encrypt([]byte(crypto.NewKeyString()), crypto.OAEPSHA1)
 	must(b, err)
@@ -75,7 +75,7 @@ func BenchmarkSignIn(b *testing.B) {
 
 // BenchmarkRequest is a _return of version 3 without what the handler does: opened, proved, answered.
 func BenchmarkRequest(b *testing.B) {
-	f := newForger(b, ServerOptions{MinimumVersion: 3})
+	f := newForger(b, ServerOptions{Admission: Admission{MinimumVersion: 3}})
 	f.settle(b)
 	f.handler = nil
 	f.server.handler = nothing{}

@@ -30,7 +30,7 @@ type pair struct {
 
 func newPair(t testing.TB, o ClientOptions) *pair {
 	t.Helper()
-	p := &pair{rig: newRig(t, rigOptions{server: ServerOptions{MinimumVersion: 3}}), keys: &memoryKeys{}, box: &outbox{}}
+	p := &pair{rig: newRig(t, rigOptions{server: ServerOptions{Admission: Admission{MinimumVersion: 3}}}), keys: &memoryKeys{}, box: &outbox{}}
 	p.accept("web1", "minion")
 	p.handler.encrypted = func(c *Command) (any, error) { return "done " + c.Name, nil }
 	o.OnSignIn = func(error) { p.signIns.Add(1) }

@@ -17,7 +17,7 @@ import (
 // FuzzServerRequest: any bytes on the request port get one reply that can be decoded, and store no key under a name that
 // is none. The second half of the input, where there is one, is put inside a sign-in and inside an encrypted request.
 func FuzzServerRequest(f *testing.F) {
-	r := newForger(f, ServerOptions{RequestTTL: time.Hour})
+	r := newForger(f, ServerOptions{Admission: Admission{RequestTTL: time.Hour}})
 	r.handler.clear = func(*Command) (any, error) { return nil, nil }
 	for _, section := range []string{"malformed", "exchange"} {
 		for _, c := range vectors.Load(f, authFile).Section(section) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/brineproject/brine/crypto"
@@ -22,7 +23,7 @@ import (
 // goroutines may use Secrets.
 type Secrets struct {
 	dir  *os.Root
-	life time.Duration
+	life atomic.Int64 // nanoseconds; 0 is for ever
 
 	mu       sync.RWMutex
 	shared   *crypto.Crypticle
@@ -41,7 +42,8 @@ type session struct {
 // NewSecrets returns the secrets of a master that starts now. Session keys of minions lie in dir, which is emptied, and,
 // as the shared one, are replaced when they are older than life; 0 means never.
 func NewSecrets(dir *os.Root, life time.Duration) (*Secrets, error) {
-	s := &Secrets{dir: dir, life: life, sessions: map[string]session{}}
+	s := &Secrets{dir: dir, sessions: map[string]session{}}
+	s.SetLife(life)
 	if err := s.Prune(func(string) bool { return false }); err != nil {
 		return nil, err
 	}
@@ -61,11 +63,14 @@ func (s *Secrets) Rotate() error {
 	return nil
 }
 
+// SetLife replaces how long keys live.
+func (s *Secrets) SetLife(life time.Duration) { s.life.Store(int64(life)) }
+
 // Due reports whether the shared key is older than its life.
 func (s *Secrets) Due() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.life > 0 && time.Since(s.made) >= s.life
+	return !s.fresh(s.made)
 }
 
 // Shared returns the key that all minions share.
@@ -138,7 +143,10 @@ func (s *Secrets) Forget(id string) error {
 	return nil
 }
 
-func (s *Secrets) fresh(made time.Time) bool { return s.life == 0 || time.Since(made) < s.life }
+func (s *Secrets) fresh(made time.Time) bool {
+	life := time.Duration(s.life.Load())
+	return life <= 0 || time.Since(made) < life
+}
 
 // maxSessionFile is more than a key needs, in bytes.
 const maxSessionFile = 1024

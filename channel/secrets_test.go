@@ -203,7 +203,7 @@ func TestSecretsAtOnce(t *testing.T) {
 
 // Many who sign in at once are all let in, with keys that open.
 func TestSignInsAtOnce(t *testing.T) {
-	r := newRig(t, rigOptions{signIn: SignInOptions{Parallel: 2, MaxWait: time.Minute, Rules: &pki.Autosign{AcceptAll: true}}})
+	r := newRig(t, rigOptions{signIn: SignInOptions{Parallel: 2, MaxWait: time.Minute, Policy: Policy{Rules: &pki.Autosign{AcceptAll: true}}}})
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {

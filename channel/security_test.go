@@ -180,7 +180,7 @@ func TestCVE2024_38823(t *testing.T) {
 
 // The version of a request stands outside of what is encrypted: who changes it gets nothing done twice.
 func TestReplayUnderAnotherVersion(t *testing.T) {
-	f := newForger(t, ServerOptions{MinimumVersion: 0})
+	f := newForger(t, ServerOptions{Admission: Admission{MinimumVersion: 0}})
 	for _, first := range []int{0, 1, 2, 3} {
 		for _, then := range []int{0, 1, 2, 3, 4} {
 			f.handler.calls = nil
@@ -266,7 +266,7 @@ func TestUnprovedRequestTakesNoNonce(t *testing.T) {
 }
 
 func TestRequestTTL(t *testing.T) {
-	f := newForger(t, ServerOptions{RequestTTL: time.Minute})
+	f := newForger(t, ServerOptions{Admission: Admission{RequestTTL: time.Minute}})
 	send := func(ts any) string {
 		load := data.NewMap("cmd", "_return", "id", "web1", "tok", f.victimToken, "nonce", f.nonce())
 		if ts != nil {
@@ -292,7 +292,7 @@ func TestRequestTTL(t *testing.T) {
 // TestCVE2025_62349: a lower version does not get by the checks of a higher one, and the log says which setting would.
 func TestCVE2025_62349(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newForger(t, ServerOptions{MinimumVersion: 3})
+		f := newForger(t, ServerOptions{Admission: Admission{MinimumVersion: 3}})
 		f.handler.clear = func(*Command) (any, error) { return "done", nil }
 		load := func() *data.Map {
 			return data.NewMap("cmd", "_auth", "id", "web9\x1b[2J", "pub", f.ring.pub("other"), "nonce", f.nonce())

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -61,16 +62,22 @@ type Private struct {
 
 // ServerOptions say how a [Server] treats its callers.
 type ServerOptions struct {
-	MinimumVersion int                            // requests of older versions are refused (minimum_auth_version)
-	RequestTTL     time.Duration                  // how old a version 3 request may be, and none may be 5 min ahead; 0 does not look (request_server_ttl)
-	MaxReturn      int                            // longest message of a caller that is known, in bytes; 0 means 100 MiB
-	OnRequest      func(id string, from net.Addr) // told of each proved request; nil is not told
-	Log            logrus.FieldLogger
+	Admission Admission
+	MaxReturn int                            // longest message of a caller that is known, in bytes; 0 means 100 MiB
+	OnRequest func(id string, from net.Addr) // told of each proved request; nil is not told
+	Log       logrus.FieldLogger
+}
+
+// Admission says which requests a [Server] takes.
+type Admission struct {
+	MinimumVersion int           // requests of older versions are refused (minimum_auth_version)
+	RequestTTL     time.Duration // how old a version 3 request may be, and none may be 5 min ahead; 0 does not look (request_server_ttl)
 }
 
 // A Server answers the request port of a master.
 type Server struct {
 	opts    ServerOptions
+	admits  atomic.Pointer[Admission]
 	keys    *pki.Dir
 	key     *crypto.PrivateKey
 	secrets *Secrets
@@ -88,9 +95,14 @@ const (
 
 // NewServer returns a server that signs with key, knows minions by keys and hands their commands to h.
 func NewServer(key *crypto.PrivateKey, keys *pki.Dir, secrets *Secrets, signIn *SignIn, h Handler, o ServerOptions) *Server {
-	return &Server{opts: o, keys: keys, key: key, secrets: secrets, signIn: signIn, handler: h,
+	s := &Server{opts: o, keys: keys, key: key, secrets: secrets, signIn: signIn, handler: h,
 		seen: newNonces(noncesKept), proofs: newProofs(proofsKept), told: newTally()}
+	s.SetAdmission(o.Admission)
+	return s
 }
+
+// SetAdmission replaces what NewServer was given.
+func (s *Server) SetAdmission(a Admission) { s.admits.Store(&a) }
 
 // Handle answers one request. It never panics, and always replies.
 func (s *Server) Handle(ctx context.Context, r transport.Request) {
@@ -130,7 +142,7 @@ func (s *Server) read(ctx context.Context, r transport.Request) []byte {
 	case err != nil:
 		s.opts.Log.WithError(err).Debugf("request of %s is no envelope", r.Remote())
 		return encodeReply(unreadable(r.Body(), s.limits(r)))
-	case env.Version < s.opts.MinimumVersion:
+	case env.Version < s.admits.Load().MinimumVersion:
 		s.refuseVersion(env, r)
 		return encodeReply(replyBadLoad)
 	}
@@ -165,7 +177,7 @@ func (s *Server) refuseVersion(env *payload.Envelope, r transport.Request) {
 	host := hostOf(r.Remote())
 	if s.told.first("version "+host, time.Hour) {
 		s.opts.Log.Warnf("request of %s%s refused: it speaks protocol version %d and minimum_auth_version is %d; "+
-			"set minimum_auth_version: %d on the master to admit it", host, named(env), env.Version, s.opts.MinimumVersion, env.Version)
+			"set minimum_auth_version: %d on the master to admit it", host, named(env), env.Version, s.admits.Load().MinimumVersion, env.Version)
 	}
 }
 
@@ -327,11 +339,12 @@ func (s *Server) fresh(env *payload.Envelope, load payload.Fields) error {
 	if id != env.ID {
 		return errOtherID
 	}
-	if s.opts.RequestTTL <= 0 {
+	ttl := s.admits.Load().RequestTTL
+	if ttl <= 0 {
 		return nil
 	}
 	ts, ok := load.Int("ts")
-	if age := time.Since(time.Unix(ts, 0)); !ok || age > s.opts.RequestTTL || age < -clockSkew {
+	if age := time.Since(time.Unix(ts, 0)); !ok || age > ttl || age < -clockSkew {
 		return errOutOfTime
 	}
 	return nil

@@ -2,120 +2,120 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"strconv"
 	"strings"
+	"time"
 
-	"github.com/sirupsen/logrus"
-
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/daemon"
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/logging"
 )
 
-// A Daemon is a program that runs until it is told to end.
+// A Daemon joins a command line and a configuration to a daemon.Daemon.
 type Daemon struct {
 	Name    string
 	Options *DaemonOptions
-	PIDFile string
-	User    string   // whom the daemon runs as (user); "" is who starts it
-	Folders []string // that it writes to, and that are given to User
-	Log     logging.Settings
-	Codes   []ExitCode // of errors that have one of their own
-	// Start opens everything and returns what then runs until its context ends.
-	Start func(ctx context.Context, log *logrus.Logger) (run func(context.Context) error, err error)
+	Opts    *data.Map // the effective options, with those of the command line
+	Report  *config.Report
+	Folders []daemon.Folder
+	Codes   []daemon.ExitCode
+	// Start is that of daemon.Daemon.
+	Start func(ctx context.Context, log *logging.Log, settle func() error) (daemon.Role, error)
 
-	console io.Writer // nil in the background
+	log *logging.Log
 }
 
-// An ExitCode is what a daemon exits with for an error (salt/defaults/exitcodes.py).
-type ExitCode struct {
-	Err  error
-	Code int
-}
-
-// background is set in the environment of the process that goes to the background.
-const background = "BRINE_BACKGROUND"
-
-// Serve runs d, in the background where -d asks for it, and returns its exit code.
-func (d *Daemon) Serve(ctx context.Context, in Invocation, stderr io.Writer) int {
-	inBackground := in.Env(background) != ""
-	if d.Options.Daemon && !inBackground {
-		return d.detach(in, stderr)
+// Serve runs d, in the background where -d asks for it, and returns its exit code. With --check-config it prints the
+// effective options and ends.
+func (d *Daemon) Serve(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
+	if d.Options.CheckConfig {
+		return d.check(stdout, stderr)
 	}
-	_ = os.Unsetenv(background) // programs that this one starts are not daemons for it
-	ctx, stop := signal.NotifyContext(ctx, stopSignals()...)
-	defer stop()
-	if !inBackground {
-		d.console = stderr
+	console := stderr
+	if code, done := daemon.Init(in.Args, stderr); done {
+		return code
+	} else if daemon.InContainer() {
+		console = stdout
 	}
-	log, err := logging.New(d.Log, logging.Options{Console: d.console, Program: strings.ReplaceAll(d.Name, "-", "."), PID: os.Getpid()})
-	if err != nil {
+	if daemon.InBackground() {
+		console = nil
+	}
+	if err := d.openLog(console); err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", d.Name, err)
 		return exitGeneric
 	}
-	defer log.Close()
-	if err := becomeUser(d.User, d.Folders, []string{d.Log.File, d.PIDFile}); err != nil {
-		return d.fail(log.Logger, stderr, fmt.Errorf("user: %w", err))
+	defer d.log.Close()
+	life := d.life(in, stderr)
+	if console != nil {
+		life.Stderr = nil // the log tells it there
 	}
-	run, err := d.Start(ctx, log.Logger)
-	if err != nil {
-		return d.fail(log.Logger, stderr, err)
+	return life.Serve(ctx)
+}
+
+// check prints the effective options.
+func (d *Daemon) check(stdout, stderr io.Writer) int {
+	for _, w := range d.Report.Warnings {
+		fmt.Fprintf(stderr, "[WARNING ] %s\n", w)
 	}
-	if err := writePidFile(d.PIDFile); err != nil {
-		log.Error(err)
-	}
-	defer removePidFile(d.PIDFile)
-	if inBackground {
-		if err := leaveTerminal(); err != nil {
-			log.WithError(err).Error("leave the terminal")
-		}
-	}
-	if err := run(ctx); err != nil {
-		return d.fail(log.Logger, stderr, err)
+	if err := config.Explain(stdout, d.Opts, d.Report); err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", d.Name, err)
+		return exitGeneric
 	}
 	return exitOK
 }
 
-// fail tells why the daemon ends, and returns its exit code.
-func (d *Daemon) fail(log *logrus.Logger, stderr io.Writer, err error) int {
-	log.Errorf("%s: %v", d.Name, err)
-	if d.console == nil {
-		fmt.Fprintf(stderr, "%s: %v\n", d.Name, err)
+func (d *Daemon) openLog(console io.Writer) error {
+	s, err := logging.SettingsOf(d.Opts)
+	if err != nil {
+		return err
 	}
-	return d.exitCode(err)
+	d.log, err = logging.New(s, logging.Options{Console: console, Program: strings.ReplaceAll(d.Name, "-", "."), PID: os.Getpid()})
+	return err
 }
 
-// writePidFile tells the world which process this is.
-func writePidFile(file string) error {
-	if file == "" {
-		return nil
+// life returns what package daemon needs to know of d.
+func (d *Daemon) life(in Invocation, stderr io.Writer) *daemon.Daemon {
+	interval, _ := d.Opts.Value("config_reload_interval").(int64)
+	return &daemon.Daemon{
+		Name: d.Name, Args: in.Args, Background: d.Options.Daemon, PIDFile: d.Opts.Text("pidfile"), User: d.Opts.Text("user"),
+		Folders: d.Folders, Files: d.logFiles(), Permissive: data.Truth(d.Opts.Value("permissive_pki_access")),
+		Codes: d.Codes, Log: d.log, Reopen: d.log.Reopen, Stderr: stderr,
+		Watch: func() []string { return d.Report.Watch }, WatchEvery: time.Duration(interval) * time.Second,
+		Start: func(ctx context.Context, settle func() error) (daemon.Role, error) {
+			Warn(d.log, d.Report)
+			return d.Start(ctx, d.log, settle)
+		},
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return fmt.Errorf("pidfile: %w", err)
-	}
-	if err := os.WriteFile(file, []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
-		return fmt.Errorf("pidfile: %w", err)
+}
+
+// logFiles are the log files on this host.
+func (d *Daemon) logFiles() []string {
+	if file := d.Opts.Text("log_file"); !strings.Contains(file, "://") {
+		return []string{file}
 	}
 	return nil
 }
 
-// removePidFile removes a pid file that is still this process's.
-func removePidFile(file string) {
-	if text, err := os.ReadFile(file); err == nil && string(text) == strconv.Itoa(os.Getpid()) {
-		_ = os.Remove(file) // a stale one does no harm
+// Renewed puts the options of a configuration that was read again in force, as far as they are this package's, and tells
+// what has changed and what needs a restart.
+func (d *Daemon) Renewed(opts *data.Map, report *config.Report, change config.Change) error {
+	s, err := logging.SettingsOf(opts)
+	if err != nil {
+		return err
 	}
-}
-
-// exitCode returns the exit code for the end of the daemon.
-func (d *Daemon) exitCode(err error) int {
-	for _, known := range d.Codes {
-		if errors.Is(err, known.Err) {
-			return known.Code
-		}
+	if err := d.log.Apply(s); err != nil {
+		return err
 	}
-	return exitGeneric
+	d.Opts, d.Report = opts, report
+	Warn(d.log, report)
+	if len(change.Applied) > 0 {
+		d.log.Infof("the configuration was read again; changed: %s", strings.Join(change.Applied, ", "))
+	}
+	if len(change.Restart) > 0 {
+		d.log.Warnf("these options have changed and hold after a restart of %s only: %s", d.Name, strings.Join(change.Restart, ", "))
+	}
+	return nil
 }

@@ -32,7 +32,7 @@ func (p *program) help(columns int) string {
 			h.paragraph(g.description, indent)
 			h.b.WriteByte('\n')
 		}
-		for _, o := range g.options {
+		for _, o := range g.shown() {
 			h.option(&o, indent)
 		}
 	}
@@ -50,7 +50,7 @@ func (p *program) namesWidth() int {
 		if i == 0 {
 			indent = 2
 		}
-		for _, o := range g.options {
+		for _, o := range g.shown() {
 			widest = max(widest, len(o.nameText())+indent)
 		}
 	}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -28,7 +30,7 @@ func Key(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
 	if err != nil {
 		return Leave(err, stdout, stderr)
 	}
-	ctx, stop := signal.NotifyContext(ctx, stopSignals()...)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	out := bufio.NewWriter(stdout)
 	o.tell(out, stderr)

@@ -11,26 +11,21 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/logging"
 )
 
 const exitNoUser = 67
 
-// errUnableToSwitch is returned when the process may not become another user.
-var errUnableToSwitch = errors.New("unable to switch user")
-
-// errNoUser is returned when the host knows no user of that name.
-var errNoUser = errors.New("no such user")
-
 // becomeUser makes the process run as the user of the configuration, so that what it writes is the master's. It ends
 // the run where it cannot; as in Salt (salt/utils/verify.py: check_user) that is told in the log alone.
 func (k *keyRun) becomeUser() error {
 	name := k.opts.Text("user")
-	err := switchUser(name)
-	switch {
-	case errors.Is(err, errNoUser):
+	who, err := daemon.LookUp(name)
+	if err != nil {
 		return noUser(name)
-	case err != nil:
+	}
+	if err := who.Become(); err != nil {
 		k.log.Logf(logrus.FatalLevel, "Salt configured to run as user \"%s\" but unable to switch.", name)
 		return &Exit{Code: exitOK}
 	}
@@ -53,15 +48,15 @@ func (k *keyRun) openLog() error {
 	if s.Level == "quiet" {
 		s.File = ""
 	}
-	owner, err := userID(k.opts.Text("user"))
-	if errors.Is(err, errNoUser) {
+	owner, err := daemon.LookUp(k.opts.Text("user"))
+	if err != nil {
 		return noUser(k.opts.Text("user"))
 	}
 	_, statErr := os.Stat(s.File)
 	err = k.newLog(s)
 	if errors.Is(err, fs.ErrPermission) {
 		path := s.File
-		if s.File = filepath.Join(k.in.home(), ".salt", "key.log"); statErr != nil || owner == os.Geteuid() {
+		if s.File = filepath.Join(k.in.home(), ".salt", "key.log"); statErr != nil || !owner.Other {
 			return noLog(path)
 		}
 		if err = k.newLog(s); err != nil {
@@ -71,8 +66,8 @@ func (k *keyRun) openLog() error {
 	if err != nil {
 		return k.o.fail("%s", pythonText(err))
 	}
-	if statErr != nil && s.File != "" {
-		_ = giveTo(s.File, owner) // the log is written all the same
+	if statErr != nil && s.File != "" && owner.Other {
+		_ = os.Chown(s.File, owner.UID, -1) // the log is written all the same
 	}
 	return nil
 }

@@ -56,6 +56,8 @@ type DaemonOptions struct {
 	User    string `opt:"user"`
 	Daemon  bool   `opt:"daemon"`
 	PIDFile string `opt:"pidfile"`
+	// CheckConfig prints the effective options in place of a start.
+	CheckConfig bool `opt:"check_config"`
 }
 
 // SaltOptions is the command line of salt.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -38,6 +39,7 @@ type option struct {
 	choices []string
 	metavar string // what the help calls the value; "" for dest in capitals
 	help    string // %default stands for the default
+	hidden  bool   // not in the help
 }
 
 // long returns the first long name, without its dashes.
@@ -54,6 +56,11 @@ func (o *option) long() string {
 type group struct {
 	title, description string
 	options            []option
+}
+
+// shown are the options in the help.
+func (g *group) shown() []option {
+	return slices.DeleteFunc(slices.Clone(g.options), func(o option) bool { return o.hidden })
 }
 
 // A program is one command line: its name, its first lines of help and its options.

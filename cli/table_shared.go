@@ -85,6 +85,11 @@ func optDaemon(prog string) option {
 		help: "Run the " + prog + " as a daemon."}
 }
 
+// optCheckConfig is Brine's own. It is not in the help, which is Salt's.
+func optCheckConfig() option {
+	return option{names: "--check-config", dest: "check_config", kind: boolean, def: false, hidden: true}
+}
+
 func optPidfile(prog string) option {
 	return option{names: "--pid-file", dest: "pidfile", def: "/var/run/" + prog + ".pid",
 		help: "Specify the location of the pidfile. Default: '%default'."}

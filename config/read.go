@@ -46,6 +46,7 @@ func (s *source) overrides(main, override string, defaults *data.Map) *data.Map 
 }
 
 func (s *source) main(file string) *data.Map {
+	s.report.Watch = append(s.report.Watch, file)
 	opts, err := s.file(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -119,6 +120,7 @@ func (s *source) matches(pattern, from string, mustMatch bool) []string {
 		s.report.warn(s.report.Sources["include"], "include: %s matches no files", pattern)
 	}
 	slices.Sort(files)
+	s.report.Watch = append(append(s.report.Watch, filepath.Dir(pattern)), files...)
 	return files
 }
 

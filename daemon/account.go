@@ -1,27 +1,24 @@
 package daemon
 
-import "errors"
-
-var (
-	errNoUser  = errors.New("there is no such user")
-	errNotRoot = errors.New("only root may run as another user")
+import (
+	"errors"
+	"slices"
 )
 
-// An account is a user as the system knows it.
-type account struct {
-	name     string
+// Errors of LookUp that a program tells apart.
+var (
+	ErrNoUser  = errors.New("there is no such user")
+	ErrNotRoot = errors.New("only root may run as another user")
+)
+
+// An Account is a user as the system knows it.
+type Account struct {
+	Name     string // "" for the user of this process
+	UID, GID int
+	Other    bool // another user than the one that this process runs as
 	home     string
-	uid, gid int
 	groups   []int
-	other    bool // another than the one that this process runs as
 }
 
-// inGroups reports whether the user is a member of a group.
-func (a account) inGroups(gid int) bool {
-	for _, g := range a.groups {
-		if g == gid {
-			return true
-		}
-	}
-	return a.gid == gid
-}
+// inGroup reports whether the user is a member of a group.
+func (a Account) inGroup(gid int) bool { return a.GID == gid || slices.Contains(a.groups, gid) }

@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -11,31 +12,27 @@ import (
 	"syscall"
 )
 
-// lookUp finds a user; no name is the one that this process runs as. The error tells that there is none, or that the
-// process may not become that user.
-func lookUp(name string) (account, error) {
-	own := account{uid: os.Geteuid(), gid: os.Getegid()}
-	if name == "" || name == "root" && own.uid == 0 {
+// LookUp finds a user; no name is the one that this process runs as. The error is ErrNoUser when there is none.
+func LookUp(name string) (Account, error) {
+	own := Account{UID: os.Geteuid(), GID: os.Getegid()}
+	if name == "" || name == "root" && own.UID == 0 {
 		return own, nil // also where there is no list of users
 	}
 	u, err := user.Lookup(name)
 	if err != nil {
-		return own, errNoUser
+		return own, ErrNoUser
 	}
-	a := account{name: name, home: u.HomeDir}
-	if a.uid, err = strconv.Atoi(u.Uid); err != nil {
+	a := Account{Name: name, home: u.HomeDir}
+	if a.UID, err = strconv.Atoi(u.Uid); err != nil {
 		return own, err
 	}
-	if a.gid, err = strconv.Atoi(u.Gid); err != nil {
+	if a.GID, err = strconv.Atoi(u.Gid); err != nil {
 		return own, err
 	}
-	if a.uid == own.uid {
+	if a.UID == own.UID {
 		return own, nil
 	}
-	if own.uid != 0 {
-		return own, errNotRoot
-	}
-	a.other, a.groups = true, groupsOf(u, a.gid)
+	a.Other, a.groups = true, groupsOf(u, a.GID)
 	return a, nil
 }
 
@@ -54,29 +51,44 @@ func groupsOf(u *user.User, own int) []int {
 	return list
 }
 
-// become makes the whole process run as the user for good: groups, user and capabilities (salt/utils/verify.py, check_user).
-func (a account) become() error {
+// mayBecome tells whether this process can become the user.
+func (a Account) mayBecome() error {
+	if a.Other && os.Geteuid() != 0 {
+		return ErrNotRoot
+	}
+	return nil
+}
+
+// Become makes the whole process run as the user for good: groups, user and capabilities (salt/utils/verify.py,
+// check_user). It does nothing when it does already. The error wraps ErrNotRoot when only root may do that.
+func (a Account) Become() error {
+	if !a.Other {
+		return nil
+	}
+	if err := a.mayBecome(); err != nil {
+		return err
+	}
 	if err := syscall.Setgroups(a.groups); err != nil {
 		return fmt.Errorf("set groups: %w", err)
 	}
-	if err := syscall.Setgid(a.gid); err != nil {
+	if err := syscall.Setgid(a.GID); err != nil {
 		return fmt.Errorf("set group: %w", err)
 	}
-	if err := syscall.Setuid(a.uid); err != nil {
+	if err := syscall.Setuid(a.UID); err != nil {
 		return fmt.Errorf("set user: %w", err)
 	}
 	if err := dropCapabilities(); err != nil {
 		return fmt.Errorf("drop capabilities: %w", err)
 	}
-	if os.Geteuid() != a.uid || syscall.Setuid(0) == nil {
-		return fmt.Errorf("the rights of root could not be given up")
+	if os.Geteuid() != a.UID || syscall.Setuid(0) == nil {
+		return errors.New("the rights of root could not be given up")
 	}
 	return a.setEnvironment()
 }
 
 // setEnvironment names the user to programs that the daemon starts.
-func (a account) setEnvironment() error {
-	for name, value := range map[string]string{"HOME": a.home, "USER": a.name, "LOGNAME": a.name, "USERNAME": a.name} {
+func (a Account) setEnvironment() error {
+	for name, value := range map[string]string{"HOME": a.home, "USER": a.Name, "LOGNAME": a.Name, "USERNAME": a.Name} {
 		if _, ok := os.LookupEnv(name); !ok && name == "USERNAME" {
 			continue
 		}

@@ -18,9 +18,12 @@ func dropCapabilities() error {
 	return everyThread(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0)
 }
 
+// everyThread does a system call in all threads. A build with cgo cannot, and there the C library has changed the user of
+// all threads, by which the kernel takes the capabilities away.
 func everyThread(call, a, b, c uintptr) error {
-	if _, _, errno := syscall.AllThreadsSyscall6(call, a, b, c, 0, 0, 0); errno != 0 {
-		return errno
+	_, _, errno := syscall.AllThreadsSyscall6(call, a, b, c, 0, 0, 0)
+	if errno == 0 || errno == syscall.ENOTSUP {
+		return nil
 	}
-	return nil
+	return errno
 }

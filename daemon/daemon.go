@@ -84,7 +84,9 @@ func (d *Daemon) Serve(ctx context.Context) int {
 		return d.detach()
 	}
 	_ = os.Unsetenv(background) // programs that this one starts are not daemons for it
+	_ = os.Unsetenv(underInit)
 	limitUmask()
+	outliveConsole()
 	pid, err := TakePIDFile(d.PIDFile)
 	if err != nil {
 		return d.fail(err)
@@ -118,7 +120,10 @@ func (d *Daemon) exitCode(err error) int {
 
 // settle makes the folders and becomes the user.
 func (d *Daemon) settle(pid *PIDFile) error {
-	who, err := lookUp(d.User)
+	who, err := LookUp(d.User)
+	if err == nil {
+		err = who.mayBecome()
+	}
 	if err != nil {
 		return fmt.Errorf("user %q: %w", d.User, err)
 	}
@@ -127,7 +132,7 @@ func (d *Daemon) settle(pid *PIDFile) error {
 			return err
 		}
 	}
-	if !who.other {
+	if !who.Other {
 		return nil
 	}
 	for _, file := range d.Files {
@@ -138,7 +143,7 @@ func (d *Daemon) settle(pid *PIDFile) error {
 	if err := pid.give(who); err != nil {
 		return err
 	}
-	if err := who.become(); err != nil {
+	if err := who.Become(); err != nil {
 		return fmt.Errorf("user %q: %w", d.User, err)
 	}
 	return nil

@@ -16,16 +16,16 @@ type Folder struct {
 }
 
 // prepare makes the folder where it is missing, and sees to its mode and owner.
-func (f Folder) prepare(who account, permissive bool) error {
+func (f Folder) prepare(who Account, permissive bool) error {
 	if f.Path == "" {
 		return nil
 	}
 	if err := f.ensure(); err != nil {
 		return fmt.Errorf("%s: %w", f.Option, err)
 	}
-	if who.other {
+	if who.Other {
 		if err := f.give(who, permissive); err != nil {
-			return fmt.Errorf("%s: give to %s: %w", f.Option, who.name, err)
+			return fmt.Errorf("%s: give to %s: %w", f.Option, who.Name, err)
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 
 // give gives the folder and what lies in it to a user. Links are not followed; what lies in the job cache stays as it is, as
 // in Salt.
-func (f Folder) give(who account, permissive bool) error {
+func (f Folder) give(who Account, permissive bool) error {
 	if err := giveEntry(f.Path, who, permissive); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (f Folder) give(who account, permissive bool) error {
 }
 
 // giveEntry changes the owner of one file or folder, when it is another's.
-func giveEntry(path string, who account, permissive bool) error {
+func giveEntry(path string, who Account, permissive bool) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -44,13 +44,13 @@ func giveEntry(path string, who account, permissive bool) error {
 		return err
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || int(owner.Uid) == who.uid && int(owner.Gid) == who.gid {
+	if !ok || int(owner.Uid) == who.UID && int(owner.Gid) == who.GID {
 		return nil
 	}
-	if permissive && who.inGroups(int(owner.Gid)) {
+	if permissive && who.inGroup(int(owner.Gid)) {
 		return nil
 	}
-	err = os.Lchown(path, who.uid, who.gid)
+	err = os.Lchown(path, who.UID, who.GID)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -58,7 +58,7 @@ func giveEntry(path string, who account, permissive bool) error {
 }
 
 // giveFile makes a file where it is missing, since the user may not write to its folder, and gives it to the user.
-func giveFile(path string, who account) error {
+func giveFile(path string, who Account) error {
 	if path == "" {
 		return nil
 	}
@@ -69,5 +69,5 @@ func giveFile(path string, who account) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Chown(who.uid, who.gid), f.Close())
+	return errors.Join(f.Chown(who.UID, who.GID), f.Close())
 }

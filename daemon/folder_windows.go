@@ -1,6 +1,6 @@
 package daemon
 
-// give does nothing: see lookUp.
-func (f Folder) give(account, bool) error { return nil }
+// give does nothing: see LookUp.
+func (f Folder) give(Account, bool) error { return nil }
 
-func giveFile(string, account) error { return nil }
+func giveFile(string, Account) error { return nil }

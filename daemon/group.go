@@ -23,6 +23,13 @@ type Part struct {
 	Run func(ctx context.Context, ready func()) error
 }
 
+// Fatal marks an error with which a part ends the group, though the part is not vital.
+func Fatal(err error) error { return &fatal{err} }
+
+type fatal struct{ error }
+
+func (f *fatal) Unwrap() error { return f.error }
+
 // Always makes the Run of a part that is ready at once.
 func Always(run func(context.Context) error) func(context.Context, func()) error {
 	return func(ctx context.Context, ready func()) error {
@@ -203,7 +210,8 @@ func (c *child) ended(ctx context.Context, err error) error {
 		err = errors.New("ended by itself")
 	}
 	c.state.stopped(err)
-	if !c.Vital && c.hasBegun() {
+	var end *fatal
+	if !c.Vital && c.hasBegun() && !errors.As(err, &end) {
 		return err
 	}
 	c.group.fail(fmt.Errorf("%s: %w", c.Name, err))

@@ -19,8 +19,7 @@ const underInit = "BRINE_UNDER_INIT"
 // passes signals on, and waits for processes whose parents have gone, which process 1 must do. It reports false, and
 // does nothing, when this is not process 1; otherwise code is what the container ends with.
 func Init(args []string, stderr io.Writer) (code int, done bool) {
-	if os.Getpid() != 1 || os.Getenv(underInit) != "" {
-		_ = os.Unsetenv(underInit)
+	if os.Getpid() != 1 || InContainer() {
 		return 0, false
 	}
 	signals := make(chan os.Signal, 16)
@@ -41,6 +40,9 @@ func Init(args []string, stderr io.Writer) (code int, done bool) {
 	}
 	return exitGeneric, true
 }
+
+// InContainer reports whether this process was started by Init.
+func InContainer() bool { return os.Getenv(underInit) != "" }
 
 // startBelow starts this program again. Its end is seen by reap, not by package exec.
 func startBelow(args []string) (pid int, err error) {

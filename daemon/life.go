@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -131,7 +132,10 @@ func (l *life) dump() {
 	if l.role != nil {
 		state = l.role.Dump()
 	}
-	l.Log.Warnf("%s: state at %s\n%s\ngoroutines:\n%s", l.Name, time.Now().Format(time.RFC3339), state, stacks())
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	l.Log.Warnf("%s: state at %s\n%sheap: %d kB in use\n%d goroutines:\n%s", l.Name, time.Now().Format(time.RFC3339), state,
+		mem.HeapInuse>>10, runtime.NumGoroutine(), stacks())
 }
 
 // String is for messages.

@@ -87,11 +87,11 @@ func (p *PIDFile) write() error {
 }
 
 // give lets a user write and remove the file, as far as the folder allows that.
-func (p *PIDFile) give(who account) error {
+func (p *PIDFile) give(who Account) error {
 	if p == nil {
 		return nil
 	}
-	if err := p.file.Chown(who.uid, who.gid); err != nil {
+	if err := p.file.Chown(who.UID, who.GID); err != nil {
 		return fmt.Errorf("pidfile: %w", err)
 	}
 	return nil

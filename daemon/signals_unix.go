@@ -4,10 +4,15 @@ package daemon
 
 import (
 	"os"
+	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// outliveConsole keeps the daemon alive when it writes to a console that has gone. Programs that it starts end by that
+// signal as usual, which they would not if it were ignored.
+func outliveConsole() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 func listened() []os.Signal {
 	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}

@@ -10,3 +10,5 @@ func actionOf(os.Signal) action { return actStop }
 func signalName(sig os.Signal) string { return sig.String() }
 
 func limitUmask() {}
+
+func outliveConsole() {}

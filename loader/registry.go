@@ -15,9 +15,8 @@ import (
 
 // A Registry is a shelf of modules, built when they are needed. Several goroutines may use it. A nil Registry is empty.
 type Registry struct {
-	env *Env
-
 	mu      sync.RWMutex
+	env     *Env
 	plugins []Plugin
 	shelf   *shelf
 }
@@ -41,10 +40,9 @@ func (r *Registry) Replace(plugins []Plugin) error {
 		}
 		seen[p.file()] = true
 	}
-	s := newShelf(r.env, plugins)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.plugins, r.shelf = slices.Clone(plugins), s
+	r.plugins, r.shelf = slices.Clone(plugins), newShelf(r.env, plugins)
 	return nil
 }
 
@@ -66,7 +64,21 @@ func (r *Registry) complete() {
 }
 
 // Env returns the environment of the plug-ins.
-func (r *Registry) Env() *Env { return r.env }
+func (r *Registry) Env() *Env {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.env
+}
+
+// SetOptions gives the plug-ins other options, and forgets all modules. Functions under way go on with those that they have.
+func (r *Registry) SetOptions(opts *data.Map) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := *r.env
+	own.Opts = opts
+	r.env = &own
+	r.shelf = newShelf(r.env, r.plugins)
+}
 
 // Reload forgets all modules; each is built anew when it is needed, with the grains and options of then.
 func (r *Registry) Reload() {

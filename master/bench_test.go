@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
@@ -47,7 +48,7 @@ const perJob = 100
 
 func benchmarkReturn(b *testing.B, store returner.JobCache) {
 	m := newBench(b, nil, "web1")
-	ret := &returning{jobs: m.jobs, bus: m.bus, keys: m.keys, ids: job.NewIDs(time.Now), keep: time.Hour, cacheReturns: true, now: time.Now, log: silent(b)}
+	ret := &returning{jobs: m.jobs, bus: m.bus, keys: m.keys, ids: job.NewIDs(time.Now), settings: newSettings(config.DefaultMaster()), cacheReturns: true, now: time.Now, log: silent(b)}
 	if store != nil {
 		ret.jobs = store
 	}

@@ -60,7 +60,7 @@ func beMaster(dir, port string) error {
 	}
 	address, _ := m.Addrs()
 	fmt.Println(address)
-	return m.Run(ctx)
+	return m.Run(ctx, func() {})
 }
 
 // child starts a master in a process of its own and returns its address.

@@ -135,7 +135,7 @@ func clipText(s string, n int) string { return s[:min(len(s), n)] }
 
 // options answers what a minion asks of the master's configuration (salt/master.py, AESFuncs._master_opts).
 type options struct {
-	opts *data.Map
+	settings *settings
 }
 
 // optionNames are the options that minions may know.
@@ -146,14 +146,14 @@ var optionNames = []string{
 
 func (o *options) masterOpts(_ context.Context, c *channel.Command) (any, error) {
 	roots := data.NewMap()
-	configured, _ := o.opts.Value("file_roots").(*data.Map)
+	configured, _ := o.settings.all().Value("file_roots").(*data.Map)
 	for env := range configured.All() {
 		roots.Set(env, []any{})
 	}
 	reply := data.NewMap("file_roots", roots)
-	copyFields(reply, o.opts, "top_file_merging_strategy", "env_order", "default_top")
+	copyFields(reply, o.settings.all(), "top_file_merging_strategy", "env_order", "default_top")
 	if only, _ := c.Load.Bool("env_only"); !only {
-		copyFields(reply, o.opts, optionNames...)
+		copyFields(reply, o.settings.all(), optionNames...)
 	}
 	return reply, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/brineproject/brine/cache"
-	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/payload"
@@ -14,15 +13,9 @@ import (
 
 // fleet computes which minions a target names, from the keys and from what minions last told of themselves.
 type fleet struct {
-	keys       pki.Store
-	data       *minionData
-	dataCache  bool
-	nodegroups *data.Map
-	rangeUsed  string // range_server
-}
-
-func newFleet(cfg *config.Master, keys pki.Store, d *minionData) *fleet {
-	return &fleet{keys: keys, data: d, dataCache: cfg.MinionDataCache, nodegroups: cfg.Nodegroups, rangeUsed: cfg.RangeServer}
+	keys     pki.Store
+	data     *minionData
+	settings *settings
 }
 
 // resolve returns the accepted minions that may be named by a target, and those named that have no accepted key.
@@ -31,7 +24,8 @@ func (f *fleet) resolve(tgt any, kind, delim string) (ids, missing []string, err
 	if err != nil {
 		return nil, nil, fmt.Errorf("list accepted keys: %w", err)
 	}
-	m := match.Fleet{Accepted: accepted, Cache: f.data, DataCache: f.dataCache, Greedy: true, Nodegroups: f.nodegroups}
+	cfg := f.settings.now()
+	m := match.Fleet{Accepted: accepted, Cache: f.data, DataCache: cfg.MinionDataCache, Greedy: true, Nodegroups: cfg.Nodegroups}
 	return m.Resolve(tgt, kind, delim)
 }
 

@@ -100,7 +100,7 @@ func TestStartAndEndHaveAnOrder(t *testing.T) {
 	m, d, _ := play(t)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- m.Run(ctx) }()
+	go func() { done <- m.Run(ctx, func() {}) }()
 	d.awaitLine(t, "replier begins")
 	reader, err := eventbus.Dial(t.Context(), eventbus.MasterSockets(m.cfg.SockDir), eventbus.ClientOptions{})
 	if err != nil {
@@ -127,7 +127,7 @@ func TestStartAndEndHaveAnOrder(t *testing.T) {
 func TestFailedPortEndsTheMaster(t *testing.T) {
 	m, d, replier := play(t)
 	done := make(chan error, 1)
-	go func() { done <- m.Run(t.Context()) }()
+	go func() { done <- m.Run(t.Context(), func() {}) }()
 	d.awaitLine(t, "replier begins")
 	broken := errors.New("the port is gone")
 	replier.fail <- broken
@@ -142,7 +142,7 @@ func TestTakenEventSocketEndsTheMaster(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(m.cfg.SockDir, "master_event_pub.ipc"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "event bus") {
+	if err := m.Run(t.Context(), func() {}); err == nil || !strings.Contains(err.Error(), "event bus") {
 		t.Errorf("Run = %v, want an error of the event bus", err)
 	}
 	if len(d.lines) > 0 {

@@ -23,7 +23,7 @@ const keyLook = time.Second
 type maintenance struct {
 	jobs     returner.JobCache
 	markers  *markers
-	keep     time.Duration // 0 keeps jobs for ever
+	settings *settings
 	interval time.Duration // loop_interval
 	secrets  *channel.Secrets
 	drop     *pki.DropFile
@@ -31,8 +31,7 @@ type maintenance struct {
 	data     *minionData
 	bus      *eventbus.Bus
 	presence *presence
-	preserve bool                  // preserve_minion_cache
-	rotated  func(context.Context) // told after a rotation (ping_on_rotate); may be nil
+	ping     func(context.Context) // asks minions for a sign of life after a rotation
 	now      func() time.Time
 	log      logrus.FieldLogger
 }
@@ -71,8 +70,8 @@ func (m *maintenance) lookAtKeys(ctx context.Context) {
 		m.log.WithError(err).Error("rotate the session keys")
 		return
 	}
-	if m.rotated != nil {
-		m.rotated(ctx)
+	if m.settings.now().PingOnRotate {
+		m.ping(ctx)
 	}
 }
 
@@ -98,7 +97,7 @@ func (m *maintenance) forgetSessions() error {
 // forgetData drops grains, pillar, mine and pushed files of minions that have no key at all (salt/key.py,
 // check_minion_cache, which salt-key itself does).
 func (m *maintenance) forgetData() error {
-	if m.preserve {
+	if data.Truth(m.settings.all().Value("preserve_minion_cache")) {
 		return nil
 	}
 	known, err := m.idsOf(pki.States()...)
@@ -127,10 +126,11 @@ func (m *maintenance) clean(ctx context.Context) {
 	if err := m.markers.clean(); err != nil {
 		m.log.WithError(err).Error("drop markers of old jobs")
 	}
-	if m.keep <= 0 {
-		return
+	keep := m.settings.now().KeepJobsSeconds
+	if keep <= 0 {
+		return // for ever
 	}
-	n, err := m.jobs.Clean(ctx, m.now().Add(-m.keep))
+	n, err := m.jobs.Clean(ctx, m.now().Add(-keep))
 	switch {
 	case err != nil && ctx.Err() == nil:
 		m.log.WithError(err).Error("drop old jobs")

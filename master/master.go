@@ -25,6 +25,7 @@ import (
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/transport"
@@ -63,8 +64,10 @@ type Options struct {
 	Ports Ports
 	// Jobs opens the job cache, when the ports are bound and the cachedir is the master's own. The master closes it.
 	Jobs func(ctx context.Context) (returner.JobCache, error)
-	Log  logrus.FieldLogger
-	Now  func() time.Time // nil means time.Now
+	// Settle is called when the ports are bound and before anything on disk is touched; nil does nothing.
+	Settle func() error
+	Log    logrus.FieldLogger
+	Now    func() time.Time // nil means time.Now
 }
 
 // A Master is one master.
@@ -78,6 +81,9 @@ type Master struct {
 	server   *channel.Server
 	requests *requests
 	maint    *maintenance
+	group    *daemon.Group
+	parts    *parts
+	signIn   *channel.SignIn
 	closers  []func() error
 }
 
@@ -87,7 +93,7 @@ func New(ctx context.Context, cfg *config.Master, o Options) (m *Master, err err
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	m = &Master{cfg: cfg, log: o.Log}
+	m = &Master{cfg: cfg, log: o.Log, group: daemon.NewGroup(daemon.GroupOptions{Name: "the master", Stop: stopLimit, Log: o.Log})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.close())
@@ -95,6 +101,11 @@ func New(ctx context.Context, cfg *config.Master, o Options) (m *Master, err err
 	}()
 	if err := m.bind(ctx, o); err != nil {
 		return m, err
+	}
+	if o.Settle != nil {
+		if err := o.Settle(); err != nil {
+			return m, err
+		}
 	}
 	if err := m.occupy(ctx, o); err != nil {
 		return m, err
@@ -116,11 +127,12 @@ func (m *Master) assemble(p *parts) error {
 	if err != nil {
 		return err
 	}
+	m.parts, m.signIn = p, signIn
 	pub := newPublishing(p)
 	m.bus = p.bus
 	m.requests = newRequests(p, pub)
 	m.server = channel.NewServer(p.key, p.keys, p.secrets, signIn, m.requests, channel.ServerOptions{
-		MinimumVersion: m.cfg.MinimumAuthVersion, RequestTTL: m.cfg.RequestServerTTL, OnRequest: p.presence.note, Log: p.o.Log,
+		Admission: admission(m.cfg), OnRequest: p.presence.note, Log: p.o.Log,
 	})
 	m.maint = newMaintenance(p, pub)
 	return nil

@@ -23,7 +23,8 @@ import (
 
 // parts are what New makes on the way to a Master.
 type parts struct {
-	cfg      *config.Master
+	cfg      *config.Master // as it was at the start
+	settings *settings
 	o        Options
 	key      *crypto.PrivateKey
 	keys     *pki.Dir
@@ -41,7 +42,7 @@ type parts struct {
 
 // open opens what lies on disk.
 func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*parts, error) {
-	p := &parts{cfg: cfg, o: o, ids: job.NewIDs(o.Now), quiet: newQuiet(time.Minute, o.Now), drop: &pki.DropFile{Dir: cfg.CacheDir}}
+	p := &parts{cfg: cfg, settings: newSettings(cfg), o: o, ids: job.NewIDs(o.Now), quiet: newQuiet(time.Minute, o.Now), drop: &pki.DropFile{Dir: cfg.CacheDir}}
 	if cfg.UniqueJID {
 		p.ids = job.NewUniqueIDs(o.Now)
 	}
@@ -59,7 +60,7 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 		return nil, err
 	}
 	p.bus = eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log})
-	p.presence = newPresence(m.publish.PeerAddrs, cfg.PresenceEvents)
+	p.presence = newPresence(m.publish.PeerAddrs, p.settings)
 	p.sender = channel.NewPublisher(p.key, p.secrets, m.publish, channel.PublisherOptions{
 		Sign: cfg.SignPubMessages, Algorithm: cfg.PublishSigningAlgorithm, Filter: cfg.ZMQFiltering, Syndics: cfg.OrderMasters,
 	})
@@ -98,8 +99,7 @@ func (p *parts) markers() *markers {
 func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
 	cfg := p.cfg
 	o := channel.SignInOptions{
-		PublishPort: publishPort, OpenMode: cfg.OpenMode, MaxMinions: cfg.MaxMinions, Connected: p.presence.connected,
-		Rules:    autosign(cfg, p.keys),
+		PublishPort: publishPort, Connected: p.presence.connected, Policy: policy(cfg, p.keys),
 		Parallel: runtime.GOMAXPROCS(0), Log: p.o.Log,
 	}
 	if cfg.AuthEvents {
@@ -126,19 +126,17 @@ func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
 
 func newPublishing(p *parts) *publishing {
 	masterID, _ := p.cfg.Map().Get("master_id")
-	return &publishing{users: p.users, fleet: newFleet(p.cfg, p.keys, p.data), jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
+	return &publishing{users: p.users, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
 		ids: p.ids, masterID: masterID, orderMasters: p.cfg.OrderMasters, keepJobs: p.cfg.JobCache, quiet: p.quiet, now: p.o.Now, log: p.o.Log}
 }
 
 // newRequests lists the commands of a master.
 func newRequests(p *parts, pub *publishing) *requests {
-	ret := &returning{jobs: p.jobs, bus: p.bus, keys: p.keys, ids: p.ids, presence: p.presence, quiet: p.quiet, keep: p.cfg.KeepJobsSeconds,
-		requireSig: p.cfg.RequireMinionSignMessages, dropBadSig: p.cfg.DropMessagesSignatureFail,
-		cacheReturns: p.cfg.JobCache, now: p.o.Now, log: p.o.Log}
+	ret := &returning{jobs: p.jobs, bus: p.bus, keys: p.keys, ids: p.ids, presence: p.presence, quiet: p.quiet,
+		settings: p.settings, cacheReturns: p.cfg.JobCache, now: p.o.Now, log: p.o.Log}
 	events := &minionEvents{bus: p.bus, quiet: p.quiet, log: p.o.Log}
-	pillar := &pillars{data: p.data, presence: p.presence, bus: p.bus, quiet: p.quiet, keepData: p.cfg.MinionDataCache,
-		dataEvent: p.cfg.MinionDataCacheEvents, log: p.o.Log}
-	opts := &options{opts: p.cfg.Map()}
+	pillar := &pillars{data: p.data, presence: p.presence, bus: p.bus, quiet: p.quiet, settings: p.settings, log: p.o.Log}
+	opts := &options{p.settings}
 	r := &requests{
 		clear: map[string]command{
 			"ping":    {do: ping},
@@ -156,14 +154,20 @@ func newRequests(p *parts, pub *publishing) *requests {
 }
 
 func newMaintenance(p *parts, pub *publishing) *maintenance {
-	m := &maintenance{jobs: p.jobs, markers: p.markers(), keep: p.cfg.KeepJobsSeconds, interval: max(p.cfg.LoopInterval, time.Second), secrets: p.secrets,
+	m := &maintenance{jobs: p.jobs, markers: p.markers(), settings: p.settings, interval: max(p.cfg.LoopInterval, time.Second), secrets: p.secrets,
 		drop: p.drop, keys: p.keys, data: p.data, bus: p.bus, presence: p.presence, now: p.o.Now, log: p.o.Log}
-	preserve, _ := p.cfg.Map().Get("preserve_minion_cache")
-	m.preserve = data.Truth(preserve)
-	if p.cfg.PingOnRotate {
-		m.rotated = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.cfg.MinionDataCache) }
-	}
+	m.ping = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.settings.now().MinionDataCache) }
 	return m
+}
+
+// policy returns whom the configuration lets in.
+func policy(cfg *config.Master, keys *pki.Dir) channel.Policy {
+	return channel.Policy{OpenMode: cfg.OpenMode, MaxMinions: cfg.MaxMinions, Rules: autosign(cfg, keys)}
+}
+
+// admission returns which requests the configuration admits.
+func admission(cfg *config.Master) channel.Admission {
+	return channel.Admission{MinimumVersion: cfg.MinimumAuthVersion, RequestTTL: cfg.RequestServerTTL}
 }
 
 // autosign returns the rules of the configuration for keys that are new.

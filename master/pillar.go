@@ -23,13 +23,12 @@ import (
 // proof with such a request since the master was started. Such a minion asks for its pillar before it sends its first
 // proof, with the event of its start; so while it has proved nothing yet its grains are kept from wherever they come.
 type pillars struct {
-	data      *minionData
-	presence  *presence
-	quiet     *quiet
-	bus       *eventbus.Bus
-	keepData  bool // minion_data_cache
-	dataEvent bool // minion_data_cache_events
-	log       logrus.FieldLogger
+	data     *minionData
+	presence *presence
+	quiet    *quiet
+	bus      *eventbus.Bus
+	settings *settings
+	log      logrus.FieldLogger
 
 	provers sync.Map // ids of minions that sent proof
 }
@@ -69,7 +68,7 @@ func (p *pillars) believed(c *channel.Command) bool {
 
 // keep stores what the minion told of itself. The id of the grains is the one that was proved.
 func (p *pillars) keep(id string, grains, pillar *data.Map) {
-	if !p.keepData {
+	if !p.settings.now().MinionDataCache {
 		return
 	}
 	grains.Set("id", id)
@@ -77,7 +76,7 @@ func (p *pillars) keep(id string, grains, pillar *data.Map) {
 		p.log.WithError(err).Error("keep grains and pillar")
 		return
 	}
-	if p.dataEvent {
+	if p.settings.now().MinionDataCacheEvents {
 		if err := p.bus.Fire(eventbus.JoinTag("minion", "refresh", id), data.NewMap("Minion data cache refresh", id)); err != nil {
 			p.log.WithError(err).Error("announce new grains")
 		}

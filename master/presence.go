@@ -16,16 +16,16 @@ import (
 // presence knows which minions are connected: those whose last proved request came from an address that holds a
 // connection to the publish port now.
 type presence struct {
-	peers  func() []net.Addr // connections of the publish port
-	events bool              // presence_events
+	peers    func() []net.Addr // connections of the publish port
+	settings *settings
 
 	mu   sync.Mutex
 	seen map[string]string // minion → host of its last proved request
 	last []string          // connected at the last announcement
 }
 
-func newPresence(peers func() []net.Addr, events bool) *presence {
-	return &presence{peers: peers, events: events, seen: map[string]string{}}
+func newPresence(peers func() []net.Addr, s *settings) *presence {
+	return &presence{peers: peers, settings: s, seen: map[string]string{}}
 }
 
 // note remembers where a proved request of minion id came from.
@@ -103,7 +103,7 @@ func hostOf(a net.Addr) string {
 
 // announce fires who is connected, and who came and went since the last time (salt/master.py, handle_presence).
 func (p *presence) announce(bus *eventbus.Bus, log logrus.FieldLogger) {
-	if !p.events {
+	if !p.settings.now().PresenceEvents {
 		return
 	}
 	now := p.connected()

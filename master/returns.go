@@ -33,10 +33,8 @@ type returning struct {
 	ids          *job.IDs
 	presence     *presence
 	quiet        *quiet
-	keep         time.Duration // how long jobs are kept; returns for older ones are refused
-	requireSig   bool          // require_minion_sign_messages
-	dropBadSig   bool          // drop_messages_signature_fail
-	cacheReturns bool          // job_cache
+	settings     *settings
+	cacheReturns bool // job_cache
 	now          func() time.Time
 	log          logrus.FieldLogger
 }
@@ -84,12 +82,12 @@ func (r *returning) refuse(c *channel.Command) {
 func (r *returning) checkSignature(load payload.Fields, id string, version int) error {
 	sig, signed := load.Bytes("sig")
 	if !signed {
-		if r.requireSig {
+		if r.settings.now().RequireMinionSignMessages {
 			return errors.New("it is not signed and require_minion_sign_messages is on")
 		}
 		return nil
 	}
-	if !r.dropBadSig {
+	if !r.settings.now().DropMessagesSignatureFail {
 		return nil // Salt looks and goes on
 	}
 	unsigned := slices.DeleteFunc(slices.Clone(load), func(f payload.Field) bool {
@@ -197,9 +195,10 @@ func (r *returning) unknown(ctx context.Context, jid job.ID) (*returner.Job, err
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errRefused, err)
 	}
+	keep := r.settings.now().KeepJobsSeconds
 	started, err := id.Time()
 	age := r.now().Sub(started)
-	if err != nil || age < -clockSkew || r.keep > 0 && age > r.keep {
+	if err != nil || age < -clockSkew || keep > 0 && age > keep {
 		return nil, fmt.Errorf("%w: nobody knows the job", errRefused)
 	}
 	empty, err := payload.MarshalBin(data.NewMap())

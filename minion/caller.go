@@ -24,7 +24,7 @@ type Caller struct {
 
 // NewCaller collects the grains. opts are the effective options as functions see them. Close the Caller.
 func NewCaller(ctx context.Context, cfg *config.Minion, opts *data.Map, o Options) (*Caller, error) {
-	c := &Caller{m: &Minion{cfg: cfg, options: opts, opts: o, log: o.Log}}
+	c := &Caller{m: newMinion(cfg, opts, o)}
 	var err error
 	if c.m.facts, err = newFacts(ctx, o.Grains); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func NewCaller(ctx context.Context, cfg *config.Minion, opts *data.Map, o Option
 // openShelves makes the registries of what can be called.
 func (c *Caller) openShelves(host loader.Host) (err error) {
 	m := c.m
-	env := loader.Env{Opts: m.options, Grains: m.Grains, Pillar: m.Pillar, Log: m.log, Host: host}
+	env := loader.Env{Opts: m.settings.all(), Grains: m.Grains, Pillar: m.Pillar, Log: m.log, Host: host}
 	if m.returners, err = loader.NewRegistry(&env, m.opts.Returners); err != nil {
 		return err
 	}

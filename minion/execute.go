@@ -66,7 +66,7 @@ func (j *jobs) fill(ret *job.Return, funs []string, outs []loader.Result) {
 		}
 	}
 	ret.Value, ret.Retcode, ret.Success = values, codes, successes
-	if data.Truth(j.m.options.Value("multifunc_ordered")) {
+	if data.Truth(j.m.settings.all().Value("multifunc_ordered")) {
 		ret.Value, ret.Retcode, ret.Success = lists[0], lists[1], lists[2]
 	}
 }
@@ -76,7 +76,7 @@ func (j *jobs) prepare(r *running) {
 	if !r.pub.Multi && r.pub.Fun[0] == "sys.reload_modules" {
 		j.m.reload()
 	}
-	if data.Truth(j.m.options.Value("grains_refresh_pre_exec")) {
+	if data.Truth(j.m.settings.all().Value("grains_refresh_pre_exec")) {
 		if _, err := j.m.facts.refresh(r.ctx); err != nil {
 			j.log.WithError(err).Error("grains before the job")
 		}
@@ -172,7 +172,7 @@ func blackout(facts *data.Map, fun string) bool {
 func (j *jobs) badExecutor(pub *job.Publication) string {
 	asked := pub.ModuleExecutors
 	if !data.Truth(asked) {
-		asked = j.m.options.Value("module_executors")
+		asked = j.m.settings.all().Value("module_executors")
 	}
 	var names []any
 	switch asked := asked.(type) {
@@ -186,7 +186,7 @@ func (j *jobs) badExecutor(pub *job.Publication) string {
 	if len(names) == 0 {
 		return fmt.Sprintf("Wrong executors specification: %s. String or non-empty list expected", data.Str(asked))
 	}
-	if data.Truth(j.m.options.Value("sudo_user")) {
+	if data.Truth(j.m.settings.all().Value("sudo_user")) {
 		names[len(names)-1] = "sudo"
 	}
 	if names[0] != "direct_call" {
@@ -197,7 +197,7 @@ func (j *jobs) badExecutor(pub *job.Publication) string {
 
 // cache keeps a return on disk where cache_jobs asks for it (salt/utils/minion.py, cache_jobs).
 func (j *jobs) cache(ret *job.Return) {
-	if !j.m.cfg.CacheJobs {
+	if !j.m.settings.now().CacheJobs {
 		return
 	}
 	body, err := payload.Marshal(onHost(ret))
@@ -223,7 +223,7 @@ func onHost(ret *job.Return) *data.Map {
 // giveReturners hands a return to the returners that the publication and the option return name.
 func (j *jobs) giveReturners(r *running, ret *job.Return) {
 	var names []string
-	for _, name := range append(strings.Split(r.pub.Ret, ","), j.m.cfg.Return...) {
+	for _, name := range append(strings.Split(r.pub.Ret, ","), j.m.settings.now().Return...) {
 		if name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

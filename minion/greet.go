@@ -32,7 +32,7 @@ func (l *link) greet(ctx context.Context) error {
 func (l *link) announce(ctx context.Context) {
 	text := fmt.Sprintf("Minion %s started at %s", l.m.cfg.ID, l.m.opts.Now().Format(time.ANSIC))
 	tags := []string{"salt/minion/" + l.m.cfg.ID + "/start"}
-	if l.m.cfg.EnableLegacyStartupEvents {
+	if l.m.settings.now().EnableLegacyStartupEvents {
 		tags = append([]string{"minion_start"}, tags...)
 	}
 	for _, tag := range tags {
@@ -49,7 +49,7 @@ func (l *link) announce(ctx context.Context) {
 
 func (l *link) startGrains() *data.Map {
 	chosen, grains := data.NewMap(), l.m.Grains()
-	for _, name := range l.m.cfg.StartEventGrains {
+	for _, name := range l.m.settings.now().StartEventGrains {
 		if v, ok := grains.Get(name); ok {
 			chosen.Set(name, v)
 		}
@@ -59,12 +59,12 @@ func (l *link) startGrains() *data.Map {
 
 // ping fires minion_ping every ping_interval.
 func (l *link) ping(ctx context.Context) error {
-	if l.m.cfg.PingInterval <= 0 {
+	if l.m.settings.now().PingInterval <= 0 {
 		<-ctx.Done()
 		return ctx.Err()
 	}
 	for failed := false; ; {
-		if err := pause(ctx, l.m.cfg.PingInterval); err != nil {
+		if err := pause(ctx, l.m.settings.now().PingInterval); err != nil {
 			return err
 		}
 		err := l.fire(ctx, "minion_ping", "ping", nil, nil)
@@ -77,8 +77,8 @@ func (l *link) ping(ctx context.Context) error {
 
 // fetchPillar asks the master for this minion's pillar and gives it the grains.
 func (l *link) fetchPillar(ctx context.Context) error {
-	pillar, err := l.client.Pillar(ctx, data.NewMap("id", l.m.cfg.ID, "grains", l.m.Grains(), "saltenv", textOrNone(l.m.cfg.SaltEnv),
-		"pillarenv", textOrNone(l.m.cfg.PillarEnv), "pillar_override", data.NewMap(), "extra_minion_data", data.NewMap(), "ver", "2", "cmd", "_pillar"))
+	pillar, err := l.client.Pillar(ctx, data.NewMap("id", l.m.cfg.ID, "grains", l.m.Grains(), "saltenv", textOrNone(l.m.settings.now().SaltEnv),
+		"pillarenv", textOrNone(l.m.settings.now().PillarEnv), "pillar_override", data.NewMap(), "extra_minion_data", data.NewMap(), "ver", "2", "cmd", "_pillar"))
 	if err != nil {
 		return err
 	}

@@ -215,7 +215,7 @@ func (j *jobs) run(r *running) {
 func (j *jobs) finish(r *running, ret *job.Return) {
 	j.cache(ret)
 	send := func() {}
-	if j.m.cfg.PubRet {
+	if j.m.settings.now().PubRet {
 		send = r.link.courier.keep(ret)
 	}
 	j.mu.Lock()

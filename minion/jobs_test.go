@@ -34,7 +34,7 @@ func newWorkshop(t *testing.T, cfg *config.Minion) *workshop {
 		t.Fatal(err)
 	}
 	cfg.ID, cfg.PubRet = "web1", true
-	w := &workshop{Minion: &Minion{cfg: cfg, options: data.NewMap(), log: quiet()}, master: &fakeMaster{}, hold: make(chan struct{})}
+	w := &workshop{Minion: newMinion(cfg, data.NewMap(), Options{Log: quiet()}), master: &fakeMaster{}, hold: make(chan struct{})}
 	w.bus = eventbus.New(eventbus.Options{Log: w.log})
 	w.facts = &facts{g: data.NewMap(), p: data.NewMap()}
 	var err error

@@ -43,7 +43,7 @@ func beMinion(what string) error {
 	if err != nil {
 		return err
 	}
-	return m.Run(context.Background())
+	return m.Run(context.Background(), func() {})
 }
 
 // spawn starts a minion as a process of its own. It returns what kills it as kill -9 does.

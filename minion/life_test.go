@@ -276,7 +276,7 @@ func TestPanicInAJob(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- m.Run(ctx) }()
+	go func() { done <- m.Run(ctx, func() {}) }()
 	defer func() { stop(); <-done }()
 	f.await(t, "salt/minion/web1/start")
 	for _, fun := range []string{"bad.panics", "bad.unsendable"} {
@@ -319,7 +319,7 @@ func TestWrongFingerprintEndsTheMinion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Run(t.Context()); !errors.Is(err, channel.ErrFingerprint) {
+	if err := m.Run(t.Context(), func() {}); !errors.Is(err, channel.ErrFingerprint) {
 		t.Errorf("Run = %v", err)
 	}
 }

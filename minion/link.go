@@ -85,11 +85,11 @@ func (l *link) clientOptions() channel.ClientOptions {
 
 // autosignGrains returns the grains that the master may decide by, or nil.
 func (l *link) autosignGrains() *data.Map {
-	if len(l.m.cfg.AutosignGrains) == 0 {
+	if len(l.m.settings.now().AutosignGrains) == 0 {
 		return nil
 	}
 	chosen, grains := data.NewMap(), l.m.Grains()
-	for _, name := range l.m.cfg.AutosignGrains {
+	for _, name := range l.m.settings.now().AutosignGrains {
 		chosen.Set(name, grains.Value(name))
 	}
 	return chosen

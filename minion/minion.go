@@ -20,17 +20,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
@@ -58,8 +57,9 @@ type Options struct {
 
 // A Minion is one minion.
 type Minion struct {
-	cfg       *config.Minion
-	options   *data.Map // all of cfg in Salt's form; never changed
+	cfg       *config.Minion // as it was at the start
+	settings  *settings
+	group     *daemon.Group
 	opts      Options
 	log       logrus.FieldLogger
 	keys      *pki.Keys
@@ -82,7 +82,7 @@ func New(ctx context.Context, cfg *config.Minion, o Options) (*Minion, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Minion{cfg: cfg, options: cfg.Map(), opts: o, log: o.Log}
+	m := newMinion(cfg, cfg.Map(), o)
 	if err := m.open(ctx); err != nil {
 		return nil, errors.Join(err, m.close())
 	}
@@ -125,7 +125,7 @@ func (m *Minion) open(ctx context.Context) error {
 // openShelves makes the registries of what this minion can do.
 func (m *Minion) openShelves() (err error) {
 	env := loader.Env{
-		Opts: m.options, Grains: m.Grains, Pillar: m.Pillar, Log: m.log,
+		Opts: m.settings.all(), Grains: m.Grains, Pillar: m.Pillar, Log: m.log,
 		Host: loader.Host{
 			Running: m.Running, Signal: m.Signal, FireMaster: m.FireMaster, Request: m.request, RequestAll: m.requestAll,
 			Await: m.await, Order: m.opts.Order,
@@ -208,82 +208,4 @@ func (m *Minion) each(do func(l *link) error) error {
 	}
 	all.Wait()
 	return errors.Join(errs...)
-}
-
-// Run works until ctx ends; then it gives jobs and returns a few seconds to end. The error wraps channel.ErrRejected or
-// channel.ErrFingerprint when the minion must not go on, and is nil when ctx ended.
-func (m *Minion) Run(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, m.close()) }()
-	sockets, err := eventbus.MinionSockets(m.cfg.SockDir, m.cfg.ID, m.cfg.HashType)
-	if err != nil {
-		return err
-	}
-	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopWork()
-	local := newLocal(m)
-	host, work := errgroup.WithContext(work)
-	host.Go(func() error {
-		return m.bus.Serve(work, sockets, eventbus.ServeOptions{MaxBytes: m.cfg.IPCWriteBuffer})
-	})
-	host.Go(func() error { return local.run(work) })
-	err = m.talk(ctx, work)
-	stopWork()
-	return errors.Join(err, ended(host.Wait()))
-}
-
-// ended returns nil for the error of a context that ended.
-func ended(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
-}
-
-// talk speaks with all masters until ctx ends, a master refuses the minion for good, or what the host needs has failed.
-func (m *Minion) talk(ctx, work context.Context) error {
-	var couriers sync.WaitGroup
-	var stops []func()
-	for _, l := range m.links {
-		run, stop := context.WithCancel(work)
-		done := make(chan struct{})
-		couriers.Go(func() {
-			defer close(done)
-			l.courier.run(run)
-		})
-		stops = append(stops, func() { l.courier.finish(stop, done) })
-	}
-	group, listening := errgroup.WithContext(ctx)
-	group.Go(func() error { return m.untilBroken(listening, work) })
-	if err := m.delayStart(listening); err == nil {
-		for _, l := range m.links {
-			group.Go(func() error { return l.run(listening, work) })
-		}
-	}
-	err := errors.Join(ended(group.Wait()), m.jobs.close())
-	for _, stop := range stops {
-		couriers.Go(stop)
-	}
-	couriers.Wait()
-	return err
-}
-
-// untilBroken returns when either context ends.
-func (m *Minion) untilBroken(ctx, work context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-work.Done():
-		return fmt.Errorf("the event bus: %w", context.Cause(work))
-	}
-}
-
-// delayStart waits as random_startup_delay says, so that a fleet does not come all at once.
-func (m *Minion) delayStart(ctx context.Context) error {
-	most := m.cfg.RandomStartupDelay
-	if most <= 0 || len(m.links) == 0 {
-		return nil
-	}
-	wait := rand.N(most + 1).Round(time.Second)
-	m.log.Infof("Minion sleeping for %d seconds due to configured startup_delay between 0 and %d seconds", int(wait.Seconds()), int(most.Seconds()))
-	return pause(ctx, wait)
 }

@@ -143,7 +143,7 @@ func (j *jobs) report() {
 			j.log.WithError(err).Warn("jobs of earlier")
 		}
 		j.log.Warnf("job %s was running when the minion ended", jid)
-		if to := j.m.courierOf(lost.master); to != nil && j.m.cfg.PubRet && !to.spool.has(jid) {
+		if to := j.m.courierOf(lost.master); to != nil && j.m.settings.now().PubRet && !to.spool.has(jid) {
 			to.deliver(lost.ret)
 		}
 		if err := j.proc.leave(jid); err != nil {

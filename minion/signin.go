@@ -64,7 +64,7 @@ func (w *welcome) satisfied() {
 // enter asks until the master lets the minion in, as Salt's minion waits (salt/crypt.py, AsyncAuth.authenticate, and
 // salt/minion.py, _connect_minion). An error is a reason for the minion to end.
 func (w *welcome) enter(ctx context.Context) (*channel.Credentials, error) {
-	cfg := w.l.m.cfg
+	cfg := w.l.m.settings.now()
 	wait := cfg.AcceptanceWaitTime
 	for tries := 1; ; tries++ {
 		creds, err := w.once(ctx)
@@ -96,7 +96,7 @@ func (w *welcome) fatal(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, channel.ErrFingerprint):
 		return err
-	case errors.Is(err, channel.ErrRejected) && !w.l.m.cfg.RejectedRetry:
+	case errors.Is(err, channel.ErrRejected) && !w.l.m.settings.now().RejectedRetry:
 		w.l.log.Error("The Salt Master has rejected this minion's public key! To repair this issue, delete the public key for this " +
 			"minion on the Salt Master and restart this minion. Or restart the Salt Master in open mode to clean out the keys. " +
 			"The Salt Minion will now exit.")
@@ -180,9 +180,9 @@ func (w *welcome) stay(ctx context.Context) error {
 		case <-w.again:
 		}
 		before := w.l.client.Credentials()
-		most := w.l.m.cfg.RandomReauthDelay
+		most := w.l.m.settings.now().RandomReauthDelay
 		if !w.l.gate.isOpen() {
-			most = w.l.m.cfg.AcceptanceWaitTime
+			most = w.l.m.settings.now().AcceptanceWaitTime
 		}
 		if err := pause(ctx, rand.N(max(most, time.Millisecond))); err != nil {
 			return err

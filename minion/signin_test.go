@@ -14,6 +14,7 @@ import (
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
 )
 
 // newTestWelcome returns a welcome that gets these answers in a row, the last again and again, and the times it asked at.
@@ -22,7 +23,7 @@ func newTestWelcome(cfg *config.Minion, answers ...error) (w *welcome, asked *[]
 	logger.SetLevel(logrus.InfoLevel)
 	asked = new([]time.Duration)
 	start := time.Now()
-	l := &link{m: &Minion{cfg: cfg}, log: logger, gate: newGate()}
+	l := &link{m: newMinion(cfg, data.NewMap(), Options{Log: logger}), log: logger, gate: newGate()}
 	w = newWelcome(l, func(context.Context) (*channel.Credentials, error) {
 		n := len(*asked)
 		*asked = append(*asked, time.Since(start))

@@ -12,7 +12,6 @@ import (
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
-	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/returners/jobstore"
@@ -20,45 +19,18 @@ import (
 	"github.com/brineproject/brine/transport/zeromq"
 )
 
-// exitPorts is the code of a master whose ports are taken.
-const exitPorts = 4
-
 // Run runs the program and returns its exit code.
 func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	o, err := cli.ParseMaster(in)
 	if err != nil {
 		return cli.Leave(err, stdout, stderr)
 	}
-	cfg, report, err := config.LoadMaster(o.ConfigDir, in.Env)
+	p, err := newProgram(in, o)
 	if err != nil {
 		fmt.Fprintf(stderr, "salt-master: %v\n", err)
 		return 1
 	}
-	opts := cfg.Map()
-	o.Merge(opts)
-	logs, err := logging.SettingsOf(opts)
-	if err != nil {
-		fmt.Fprintf(stderr, "salt-master: %v\n", err)
-		return 1
-	}
-	d := &cli.Daemon{Name: "salt-master", Options: &o.DaemonOptions, PIDFile: opts.Text("pidfile"), User: opts.Text("user"),
-		Folders: []string{cfg.PKIDir, cfg.CacheDir, cfg.SockDir}, Log: logs,
-		Codes: []cli.ExitCode{{Err: master.ErrPorts, Code: exitPorts}}}
-	d.Start = func(ctx context.Context, log *logrus.Logger) (func(context.Context) error, error) {
-		cli.Warn(log, report)
-		return startMaster(ctx, cfg, log)
-	}
-	return d.Serve(ctx, in, stderr)
-}
-
-func startMaster(ctx context.Context, cfg *config.Master, log *logrus.Logger) (func(context.Context) error, error) {
-	m, err := master.New(ctx, cfg, master.Options{Ports: Ports(), Jobs: JobCache(cfg, log), Log: log})
-	if err != nil {
-		return nil, err
-	}
-	reply, publish := m.Addrs()
-	log.Infof("The salt master is listening on %s (requests) and %s (publications)", reply, publish)
-	return m.Run, nil
+	return p.daemon.Serve(ctx, in, stdout, stderr)
 }
 
 // JobCache returns what opens the job cache of a master: one file in its cachedir.

@@ -11,12 +11,10 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/modules/all"
 	"github.com/brineproject/brine/transport"
@@ -29,34 +27,12 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	if err != nil {
 		return cli.Leave(err, stdout, stderr)
 	}
-	cfg, report, err := config.LoadMinion(o.ConfigDir, in.Env)
+	p, err := newProgram(in, o)
 	if err != nil {
 		fmt.Fprintf(stderr, "salt-minion: %v\n", err)
 		return 1
 	}
-	opts := cfg.Map()
-	o.Merge(opts)
-	logs, err := logging.SettingsOf(opts)
-	if err != nil {
-		fmt.Fprintf(stderr, "salt-minion: %v\n", err)
-		return 1
-	}
-	d := &cli.Daemon{Name: "salt-minion", Options: &o.DaemonOptions, PIDFile: opts.Text("pidfile"), User: opts.Text("user"),
-		Folders: []string{cfg.PKIDir, cfg.CacheDir, cfg.SockDir}, Log: logs,
-		Codes: []cli.ExitCode{{Err: channel.ErrRejected, Code: 77}, {Err: channel.ErrFingerprint, Code: 42}}}
-	d.Start = func(ctx context.Context, log *logrus.Logger) (func(context.Context) error, error) {
-		cli.Warn(log, report)
-		if err := cfg.CacheID(); err != nil {
-			log.WithError(err).Warn("minion_id_caching")
-		}
-		m, err := minion.New(ctx, cfg, Options(cfg, in.Env, log))
-		if err != nil {
-			return nil, err
-		}
-		spareMemory()
-		return m.Run, nil
-	}
-	return d.Serve(ctx, in, stderr)
+	return p.daemon.Serve(ctx, in, stdout, stderr)
 }
 
 // spareMemory gives back what the start needed, and lets the heap grow by half only before it is cleaned: a minion rests

@@ -110,7 +110,7 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 	m.Address = reply.String()
 	cfg.RetPort, cfg.PublishPort = reply.(*net.TCPAddr).Port, publish.(*net.TCPAddr).Port
 	m.done = make(chan error, 1)
-	go func() { m.done <- m.Master.Run(ctx) }()
+	go func() { m.done <- m.Master.Run(ctx, func() {}) }()
 	t.Cleanup(func() { m.Stop(t) })
 	m.await(t)
 	return m
@@ -208,7 +208,7 @@ func StartMinion(t testing.TB, cfg *config.Minion) *Minion {
 	if m.Minion, err = minion.New(ctx, cfg, saltminion.Options(cfg, os.Getenv, Log(t))); err != nil {
 		t.Fatal(err)
 	}
-	go func() { m.done <- m.Minion.Run(ctx) }()
+	go func() { m.done <- m.Minion.Run(ctx, func() {}) }()
 	t.Cleanup(func() { m.Stop() })
 	return m
 }

@@ -1,0 +1,86 @@
+package saltmaster
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/daemon"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/logging"
+	"github.com/brineproject/brine/master"
+)
+
+// program is one run of salt-master: its command line, its configuration of now, and the master.
+type program struct {
+	in     cli.Invocation
+	o      *cli.MasterOptions
+	cfg    *config.Master
+	report *config.Report
+	daemon *cli.Daemon
+	*master.Master
+}
+
+var _ daemon.Role = (*program)(nil)
+
+func newProgram(in cli.Invocation, o *cli.MasterOptions) (*program, error) {
+	p := &program{in: in, o: o}
+	var err error
+	if p.cfg, p.report, err = config.LoadMaster(o.ConfigDir, in.Env); err != nil {
+		return nil, err
+	}
+	p.daemon = &cli.Daemon{Name: "salt-master", Options: &o.DaemonOptions, Opts: p.opts(p.cfg), Report: p.report, Folders: folders(p.cfg), Codes: codes(),
+		Start: p.start}
+	return p, nil
+}
+
+// opts returns all options, with those of the command line.
+func (p *program) opts(cfg *config.Master) *data.Map {
+	opts := cfg.Map()
+	p.o.Merge(opts)
+	return opts
+}
+
+// folders are those that a master needs, in the order of Salt's (salt/cli/daemons.py, Master.verify_environment).
+func folders(cfg *config.Master) []daemon.Folder {
+	opts := cfg.Map()
+	return []daemon.Folder{
+		{Option: "pki_dir", Path: cfg.PKIDir, Private: true},
+		{Option: "cachedir", Path: cfg.CacheDir},
+		{Option: "sock_dir", Path: cfg.SockDir},
+		{Option: "token_dir", Path: cfg.TokenDir},
+		{Option: "syndic_dir", Path: opts.Text("syndic_dir")},
+		{Option: "sqlite_queue_dir", Path: opts.Text("sqlite_queue_dir")},
+	}
+}
+
+// codes are the exit codes of Salt (salt/defaults/exitcodes.py).
+func codes() []daemon.ExitCode {
+	return []daemon.ExitCode{{Err: master.ErrPorts, Code: 4}, {Err: daemon.ErrNoUser, Code: 67}}
+}
+
+func (p *program) start(ctx context.Context, log *logging.Log, settle func() error) (daemon.Role, error) {
+	m, err := master.New(ctx, p.cfg, master.Options{Ports: Ports(), Jobs: JobCache(p.cfg, log), Settle: settle, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	reply, publish := m.Addrs()
+	log.Infof("The salt master is listening on %s (requests) and %s (publications)", reply, publish)
+	p.Master = m
+	return p, nil
+}
+
+// Reload reads the configuration again and puts in force what may change.
+func (p *program) Reload(context.Context) error {
+	next, report, err := config.LoadMaster(p.o.ConfigDir, p.in.Env)
+	if err != nil {
+		return err
+	}
+	renewed, change := p.cfg.Renew(next)
+	if err := p.daemon.Renewed(p.opts(renewed), report, change); err != nil {
+		return err
+	}
+	p.cfg, p.report = renewed, report
+	p.Renew(renewed)
+	return nil
+}

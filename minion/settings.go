@@ -1,0 +1,44 @@
+package minion
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/daemon"
+	"github.com/brineproject/brine/data"
+)
+
+// settings are the options that hold now; Renew replaces them while parts of the minion read them.
+type settings struct{ p atomic.Pointer[held] }
+
+type held struct {
+	cfg  *config.Minion
+	opts *data.Map // all of cfg in Salt's form; never changed
+}
+
+func (s *settings) set(cfg *config.Minion, opts *data.Map) { s.p.Store(&held{cfg, opts}) }
+
+// now returns the options of the minion. They must not be changed.
+func (s *settings) now() *config.Minion { return s.p.Load().cfg }
+
+// all returns the options in Salt's form. They must not be changed.
+func (s *settings) all() *data.Map { return s.p.Load().opts }
+
+func newMinion(cfg *config.Minion, opts *data.Map, o Options) *Minion {
+	m := &Minion{cfg: cfg, settings: &settings{}, opts: o, log: o.Log}
+	m.settings.set(cfg, opts)
+	m.group = daemon.NewGroup(daemon.GroupOptions{Name: "the minion", Stop: stopLimit, Log: o.Log})
+	return m
+}
+
+// Renew puts the options of a configuration in force that was read again. It is what config.Minion.Renew returned, so
+// that only those differ that may. Grains are collected and functions built anew.
+func (m *Minion) Renew(ctx context.Context, cfg *config.Minion) error {
+	opts := cfg.Map()
+	m.settings.set(cfg, opts)
+	_, err := m.facts.refresh(ctx)
+	m.returners.SetOptions(opts)
+	m.funcs.SetOptions(opts)
+	return err
+}
