@@ -1,0 +1,85 @@
+//go:build linux
+
+package lifetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// A killer stops one daemon again and again, and starts it anew.
+type killer struct {
+	*daemon
+	site *site
+	rng  *rand.Rand
+	min  *minion // nil for the master
+	seen witness
+	done atomic.Int64 // rounds
+}
+
+// A witness is what shows that stops hit something.
+type witness struct {
+	killed, told int      // how often the daemon was killed, and told to end
+	running      []answer // jobs of a minion that ran when it was killed
+	spooled      int      // returns in spools when a daemon was killed
+}
+
+// rounds stops the daemon so many times, each when the load has come so far.
+func (k *killer) rounds(ctx context.Context, n int, due func(round int) bool) error {
+	for round := range n {
+		for !due(round) {
+			if ctx.Err() != nil {
+				return nil // the load has failed
+			}
+			time.Sleep(look)
+		}
+		time.Sleep(time.Duration(k.rng.IntN(300)) * time.Millisecond)
+		if err := k.strike(); err != nil {
+			return fmt.Errorf("round %d: %w", round, err)
+		}
+		if k.rng.IntN(2) == 0 {
+			time.Sleep(time.Duration(k.rng.IntN(300)) * time.Millisecond)
+		}
+		if err := k.start(); err != nil {
+			return fmt.Errorf("round %d: %w", round, err)
+		}
+		k.done.Add(1)
+	}
+	return nil
+}
+
+// strike stops the daemon in one way or another.
+func (k *killer) strike() error {
+	sig := []os.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM, os.Interrupt}[k.rng.IntN(4)]
+	if err := k.stop(sig); err != nil {
+		return err
+	}
+	if sig != syscall.SIGKILL {
+		k.seen.told++
+		return nil
+	}
+	k.seen.killed++
+	if k.min == nil {
+		for _, m := range k.site.minions {
+			k.seen.spooled += len(m.spooled())
+		}
+		return nil
+	}
+	k.seen.spooled += len(k.min.spooled())
+	for _, jid := range entries(filepath.Join(k.min.cfg.CacheDir, "proc")) {
+		k.seen.running = append(k.seen.running, answer{jid, k.min.id})
+	}
+	return nil
+}
+
+// spooled returns the names of the returns that wait for the master.
+func (m *minion) spooled() []string {
+	names, _ := filepath.Glob(filepath.Join(m.cfg.CacheDir, "spool", "*", "*.ret")) // the pattern is good
+	return names
+}

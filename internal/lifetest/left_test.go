@@ -1,0 +1,73 @@
+//go:build linux
+
+package lifetest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A leftover is a process that a site has started and that runs.
+type leftover struct {
+	pid  int
+	line string
+}
+
+func (l leftover) String() string { return fmt.Sprintf("%d %s", l.pid, l.line) }
+
+func (l leftover) kill() error { return syscall.Kill(l.pid, syscall.SIGKILL) }
+
+// left returns the processes of the site: daemons, what their jobs have started, and what those have. They are known by
+// the marker in their environment.
+func (s *site) left() (list []leftover) {
+	want := []byte(marker + "=" + s.dir)
+	found, _ := filepath.Glob("/proc/[1-9]*/environ") // the pattern is good
+	for _, file := range found {
+		environ, err := os.ReadFile(file)
+		pid, numErr := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil || numErr != nil || pid == os.Getpid() {
+			continue
+		}
+		for pair := range bytes.SplitSeq(environ, []byte{0}) {
+			if bytes.Equal(pair, want) {
+				line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline")) // for people
+				list = append(list, leftover{pid, strings.ReplaceAll(string(line), "\x00", " ")})
+				break
+			}
+		}
+	}
+	return list
+}
+
+// checkNothingLeft fails when a process of the site runs on, or a file of one that is gone would tell others that it lives.
+func (s *site) checkNothingLeft(t *testing.T) {
+	t.Helper()
+	await(t, "the end of "+fmt.Sprint(s.left()), func() bool { return len(s.left()) == 0 })
+	for _, m := range s.minions {
+		for _, folder := range []string{"proc", "programs"} {
+			if names := entries(filepath.Join(m.cfg.CacheDir, folder)); len(names) > 0 {
+				t.Errorf("%s has left %s in %s", m.id, names, folder)
+			}
+		}
+	}
+	for name, file := range map[string]string{"master": s.masterCfg.PidFile, "minion": s.minions[0].cfg.PidFile} {
+		if file != "" && exists(file) {
+			t.Errorf("the %s has left its pid file %s", name, file)
+		}
+	}
+}
+
+// entries returns the names in a folder; one that is missing has none.
+func entries(dir string) (names []string) {
+	found, _ := os.ReadDir(dir) // see above
+	for _, e := range found {
+		names = append(names, e.Name())
+	}
+	return names
+}

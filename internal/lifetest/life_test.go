@@ -1,0 +1,177 @@
+//go:build linux
+
+package lifetest
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// TestLife runs a master and minions as processes.
+func TestLife(t *testing.T) {
+	bin := build(t)
+	t.Run("stopped at random", func(t *testing.T) { testStops(t, bin) })
+	t.Run("ended and started again by its own job", func(t *testing.T) { testOwnRestart(t, bin, "TERM", "head -c 200000 /dev/zero") })
+	t.Run("killed and started again by its own job", func(t *testing.T) { testOwnRestart(t, bin, "KILL", "true") })
+}
+
+// seed returns that of the environment, or a new one.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	n := rand.Uint64()
+	if text := os.Getenv("BRINE_SEED"); text != "" {
+		var err error
+		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("BRINE_SEED: %v", err)
+		}
+	}
+	t.Logf("BRINE_SEED=%d", n)
+	return n
+}
+
+// testStops gives orders while master and minions are killed, told to end, and started again: nothing that was acknowledged
+// is lost, nothing runs or is recorded twice, each start succeeds, nothing is left.
+func testStops(t *testing.T, bin string) {
+	jobs, rounds := 500, 20
+	if testing.Short() {
+		jobs, rounds = 100, 5
+	}
+	n := seed(t)
+	s := newSite(t, bin, "web1", "web2")
+	s.startAll(t)
+	s.accept(t)
+	l := newLoad(s, rand.New(rand.NewPCG(n, 0)))
+	heard := &events{rets: map[answer]int{}}
+	listening, stopListening := context.WithCancel(t.Context())
+	var ear errgroup.Group
+	ear.Go(func() error { heard.listen(listening, s.master.sockets); return nil })
+	l.pingAll(t, heard)
+
+	killers := []*killer{{daemon: s.master, site: s, rng: rand.New(rand.NewPCG(n, 1))}}
+	for i, m := range s.minions {
+		killers = append(killers, &killer{daemon: m.daemon, site: s, min: m, rng: rand.New(rand.NewPCG(n, uint64(i+2)))})
+	}
+	s.disturb(t, l, killers, jobs, rounds)
+
+	for _, m := range s.minions { // whatever still runs ends here
+		if err := m.stop(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.pingAll(t, heard)
+	s.awaitQuiet(t)
+	s.stopAll(t)
+	s.checkNothingLeft(t)
+	j := newJudge(t, s, l, heard, stopped(killers))
+	j.verdict(t)
+	checkWitness(t, j, killers, jobs)
+
+	s.startAll(t) // nothing that was left hinders a start
+	l.pingAll(t, heard)
+	s.stopAll(t)
+	s.checkNothingLeft(t)
+	stopListening()
+	if err := ear.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := l.close(); err != nil {
+		t.Error(err)
+	}
+	for _, d := range s.all() {
+		t.Log(d.times())
+	}
+}
+
+const (
+	lead         = 2 // rounds that the load may be ahead of the slowest killer
+	longestPause = 60 * time.Millisecond
+)
+
+// disturb gives orders while killers work. Neither runs away from the other, so that stops are spread over all jobs.
+func (s *site) disturb(t *testing.T, l *load, killers []*killer, jobs, rounds int) {
+	t.Helper()
+	before := l.confirmed()
+	group, ctx := errgroup.WithContext(t.Context())
+	for _, k := range killers {
+		group.Go(func() error {
+			return k.rounds(ctx, rounds, func(round int) bool { return l.confirmed()-before >= round*jobs/rounds })
+		})
+	}
+	group.Go(func() error {
+		for ctx.Err() == nil && l.confirmed()-before < jobs {
+			if slowest(killers) < (l.confirmed()-before)*rounds/jobs-lead {
+				time.Sleep(look)
+				continue
+			}
+			time.Sleep(time.Duration(l.rng.IntN(int(longestPause))))
+			if err := l.order(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func slowest(killers []*killer) int {
+	least := killers[0].done.Load()
+	for _, k := range killers {
+		least = min(least, k.done.Load())
+	}
+	return int(least)
+}
+
+// awaitQuiet waits until no minion runs a job or has a return to deliver.
+func (s *site) awaitQuiet(t *testing.T) {
+	t.Helper()
+	for _, m := range s.minions {
+		await(t, "the last returns of "+m.id, func() bool {
+			return len(m.spooled())+len(entries(filepath.Join(m.cfg.CacheDir, "proc"))) == 0
+		})
+	}
+}
+
+func stopped(killers []*killer) (all []answer) {
+	for _, k := range killers {
+		all = append(all, k.seen.running...)
+	}
+	return all
+}
+
+// checkWitness makes a run void in which stops did not hit anything.
+func checkWitness(t *testing.T, j *judge, killers []*killer, jobs int) {
+	t.Helper()
+	killed, told, spooled, long := 0, 0, 0, 0
+	for _, k := range killers {
+		killed, told, spooled = killed+k.seen.killed, told+k.seen.told, spooled+k.seen.spooled
+	}
+	for _, a := range stopped(killers) {
+		if o := j.orders[a.jid]; o != nil && o.kind == "long" {
+			long++
+		}
+	}
+	t.Logf("%d times killed, %d times told to end; then %d jobs ran, of which %d had programs that would not end, and %d returns were in spools",
+		killed, told, len(stopped(killers)), long, spooled)
+	if killed == 0 || told == 0 || len(stopped(killers)) == 0 || spooled == 0 || j.interrupted == 0 {
+		t.Error("the run is void: the stops did not hit jobs and returns under way")
+	}
+	if long == 0 && !testing.Short() {
+		t.Error("the run is void: no minion was killed while a job had a long program")
+	}
+	if len(j.started) < jobs/2 {
+		t.Errorf("the run is void: of %d jobs for two minions only %d were begun", jobs, len(j.started))
+	}
+}
