@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,6 +26,9 @@ import (
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("BRINE_TEST_DAEMON"); dir != "" {
 		os.Exit(testDaemon(dir))
+	}
+	if os.Getenv("BRINE_TEST_COMMAND") != "" {
+		os.Exit(testCommand())
 	}
 	os.Exit(m.Run())
 }
@@ -150,20 +154,21 @@ func (s *subject) ended() int {
 }
 
 type syncBuffer struct {
-	mu chan struct{}
+	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (b *syncBuffer) lock() func() {
-	if b.mu == nil {
-		b.mu = make(chan struct{}, 1)
-	}
-	b.mu <- struct{}{}
-	return func() { <-b.mu }
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
 }
 
-func (b *syncBuffer) Write(p []byte) (int, error) { defer b.lock()(); return b.b.Write(p) }
-func (b *syncBuffer) String() string              { defer b.lock()(); return b.b.String() }
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
 
 func TestSignals(t *testing.T) {
 	for _, tt := range []struct {

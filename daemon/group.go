@@ -45,8 +45,8 @@ type GroupOptions struct {
 	Log  logrus.FieldLogger
 }
 
-// A Group runs parts under supervision. A part that fails or panics is started again, at once at first, then with a pause
-// of a second; other parts do not notice. Several goroutines may use it.
+// A Group runs parts under supervision. A part that fails or panics is started again: at once the first time, and with a
+// pause of a second when it has failed twice of late. Other parts do not notice. Several goroutines may use it.
 type Group struct {
 	o      GroupOptions
 	sup    *suture.Supervisor
@@ -108,7 +108,7 @@ func (g *Group) wait(ctx context.Context) error {
 // Add starts another part. It does not wait until that is ready.
 func (g *Group) Add(p Part) *child {
 	c := newChild(g, p)
-	own := suture.New(p.Name, suture.Spec{EventHook: c.note, FailureBackoff: restartPause, Timeout: g.o.Stop})
+	own := suture.New(p.Name, suture.Spec{FailureThreshold: 1, FailureBackoff: restartPause, Timeout: g.o.Stop})
 	own.Add(c)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -212,6 +212,7 @@ func (c *child) ended(ctx context.Context, err error) error {
 	c.state.stopped(err)
 	var end *fatal
 	if !c.Vital && c.hasBegun() && !errors.As(err, &end) {
+		c.tell(err)
 		return err
 	}
 	c.group.fail(fmt.Errorf("%s: %w", c.Name, err))

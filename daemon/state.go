@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/thejerf/suture/v4"
 )
 
 const (
@@ -77,12 +75,8 @@ func (s *partState) of(name string) PartState {
 	return p
 }
 
-// note logs the failure of a part that is started again.
-func (c *child) note(e suture.Event) {
-	end, ok := e.(suture.EventServiceTerminate)
-	if !ok || !end.Restarting {
-		return
-	}
+// tell logs the failure of a part that is started again.
+func (c *child) tell(err error) {
 	untold, ok := c.state.worthTelling()
 	if !ok {
 		return
@@ -91,7 +85,7 @@ func (c *child) note(e suture.Event) {
 	if untold > 0 {
 		more = fmt.Sprintf(" (and %d times before since this was told)", untold)
 	}
-	c.group.o.Log.Errorf("%s has failed and is started again%s: %v", c.Name, more, end.Err)
+	c.group.o.Log.Errorf("%s has failed and is started again%s: %v", c.Name, more, err)
 }
 
 // Parts returns how each part is, in the order of the start.
