@@ -17,6 +17,7 @@ import (
 func appendJSON(b []byte, r *record) []byte {
 	b = append(b, `{"time":"`...)
 	b = r.time.AppendFormat(b, "2006-01-02T15:04:05.000Z07:00")
+	b = append(b, '"')
 	b = appendMember(b, "level", strings.ToLower(r.level.String()))
 	b = appendMember(b, "name", r.name)
 	b = append(b, `,"process":`...)
@@ -47,6 +48,7 @@ func (r *record) appendField(b []byte, name string, v any) []byte {
 	case "time", "level", "process", "message":
 		name = "fields." + name
 	}
+	name = r.log.secrets.hide(name)
 	switch f := v.(type) {
 	case float64:
 		if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -56,7 +58,7 @@ func (r *record) appendField(b []byte, name string, v any) []byte {
 	case nil, bool, int, int64, uint64:
 		return appendNumber(b, name, v)
 	}
-	return appendMember(b, r.log.secrets.hide(name), r.log.secrets.hide(fmt.Sprint(v)))
+	return appendMember(b, name, r.log.secrets.hide(fmt.Sprint(v)))
 }
 
 func appendNumber(b []byte, name string, v any) []byte {

@@ -17,6 +17,7 @@ const (
 	minSecret  = 4    // bytes: shorter ones would hide half of all words
 	maxSecrets = 1024 // values
 	maxHidden  = 1 << 20
+	maxPiece   = 4096 // bytes: a longer value is searched for in pieces
 )
 
 // Hide replaces the values by asterisks in all that is logged from now on: as they are, as Go and Python quote them, and
@@ -65,7 +66,9 @@ func (s *secrets) forget() {
 func replacerOf(values []string) *strings.Replacer {
 	var forms []string
 	for _, v := range values {
-		forms = append(forms, formsOf(v)...)
+		for _, form := range formsOf(v) {
+			forms = appendPieces(forms, form)
+		}
 	}
 	slices.SortFunc(forms, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
@@ -75,6 +78,15 @@ func replacerOf(values []string) *strings.Replacer {
 		pairs = append(pairs, form, hidden)
 	}
 	return strings.NewReplacer(pairs...)
+}
+
+// appendPieces appends a form of a value in pieces for which a search is cheap to prepare.
+func appendPieces(forms []string, form string) []string {
+	for len(form) >= 2*maxPiece {
+		forms = append(forms, form[:maxPiece])
+		form = form[maxPiece:]
+	}
+	return append(forms, form)
 }
 
 // formsOf returns the forms in which a value may stand in a text.

@@ -77,7 +77,7 @@ func (w *writer) Close() error  { return nil }
 // notice returns the line that tells of lost ones, in the format of the sink.
 func (s *sink) notice(log *Log) func(int64, error) string {
 	return func(lost int64, why error) string {
-		return s.own(log, Warning, fmt.Sprintf("%d lines of the log were lost before this one: %v", lost, why))
+		return s.own(log, Warning, fmt.Sprintf("Log lines lost before this one: %d (%v)", lost, why))
 	}
 }
 

@@ -24,6 +24,16 @@ type vectors struct {
 		Zone, Date, Want string
 		Time             float64
 	}
+	Rotations []struct {
+		Bytes   int64
+		Backups int
+		Lines   []string
+		Want    map[string]string
+	}
+	Packets []struct {
+		Facility, Want string
+		Level          Level
+	}
 }
 
 func readVectors(t *testing.T) vectors {
@@ -36,8 +46,8 @@ func readVectors(t *testing.T) vectors {
 	if err := json.Unmarshal(text, &v); err != nil {
 		t.Fatal(err)
 	}
-	if len(v.Formats) < 100 || len(v.Wrong) < 10 || len(v.Dates) < 1000 {
-		t.Fatalf("only %d formats, %d wrong ones and %d dates", len(v.Formats), len(v.Wrong), len(v.Dates))
+	if len(v.Formats) < 100 || len(v.Wrong) < 10 || len(v.Dates) < 1000 || len(v.Rotations) < 10 || len(v.Packets) < 20 {
+		t.Fatalf("too few vectors: %d formats, %d wrong ones, %d dates", len(v.Formats), len(v.Wrong), len(v.Dates))
 	}
 	return v
 }
