@@ -8,6 +8,7 @@ FLAGS    := -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)'
 FUZZTIME ?= 30s
 PROGRAMS := $(notdir $(wildcard cmd/salt*))
 ARCH     ?= $(shell $(GO) env GOARCH)
+DIST     ?= dist
 ROLE     ?= minion
 
 export CGO_ENABLED = 0
@@ -52,14 +53,14 @@ cross: ## build for every platform that is supported, and print the sizes
 	@sh scripts/cross.sh "$(GO)" '$(LDFLAGS)' '$(TAGS)'
 
 dist: ## write an archive for each platform into dist/, the same to the byte for the same commit
-	@sh scripts/dist.sh "$(GO)" '$(VERSION)' '$(LDFLAGS)' '$(TAGS)' dist $(PLATFORMS)
+	@sh scripts/dist.sh "$(GO)" '$(VERSION)' '$(LDFLAGS)' '$(TAGS)' $(DIST) $(PLATFORMS)
 
 deb rpm: ## write packages for ARCH (amd64, arm64, arm7 …) into dist/
-	@GOOS=linux GOARCH=$(if $(filter arm%,$(filter-out arm64,$(ARCH))),arm,$(ARCH)) GOARM=$(patsubst arm%,%,$(filter arm6 arm7,$(ARCH))) $(GO) build $(FLAGS) -o dist/linux-$(ARCH)/ ./cmd/...
-	@sh scripts/packages.sh $@ "$(GO)" '$(VERSION)' $(ARCH) dist/linux-$(ARCH) dist
+	@GOOS=linux GOARCH=$(if $(filter arm%,$(filter-out arm64,$(ARCH))),arm,$(ARCH)) GOARM=$(patsubst arm%,%,$(filter arm6 arm7,$(ARCH))) $(GO) build $(FLAGS) -o $(DIST)/linux-$(ARCH)/ ./cmd/...
+	@sh scripts/packages.sh $@ "$(GO)" '$(VERSION)' $(ARCH) $(DIST)/linux-$(ARCH) $(DIST)
 
 rootfs: build ## put the root of the container image of ROLE (master or minion) into dist/rootfs-ROLE
-	@sh scripts/rootfs.sh "$(GO)" $(ROLE) $(BIN) dist/rootfs-$(ROLE)
+	@sh scripts/rootfs.sh "$(GO)" $(ROLE) $(BIN) $(DIST)/rootfs-$(ROLE)
 
 demo: build ## start a master and two minions, and give them orders
 	@sh scripts/demo.sh $(BIN)

@@ -21,20 +21,17 @@ trap 'exit 1' INT TERM
 programs() {
   if [ "$1" = linux ]; then
     for dir in cmd/salt*; do
-      echo "${dir#cmd/}"
+      echo "./$dir"
     done
   else
-    echo salt-minion salt-call
+    echo ./cmd/salt-minion ./cmd/salt-call
   fi
 }
 
 # compile builds the programs into a folder: compile OS ARCH ARM FOLDER.
 compile() {
-  for program in $(programs "$1"); do
-    file=$4/$program
-    [ "$1" != windows ] || file=$file.exe
-    GOOS=$1 GOARCH=$2 GOARM=$3 "$go" build -trimpath -buildvcs=false -ldflags "$ldflags" -tags "$tags" -o "$file" "./cmd/$program"
-  done
+  # shellcheck disable=SC2046 # several words
+  GOOS=$1 GOARCH=$2 GOARM=$3 "$go" build -trimpath -buildvcs=false -ldflags "$ldflags" -tags "$tags" -o "$4/" $(programs "$1")
 }
 
 # papers puts the rest into a folder: papers OS FOLDER.

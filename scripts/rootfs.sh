@@ -29,6 +29,10 @@ grep -v '^#' pkg/docker/root.list | while read -r for kind mode owner path sourc
   fi
   case $kind in
     dir) mkdir -p "$root$path" ;;
+    link)
+      ln -s "$source" "$root$path"
+      continue
+      ;;
     file)
       file=$(origin "$source")
       [ -n "$file" ] || continue

@@ -1,0 +1,24 @@
+package pkg
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestDebLifecycle takes the packages of two versions through their life in a Debian system: scripts/deb-test.sh.
+func TestDebLifecycle(t *testing.T) {
+	need(t, true, "debootstrap", "dpkg-deb", "ip", "make", "unshare")
+	dir := t.TempDir()
+	for _, version := range []string{"v0.1.0", "v0.2.0"} {
+		out := filepath.Join(dir, version)
+		in(t, tree(t), "make", "-s", "deb", "DIST="+out, "VERSION="+version)
+		if err := os.RemoveAll(files(t, out, "linux-*")[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(out, "VERSION"), []byte(version+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Log(in(t, tree(t), "sh", "scripts/deb-test.sh", filepath.Join(dir, "v0.1.0"), filepath.Join(dir, "v0.2.0")))
+}

@@ -1,0 +1,89 @@
+package pkg
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// searchPath finds the programs of administrators too, which the path of a user may lack.
+const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// need skips a test on a host without programs that it uses, and says why; where everything is required it fails.
+func need(t *testing.T, root bool, programs ...string) {
+	t.Helper()
+	missing := ""
+	if root && os.Geteuid() != 0 {
+		missing = "needs root"
+	}
+	t.Setenv("PATH", os.Getenv("PATH")+":"+searchPath)
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			missing = "needs the program " + p
+		}
+	}
+	switch {
+	case missing == "":
+	case os.Getenv("BRINE_REQUIRE_ALL") == "1":
+		t.Fatal(missing)
+	default:
+		t.Skip(missing)
+	}
+}
+
+// tree is the folder of the sources.
+func tree(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// in runs a command in a folder and returns what it printed; a failure ends the test.
+func in(t *testing.T, dir string, command ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out)
+	}
+	return string(out)
+}
+
+// staged puts what is shipped beside the programs into a folder and returns that.
+func staged(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	in(t, tree(t), "sh", "scripts/stage.sh", dir)
+	return dir
+}
+
+// files returns the files that patterns below dir match; each pattern must match some.
+func files(t *testing.T, dir string, patterns ...string) []string {
+	t.Helper()
+	var all []string
+	for _, p := range patterns {
+		found, err := filepath.Glob(filepath.Join(dir, p))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("nothing is %s: %v", p, err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+// text returns what a file holds.
+func text(t *testing.T, file string) string {
+	t.Helper()
+	body, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
