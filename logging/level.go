@@ -2,6 +2,7 @@ package logging
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,27 +33,15 @@ func Levels() []string {
 
 // ParseLevel reads a name of Levels in any case, warn, or a number; "" is Warning, as no level at all is in Salt.
 func ParseLevel(name string) (Level, error) {
-	switch strings.ToLower(name) {
-	case "all":
-		return All, nil
-	case "garbage":
-		return Garbage, nil
-	case "trace":
-		return Trace, nil
-	case "debug":
-		return Debug, nil
-	case "profile":
-		return Profile, nil
-	case "info":
-		return Info, nil
-	case "", "warning", "warn":
+	name = strings.ToLower(name)
+	switch name {
+	case "":
 		return Warning, nil
-	case "error":
-		return Error, nil
-	case "critical":
-		return Critical, nil
-	case "quiet":
-		return Quiet, nil
+	case "warn":
+		name = "warning"
+	}
+	if i := slices.Index(Levels(), name); i >= 0 {
+		return [...]Level{All, Garbage, Trace, Debug, Profile, Info, Warning, Error, Critical, Quiet}[i], nil
 	}
 	if n, err := strconv.ParseUint(name, 10, 16); err == nil {
 		return Level(n), nil

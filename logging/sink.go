@@ -3,7 +3,6 @@ package logging
 import (
 	"fmt"
 	"io"
-	"runtime/debug"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -84,15 +83,8 @@ func (s *sink) notice(log *Log) func(int64, error) string {
 // own returns a line that the log itself has to say.
 func (s *sink) own(log *Log, level Level, text string) string {
 	e := &logrus.Entry{Time: time.Now(), Message: text}
-	return string(s.format.append(nil, log.newRecord(e, level, log.options.Program)))
+	return s.render(log.newRecord(e, level, log.options.Program))
 }
 
-// render returns the text of a record. A value whose method for printing panics must not end a daemon either.
-func (s *sink) render(r *record) (text string) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			text = fmt.Sprintf("an entry of the log could not be printed: %v\n%s", fault, debug.Stack())
-		}
-	}()
-	return string(s.format.append(nil, r))
-}
+// render returns the text of a record.
+func (s *sink) render(r *record) string { return string(s.format.append(nil, r)) }
