@@ -83,6 +83,9 @@ func (r *cronRule) parse(fields []string, dom, dow string) error {
 	if !ok {
 		return errors.New("not a list of fields")
 	}
+	if spec.Second == 0 || spec.Minute == 0 || spec.Hour == 0 || spec.Dom == 0 || spec.Month == 0 || spec.Dow == 0 {
+		return errors.New("a field names nothing")
+	}
 	r.days.month, r.days.week = restricted(spec.Dom, 31, dom), restricted(spec.Dow, 7, dow)
 	spec.Dom, spec.Dow = 1<<63|(1<<32-2), 1<<63|(1<<7-1)
 	r.clock = *spec

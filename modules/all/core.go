@@ -6,6 +6,7 @@ import (
 	"github.com/brineproject/brine/modules/config"
 	"github.com/brineproject/brine/modules/grains"
 	"github.com/brineproject/brine/modules/saltutil"
+	"github.com/brineproject/brine/modules/schedule"
 	"github.com/brineproject/brine/modules/sys"
 	"github.com/brineproject/brine/modules/test"
 )
@@ -17,6 +18,7 @@ func core() []loader.Plugin {
 		config.Plugin(),
 		grains.Plugin(),
 		saltutil.Plugin(),
+		schedule.Plugin(),
 		sys.Plugin(),
 		test.Plugin(),
 	}
