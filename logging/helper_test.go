@@ -13,6 +13,8 @@ type console struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 	err  error // of writing
+
+	wrote chan struct{} // gets something for the first writes
 }
 
 func (c *console) Write(b []byte) (int, error) {
@@ -20,6 +22,10 @@ func (c *console) Write(b []byte) (int, error) {
 	defer c.mu.Unlock()
 	if c.err != nil {
 		return 0, c.err
+	}
+	select {
+	case c.wrote <- struct{}{}:
+	default:
 	}
 	return c.text.Write(b)
 }
@@ -42,7 +48,7 @@ func (c *console) fail(err error) {
 // newLog opens a log for a test, with a console.
 func newLog(t testing.TB, s Settings) (*Log, *console) {
 	t.Helper()
-	c := &console{}
+	c := &console{wrote: make(chan struct{}, 1)}
 	log, err := New(s, Options{Console: c, Program: "salt.master", PID: 1234})
 	if err != nil {
 		t.Fatal(err)

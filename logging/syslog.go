@@ -83,7 +83,7 @@ func (s *syslog) run(ctx context.Context) {
 			return
 		case l := <-s.queue:
 			if !s.deliver(ctx, c, l) {
-				if c.send(context.Background(), l) == nil {
+				if c.send(l) == nil {
 					s.flush(c)
 				}
 				return
@@ -97,7 +97,7 @@ func (s *syslog) run(ctx context.Context) {
 func (s *syslog) deliver(ctx context.Context, c *connection, l line) bool {
 	pause := firstPause
 	for first := true; ; first = false {
-		err := c.send(ctx, l)
+		err := c.send(l)
 		if err == nil {
 			return true
 		}
@@ -116,14 +116,12 @@ func (s *syslog) deliver(ctx context.Context, c *connection, l line) bool {
 	}
 }
 
-// flush sends what is in the queue, as long as that goes well.
+// flush sends what is in the queue, as long as that goes well and does not take too long.
 func (s *syslog) flush(c *connection) {
-	ctx, cancel := context.WithTimeout(context.Background(), syslogWait)
-	defer cancel()
-	for {
+	for until := time.Now().Add(syslogWait); time.Now().Before(until); {
 		select {
 		case l := <-s.queue:
-			if c.send(ctx, l) != nil {
+			if c.send(l) != nil {
 				return
 			}
 		default:
@@ -144,8 +142,8 @@ type connection struct {
 }
 
 // send sends l, after a line that tells of dropped ones if there are such. The connection is closed on an error.
-func (c *connection) send(ctx context.Context, l line) error {
-	err := c.open(ctx)
+func (c *connection) send(l line) error {
+	err := c.open()
 	if n := c.dropped.Load(); err == nil && n > 0 {
 		if err = c.put(Warning, l.notice(n, c.reason())); err == nil {
 			c.dropped.Add(-n)
@@ -175,7 +173,7 @@ func (c *connection) reason() error {
 	return c.why
 }
 
-func (c *connection) open(ctx context.Context) error {
+func (c *connection) open() error {
 	if c.conn != nil {
 		return nil
 	}
@@ -183,11 +181,9 @@ func (c *connection) open(ctx context.Context) error {
 	if c.to.scheme == "file" {
 		networks = []string{"unixgram", "unix"}
 	}
-	ctx, cancel := context.WithTimeout(ctx, syslogWait)
-	defer cancel()
 	var err error
 	for _, c.network = range networks {
-		if c.conn, err = (&net.Dialer{}).DialContext(ctx, c.network, c.to.place); err == nil {
+		if c.conn, err = net.DialTimeout(c.network, c.to.place, syslogWait); err == nil {
 			c.watch()
 			return nil
 		}
