@@ -203,3 +203,24 @@ func fuzzed(text string) *data.Map {
 	m, _ := v.(*data.Map)
 	return m
 }
+
+// called returns all firings from the start.
+func (b *bench) called() []Call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.calls)
+}
+
+// looked returns how often the wall clock was read.
+func (b *bench) looked() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.looks
+}
+
+// last has each job take so long from now on.
+func (b *bench) last(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lasts = d
+}

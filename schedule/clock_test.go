@@ -129,10 +129,8 @@ func TestEveryMomentFiresOnce(t *testing.T) {
 				b.pass(30 * time.Hour)
 				b.setTo(home.Add(time.Since(went)))
 				b.pass(3 * time.Hour)
-				b.mu.Lock()
-				defer b.mu.Unlock()
 				due := map[time.Time]int{}
-				for _, c := range b.calls {
+				for _, c := range b.called() {
 					due[c.Due]++
 				}
 				for at, n := range due {
@@ -205,9 +203,9 @@ func TestIdleSchedulerDoesNotWake(t *testing.T) {
 		t.Run(jobs, func(t *testing.T) {
 			inBubble(t, "2026-05-04T10:00:00", jobs, Options{}, func(b *bench) {
 				b.pass(time.Hour)
-				before := b.looks
+				before := b.looked()
 				b.pass(24 * time.Hour)
-				if n := b.looks - before; n != 0 {
+				if n := b.looked() - before; n != 0 {
 					t.Errorf("woke %d times in a day", n)
 				}
 			})

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -126,7 +127,7 @@ func TestFaults(t *testing.T) {
 func TestMaxRunning(t *testing.T) {
 	jobs := "a: {seconds: 10}\nb: {seconds: 10, maxrunning: 3}\nc: {seconds: 10, jid_include: false}\nd: {cron: '* * * * * */10'}"
 	inBubble(t, "2017-11-29T15:00:00", jobs, Options{}, func(b *bench) {
-		b.lasts = 45 * time.Second
+		b.last(45 * time.Second)
 		b.pass(2*time.Minute + time.Second)
 		for name, want := range map[string]int{"a": 1, "b": 3, "c": 5, "d": 1} {
 			b.mu.Lock()
@@ -147,11 +148,13 @@ func TestMaxRunning(t *testing.T) {
 }
 
 func TestRunningOfOtherProcessesCounts(t *testing.T) {
-	n := 1
-	inBubble(t, "2017-11-29T15:00:00", "a: {seconds: 10}", Options{Running: func(name string) int { return map[string]int{"a": n}[name] }}, func(b *bench) {
+	var others atomic.Int64
+	others.Store(1)
+	running := func(name string) int { return map[string]int{"a": int(others.Load())}[name] }
+	inBubble(t, "2017-11-29T15:00:00", "a: {seconds: 10}", Options{Running: running}, func(b *bench) {
 		b.pass(10 * time.Second)
 		b.expect()
-		n = 0
+		others.Store(0)
 		b.pass(10 * time.Second)
 		b.expect("a 1129T15:00:20")
 	})
@@ -176,7 +179,7 @@ c: {fun: test.ping, hours: 1}
 	inBubble(t, "2017-11-29T15:00:00", jobs, Options{}, func(b *bench) {
 		b.pass(time.Hour)
 		byName := map[string]Call{}
-		for _, c := range b.calls {
+		for _, c := range b.called() {
 			byName[c.Name] = c
 		}
 		a, sqlite, c := byName["a"], byName["b"], byName["c"]
@@ -194,7 +197,7 @@ c: {fun: test.ping, hours: 1}
 		a.Kwargs.Set("test", false)
 		a.Raw.Set("function", "changed")
 		b.pass(time.Hour)
-		if last := b.calls[len(b.calls)-1]; last.Raw.Text("function") == "changed" {
+		if last := b.called()[3]; last.Raw.Text("function") == "changed" {
 			t.Error("a call shares the job with the schedule")
 		}
 		if got := c.ReturnID("1", false) + " " + c.ReturnID("1", true) + " " + sqlite.ReturnID("1", false); got != "req 1 1" {

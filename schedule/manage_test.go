@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -266,23 +267,23 @@ func TestConfigurationGoesBeforePillar(t *testing.T) {
 
 func TestRunJob(t *testing.T) {
 	inBubble(t, "2017-11-29T15:00:00", "a: {function: test.ping, hours: 1, range: {start: 1am, end: 2am}}\nb: {function: test.fib, enabled: false}", Options{}, func(b *bench) {
-		b.lasts = time.Minute
+		b.last(time.Minute)
 		b.ask("func", "run_job", "name", "a")
 		b.ask("func", "run_job", "name", "a") // one may run at a time
 		b.ask("func", "run_job", "name", "b")
 		b.expect("a 1129T15:00:00", "b 1129T15:00:00")
-		if b.is("a", "_skip_reason", "maxrunning"); !b.calls[0].Due.IsZero() {
-			t.Errorf("a job run by hand was due at %v", b.calls[0].Due)
+		if b.is("a", "_skip_reason", "maxrunning"); !b.called()[0].Due.IsZero() {
+			t.Errorf("a job run by hand was due at %v", b.called()[0].Due)
 		}
 	})
 }
 
 func TestTasks(t *testing.T) {
 	inBubble(t, "2017-11-29T15:00:00", "__mine: {function: mine.update, seconds: 1}\na: {function: test.ping}", Options{Rand: func(n int64) int64 { return n - 1 }}, func(b *bench) {
-		runs, ends := 0, make(chan struct{})
+		var runs atomic.Int64
+		ends := make(chan struct{})
 		task := Task{Name: "__mine", Fun: "mine.update", Every: time.Minute, Splay: 5 * time.Second, RunOnStart: true, Do: func(context.Context) error {
-			runs++
-			if runs == 3 {
+			if runs.Add(1) == 3 {
 				<-ends
 			}
 			return errors.New("no master")
@@ -292,12 +293,12 @@ func TestTasks(t *testing.T) {
 		}
 		b.ask("func", "disable")
 		b.pass(66 * time.Second)
-		if runs != 2 {
-			t.Errorf("ran %d times", runs)
+		if runs.Load() != 2 {
+			t.Errorf("ran %d times", runs.Load())
 		}
 		b.pass(5 * time.Minute)
-		if runs != 3 {
-			t.Errorf("ran %d times, the third of which has not ended", runs)
+		if runs.Load() != 3 {
+			t.Errorf("ran %d times, the third of which has not ended", runs.Load())
 		}
 		close(ends)
 		if _, body := b.ask("func", "list"); keysOf(body) != "__mine a enabled" {
@@ -306,19 +307,20 @@ func TestTasks(t *testing.T) {
 		b.is("__mine", "seconds", "60")
 		b.is("__mine", "_skip_count", "3")
 		b.expect() // the job of that name does not run beside it
-		task.Every, task.RunOnStart, runs = time.Hour, false, 10
+		task.Every, task.RunOnStart = time.Hour, false
+		runs.Store(10)
 		if err := b.Add(task); err != nil {
 			t.Fatal(err)
 		}
 		b.pass(time.Hour + 5*time.Second)
-		if runs != 11 {
-			t.Errorf("the new task ran %d times", runs-10)
+		if runs.Load() != 11 {
+			t.Errorf("the new task ran %d times", runs.Load()-10)
 		}
 		b.Remove("__mine")
 		b.Remove("__mine")
 		b.pass(2 * time.Hour)
-		if runs != 11 || !strings.Contains(b.log.String(), "run scheduled job __mine: no master") {
-			t.Errorf("ran %d times, log\n%s", runs, b.log.String())
+		if runs.Load() != 11 || !strings.Contains(b.log.String(), "run scheduled job __mine: no master") {
+			t.Errorf("ran %d times, log\n%s", runs.Load(), b.log.String())
 		}
 		for _, bad := range []Task{{}, {Name: "a", Every: time.Second}, {Name: "a", Do: task.Do}} {
 			if err := b.Add(bad); !errors.Is(err, ErrTask) {
