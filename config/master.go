@@ -110,6 +110,11 @@ type Master struct {
 	RangeServer           string        `yaml:"range_server" live:"yes"`
 	MaxOpenFiles          int           `yaml:"max_open_files"`
 
+	// Schedule holds jobs by name, and settings for all of them.
+	Schedule *data.Map `yaml:"schedule" live:"yes"`
+	// ExtProcesses are programs that run as long as the master: command lines, or maps with name, command, env and cwd.
+	ExtProcesses any `yaml:"ext_processes"`
+
 	// Events.
 	EventMatchType       string        `yaml:"event_match_type" oneof:"startswith endswith find regex fnmatch"`
 	EventReturn          []string      `yaml:"event_return" split:","`

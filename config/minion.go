@@ -118,6 +118,10 @@ type Minion struct {
 	PillarRoots *data.Map `yaml:"pillar_roots" live:"yes"` // environment → list of folders, for file_client local
 	FileClient  string    `yaml:"file_client" oneof:"remote local"`
 
+	// Schedule holds jobs by name, and settings for all of them.
+	Schedule               *data.Map `yaml:"schedule" live:"yes"`
+	SchedulerBeforeConnect bool      `yaml:"scheduler_before_connect"`
+
 	// Jobs.
 	Multiprocessing     bool          `yaml:"multiprocessing"`
 	ProcessCountMax     int           `yaml:"process_count_max" min:"-1"` // -1 is no limit

@@ -27,6 +27,10 @@ const (
 	NoCache ID = "nocache" // a return that the master must not store
 )
 
+// OwnID is the field of a return with the word [Req] that holds the id by which its minion knows the job. A master of ours
+// takes that id, so that a return that comes twice is one; real ones find another.
+const OwnID = "minion_jid"
+
 // ErrID is wrapped by ParseID and ID.Time when the text is not a job id.
 var ErrID = errors.New("not a job id")
 

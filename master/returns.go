@@ -162,7 +162,11 @@ func (r *returning) find(ctx context.Context, jid job.ID, id string, load payloa
 
 // adopt gives an id to a return that has none, as salt-call and schedules send, and makes it a job.
 func (r *returning) adopt(ctx context.Context, id string, load payload.Fields) (*returner.Job, job.ID, payload.Fields, error) {
-	jid := r.ids.Next()
+	jid, known, err := r.ownID(ctx, id, load)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	load.Delete(job.OwnID)
 	if err := errors.Join(load.Set("jid", string(jid)), setArg(&load), load.Set("tgt_type", "glob"), load.Set("tgt", id)); err != nil {
 		return nil, "", nil, err
 	}
@@ -170,8 +174,39 @@ func (r *returning) adopt(ctx context.Context, id string, load payload.Fields) (
 	if err != nil {
 		return nil, "", nil, fmt.Errorf("%w: %w", errRefused, err)
 	}
+	if known != nil {
+		return known, jid, load, nil
+	}
 	j := &returner.Job{ID: jid, Load: raw, Minions: []string{id}, Started: r.now()}
 	return j, jid, load, r.jobs.SaveJob(ctx, j)
+}
+
+// ownID returns the id of a job that a minion has run by itself, and the job when its return came before. A minion that
+// names no id, or one that is not its own, gets a new one.
+func (r *returning) ownID(ctx context.Context, id string, load payload.Fields) (job.ID, *returner.Job, error) {
+	text, _ := load.Text(job.OwnID)
+	jid, err := job.ParseID(text)
+	if err != nil || !r.recent(jid) {
+		return r.ids.Next(), nil, nil
+	}
+	known, err := r.jobs.Job(ctx, jid)
+	switch {
+	case errors.Is(err, returner.ErrUnknownJob):
+		return jid, nil, nil
+	case err != nil:
+		return "", nil, err
+	case !slices.Equal(known.Minions, []string{id}):
+		return r.ids.Next(), nil, nil
+	}
+	return jid, known, nil
+}
+
+// recent reports whether jobs of the time of an id are kept.
+func (r *returning) recent(jid job.ID) bool {
+	keep := r.settings.now().KeepJobsSeconds
+	started, err := jid.Time()
+	age := r.now().Sub(started)
+	return err == nil && age >= -clockSkew && (keep <= 0 || age <= keep)
 }
 
 // setArg gives a load the field arg where only fun_args came.
@@ -195,11 +230,12 @@ func (r *returning) unknown(ctx context.Context, jid job.ID) (*returner.Job, err
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errRefused, err)
 	}
-	keep := r.settings.now().KeepJobsSeconds
-	started, err := id.Time()
-	age := r.now().Sub(started)
-	if err != nil || age < -clockSkew || keep > 0 && age > keep {
+	if !r.recent(id) {
 		return nil, fmt.Errorf("%w: nobody knows the job", errRefused)
+	}
+	started, err := id.Time()
+	if err != nil {
+		return nil, err
 	}
 	empty, err := payload.MarshalBin(data.NewMap())
 	if err != nil {

@@ -132,6 +132,9 @@ func (j *jobs) tell(ctx context.Context, fun string, out loader.Result) {
 
 // progress tells the master what a running function has so far.
 func (j *jobs) progress(r *running, n int, value any) {
+	if r.link == nil {
+		return
+	}
 	tag := fmt.Sprintf("salt/job/%s/prog/%s/%d", r.pub.JID, j.m.cfg.ID, n)
 	if err := r.link.fire(r.ctx, tag, data.NewMap("return", value), nil, nil); err != nil && r.ctx.Err() == nil {
 		j.log.WithError(err).Errorf("progress of job %s", r.pub.JID)
@@ -238,14 +241,19 @@ func (j *jobs) giveReturners(r *running, ret *job.Return) {
 	if r.pub.RetKwargs != nil {
 		m.Set("ret_kwargs", r.pub.RetKwargs)
 	}
+	j.returnBy(r, names, m)
+}
+
+// returnBy hands a return to returners.
+func (j *jobs) returnBy(r *running, names []string, ret *data.Map) {
 	for _, name := range names {
 		fun := name + ".returner"
 		if !j.m.returners.Has(fun) {
 			j.log.Errorf("Returner %s could not be loaded: %s", fun, j.m.returners.MissingText(fun))
 			continue
 		}
-		if _, err := j.m.returners.Invoke(context.WithoutCancel(r.ctx), fun, []any{m}, nil); err != nil {
-			j.log.WithError(err).Errorf("The return failed for job %s", ret.JID)
+		if _, err := j.m.returners.Invoke(context.WithoutCancel(r.ctx), fun, []any{ret}, nil); err != nil {
+			j.log.WithError(err).Errorf("The return failed for job %s", r.pub.JID)
 		}
 	}
 }

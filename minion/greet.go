@@ -83,6 +83,7 @@ func (l *link) fetchPillar(ctx context.Context) error {
 		return err
 	}
 	l.m.facts.setPillar(pillar)
+	l.m.scheduler.SetPillar(mapIn(pillar, "schedule"))
 	return nil
 }
 

@@ -56,6 +56,7 @@ type jobs struct {
 	proc procDir
 	seen *seen
 	left programs
+	ids  *job.IDs // of scheduled jobs
 	log  logrus.FieldLogger
 	work *lane // most jobs
 	asks *lane // those about jobs, which must not wait behind what they ask about
@@ -69,11 +70,13 @@ type jobs struct {
 
 // running is a job under way.
 type running struct {
-	pub    *job.Publication
-	link   *link
-	tree   *process.Tree
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	pub      *job.Publication
+	link     *link     // nil for a scheduled job of a minion without a master
+	schedule string    // the name of a scheduled job
+	load     *data.Map // what tells of it, where that is not the publication
+	tree     *process.Tree
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
 }
 
 func newJobs(m *Minion, many bool) *jobs {
@@ -81,7 +84,7 @@ func newJobs(m *Minion, many bool) *jobs {
 	if m.cfg.ProcessCountMax > 0 {
 		most = m.cfg.ProcessCountMax
 	}
-	j := &jobs{m: m, log: m.log, running: map[job.ID]*running{},
+	j := &jobs{m: m, log: m.log, ids: job.NewIDs(m.opts.Now), running: map[job.ID]*running{},
 		proc: procDir{filepath.Join(m.cfg.CacheDir, "proc"), many},
 		work: &lane{most: most, room: mostWaiting, bytes: waitingBytes},
 		asks: &lane{most: mostQueries, room: mostWaiting, bytes: waitingBytes}}
@@ -235,10 +238,18 @@ func (m *Minion) Running() []*data.Map {
 	slices.SortFunc(all, func(a, b *running) int { return strings.Compare(string(a.pub.JID), string(b.pub.JID)) })
 	loads := make([]*data.Map, len(all))
 	for i, r := range all {
-		loads[i] = r.pub.Map()
+		loads[i] = r.told()
 		loads[i].Set("pid", int64(os.Getpid()))
 	}
 	return loads
+}
+
+// told returns what tells of the job.
+func (r *running) told() *data.Map {
+	if r.load != nil {
+		return r.load.Clone()
+	}
+	return r.pub.Map()
 }
 
 // Signal sends a signal to the programs of a job, and ends the job itself where the signal would end a process. It

@@ -45,6 +45,7 @@ func newLocal(m *Minion) *local {
 		{"pillar_refresh", l.refreshPillar, true},
 		{"grains_refresh", l.refreshGrains, true},
 		{"matchers_refresh", l.nothing, false},
+		{"manage_schedule", l.manageSchedule, false},
 		{"job_signal", l.signalJob, false},
 		{"environ_setenv", l.setEnvironment, false},
 		{"_minion_mine", l.mine, true},

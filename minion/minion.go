@@ -34,6 +34,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/schedule"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -67,6 +68,7 @@ type Minion struct {
 	bus       *eventbus.Bus
 	facts     *facts
 	jobs      *jobs
+	scheduler *schedule.Scheduler
 	links     []*link
 	funcs     *loader.Registry
 	returners *loader.Registry
@@ -95,6 +97,9 @@ func New(ctx context.Context, cfg *config.Minion, o Options) (*Minion, error) {
 		m.links = append(m.links, l)
 	}
 	m.jobs.report()
+	if m.scheduler, err = newScheduler(m); err != nil {
+		return nil, errors.Join(err, m.close())
+	}
 	return m, nil
 }
 

@@ -36,13 +36,18 @@ func (p procDir) enter(pub *job.Publication, master string) error {
 	if p.many {
 		load.Set(masterField, master)
 	}
+	return p.write(string(pub.JID), load)
+}
+
+// write writes the file of a job whose load is given.
+func (p procDir) write(jid string, load *data.Map) error {
 	body, err := payload.Marshal(load)
 	if err == nil {
-		err = os.WriteFile(p.file(string(pub.JID)), body, 0o600)
+		err = os.WriteFile(p.file(jid), body, 0o600)
 	}
 	if err != nil {
-		_ = p.leave(string(pub.JID)) // a file cut short would be of no use
-		return fmt.Errorf("file of job %s: %w", pub.JID, err)
+		_ = p.leave(jid) // a file cut short would be of no use
+		return fmt.Errorf("file of job %s: %w", jid, err)
 	}
 	return nil
 }
@@ -80,7 +85,7 @@ func (p procDir) left(id string) ([]interrupted, error) {
 		load, err := p.read(e.Name())
 		switch {
 		case err == nil && elsewhere(load):
-		case err == nil && load.Text("tgt") == "salt-call":
+		case err == nil && (load.Text("tgt") == "salt-call" || load.Has("schedule")):
 			errs = append(errs, p.leave(e.Name()))
 		default:
 			jobs = append(jobs, interrupted{interruptedReturn(id, jid, load), load.Text(masterField)})

@@ -40,5 +40,6 @@ func (m *Minion) Renew(ctx context.Context, cfg *config.Minion) error {
 	_, err := m.facts.refresh(ctx)
 	m.returners.SetOptions(opts)
 	m.funcs.SetOptions(opts)
+	m.scheduler.SetConfig(cfg.Schedule)
 	return err
 }

@@ -195,6 +195,7 @@ func MinionConfig(dir, id, address string) *config.Minion {
 	cfg.MasterPort, _ = strconv.Atoi(port)
 	cfg.PKIDir, cfg.CacheDir, cfg.SockDir = filepath.Join(dir, "pki"), filepath.Join(dir, "cache"), filepath.Join(dir, "run")
 	cfg.AcceptanceWaitTime, cfg.ReconDefault, cfg.ReconMax = 200*time.Millisecond, 50*time.Millisecond, 200*time.Millisecond
+	cfg.ConfFile = filepath.Join(dir, "conf", "minion")
 	cfg.RandomReauthDelay = 50 * time.Millisecond
 	return cfg
 }

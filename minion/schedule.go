@@ -1,0 +1,212 @@
+package minion
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/schedule"
+)
+
+// scheduleTag is the event by which a scheduled job's return is told on the minion's bus.
+const scheduleTag = "__schedule_return"
+
+// newScheduler returns the scheduler of the options and the pillar.
+func newScheduler(m *Minion) (*schedule.Scheduler, error) {
+	return schedule.New(schedule.Options{
+		Jobs: m.cfg.Schedule, Pillar: mapIn(m.Pillar(), "schedule"), Whens: m.whens, File: m.scheduleFile(),
+		Now: m.opts.Now, Run: m.jobs.scheduled, Running: m.jobs.countScheduled, Known: func(fun string) bool { return m.funcs.Has(fun) }, Log: m.log,
+	})
+}
+
+// mapIn returns the map of a name, nil when there is none.
+func mapIn(m *data.Map, name string) *data.Map {
+	in, _ := m.Value(name).(*data.Map)
+	return in
+}
+
+// whens are the named times of the pillar, or else of the grains.
+func (m *Minion) whens() *data.Map {
+	if w := mapIn(m.Pillar(), "whens"); w != nil {
+		return w
+	}
+	return mapIn(m.Grains(), "whens")
+}
+
+// scheduleFile is where changes of the schedule are saved (salt/utils/schedule.py, persist).
+func (m *Minion) scheduleFile() string {
+	opts := m.settings.all()
+	return filepath.Join(filepath.Dir(m.cfg.ConfFile), filepath.Dir(opts.Text("default_include")), "_schedule.conf")
+}
+
+// runSchedule runs the scheduler until ctx ends; it begins when a master has let the minion in, unless
+// scheduler_before_connect says otherwise.
+func (m *Minion) runSchedule(ctx context.Context) error {
+	if len(m.links) > 0 && !m.cfg.SchedulerBeforeConnect {
+		if err := m.awaitMaster(ctx); err != nil {
+			return err
+		}
+	}
+	return m.scheduler.Run(ctx)
+}
+
+// awaitMaster returns when one of the masters has let the minion in.
+func (m *Minion) awaitMaster(ctx context.Context) error {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	open := make(chan error, len(m.links))
+	for _, l := range m.links {
+		go func() { open <- l.gate.wait(waiting) }()
+	}
+	return <-open
+}
+
+// manageSchedule does what functions of the module schedule ask for, and fires the answer.
+func (l *local) manageSchedule(ctx context.Context, _ string, load *data.Map) error {
+	tag, body, err := l.m.scheduler.Manage(ctx, load)
+	if tag != "" {
+		if e := l.m.bus.Fire(tag, body); e != nil {
+			return e
+		}
+	}
+	return err
+}
+
+// countScheduled returns how many firings of a scheduled job run.
+func (j *jobs) countScheduled(name string) int {
+	n := 0
+	for _, r := range j.all() {
+		if r.schedule == name {
+			n++
+		}
+	}
+	return n
+}
+
+// scheduled runs one firing of a scheduled job (salt/utils/schedule.py, handle_func). It returns when that has ended, or
+// when ctx ends: what still runs then is treated as other jobs at the end of the minion.
+func (j *jobs) scheduled(ctx context.Context, c schedule.Call) error {
+	r := j.newScheduled(c)
+	done := make(chan struct{})
+	if _, ok := j.work.add(func() { defer close(done); j.runScheduled(r, c) }, 0); !ok {
+		r.cancel(nil)
+		j.log.Errorf("scheduled job %s is not run: too many jobs wait", c.Name)
+		return nil
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// newScheduled makes a job of a firing.
+func (j *jobs) newScheduled(c schedule.Call) *running {
+	pub := &job.Publication{JID: j.ids.Next(), Fun: []string{c.Fun}, Arg: loader.ConditionInput(c.Args, c.Kwargs), Target: j.m.cfg.ID, TargetType: "glob"}
+	r := &running{pub: pub, tree: process.NewTree(), schedule: c.Name}
+	if len(j.m.links) > 0 {
+		r.link = j.m.links[0]
+	}
+	funArgs := c.Args
+	if c.Kwargs != nil {
+		funArgs = append(append([]any{}, c.Args...), c.Kwargs)
+	}
+	r.load = data.NewMap("id", j.m.cfg.ID, "fun", c.Fun, "fun_args", listOf(funArgs), "schedule", c.Name, "jid", string(pub.JID), "pid", int64(os.Getpid()))
+	if c.Metadata != nil {
+		_, offset := time.Now().Zone()
+		r.load.Set("metadata", c.Stamp(j.m.opts.Now(), zone(offset)))
+	}
+	r.tree.Watch(j.left.watch(string(pub.JID)))
+	r.ctx, r.cancel = context.WithCancelCause(process.WithTree(context.Background(), r.tree))
+	return r
+}
+
+func listOf(list []any) []any {
+	if list == nil {
+		return []any{}
+	}
+	return list
+}
+
+// zone is an offset in seconds as strftime's %z writes it.
+func zone(offset int) string {
+	return time.Unix(0, 0).In(time.FixedZone("", offset)).Format("-0700")
+}
+
+// runScheduled calls the function of a scheduled job and sends what comes out where it is to go.
+func (j *jobs) runScheduled(r *running, c schedule.Call) {
+	defer r.cancel(nil)
+	if c.JIDInclude {
+		j.enterScheduled(r)
+		defer j.leaveScheduled(r)
+	}
+	j.log.Infof("Running scheduled job: %s with jid %s", c.Name, r.pub.JID)
+	r.ctx = loader.WithContext(r.ctx, &loader.Context{})
+	out := j.call(r, c.Fun, r.pub.Arg)
+	ret := r.load.Clone()
+	ret.Set("return", out.Value)
+	ret.Set("retcode", int64(out.Retcode))
+	ret.Set("success", out.Success)
+	returned := j.giveScheduled(r, c, ret)
+	if c.ReturnJob {
+		j.sendScheduled(r, c, ret, returned)
+	}
+}
+
+func (j *jobs) enterScheduled(r *running) {
+	j.mu.Lock()
+	j.running[r.pub.JID] = r
+	j.mu.Unlock()
+	load := r.load.Clone()
+	load.Set(sharedField, false)
+	if err := j.proc.write(string(r.pub.JID), load); err != nil {
+		j.log.WithError(err).Error("scheduled jobs")
+	}
+}
+
+func (j *jobs) leaveScheduled(r *running) {
+	j.mu.Lock()
+	delete(j.running, r.pub.JID)
+	j.mu.Unlock()
+	if err := j.proc.leave(string(r.pub.JID)); err != nil {
+		j.log.WithError(err).Error("scheduled jobs")
+	}
+}
+
+// giveScheduled hands a return to the returners of its job, and reports whether one was named.
+func (j *jobs) giveScheduled(r *running, c schedule.Call, ret *data.Map) bool {
+	names := c.Returners
+	if common := data.Str(j.m.settings.all().Value("schedule_returner")); common != "" && common != "None" {
+		names = append([]string{common}, names...)
+	}
+	if len(names) == 0 {
+		return false
+	}
+	m := ret.Clone()
+	for name, v := range map[string]any{"ret_config": c.ReturnConfig, "ret_kwargs": c.ReturnKwargs} {
+		if v != nil {
+			m.Set(name, v)
+		}
+	}
+	j.returnBy(r, names, m)
+	return true
+}
+
+// sendScheduled tells the return on the bus and to the masters.
+func (j *jobs) sendScheduled(r *running, c schedule.Call, ret *data.Map, returned bool) {
+	load := &job.Return{ID: j.m.cfg.ID, JID: c.ReturnID(r.pub.JID, returned), Fun: c.Fun, FunArgs: ret.Value("fun_args"), Value: ret.Value("return"),
+		Retcode: ret.Value("retcode"), Success: ret.Value("success"), Metadata: ret.Value("metadata"),
+		Extra: data.NewMap("schedule", c.Name, "pid", int64(os.Getpid()))}
+	if err := j.m.bus.Fire(scheduleTag, load.Map()); err != nil {
+		j.log.WithError(err).Errorf("announce the return of scheduled job %s", c.Name)
+	}
+	load.Extra.Set(job.OwnID, string(r.pub.JID))
+	for _, l := range j.m.links {
+		l.courier.deliver(load)
+	}
+}
