@@ -49,7 +49,7 @@ func (d *Daemon) Serve(ctx context.Context, in Invocation, stdout, stderr io.Wri
 	}
 	defer d.log.Close()
 	life := d.life(in, stderr)
-	if console != nil {
+	if console != nil && !life.Background {
 		life.Stderr = nil // the log tells it there
 	}
 	return life.Serve(ctx)
