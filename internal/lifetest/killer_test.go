@@ -18,7 +18,8 @@ type killer struct {
 	*daemon
 	site *site
 	rng  *rand.Rand
-	min  *minion // nil for the master
+	min  *minion       // nil for the master
+	away time.Duration // the longest pause before it is started anew
 	seen witness
 	done atomic.Int64 // rounds
 }
@@ -27,8 +28,33 @@ type killer struct {
 type witness struct {
 	killed, told int      // how often the daemon was killed, and told to end
 	running      []answer // jobs of a minion that ran when it was killed
-	spooled      int      // returns in spools when a daemon was killed
+	spooled      int      // returns in spools while a daemon was away
 }
+
+// aimTime bounds how long a killer waits for a moment in which its stop interrupts something.
+const aimTime = 2 * time.Second
+
+// aim waits until a job runs that the end of the daemon would disturb, for a while.
+func (k *killer) aim() {
+	for by := time.Now().Add(aimTime); time.Now().Before(by); time.Sleep(look) {
+		for _, m := range k.touched() {
+			if len(m.running()) > 0 {
+				return
+			}
+		}
+	}
+}
+
+// touched returns the minions that an end of the daemon disturbs.
+func (k *killer) touched() []*minion {
+	if k.min == nil {
+		return k.site.minions
+	}
+	return []*minion{k.min}
+}
+
+// running returns the ids of the jobs that a minion runs, or ran when it was killed.
+func (m *minion) running() []string { return entries(filepath.Join(m.cfg.CacheDir, "proc")) }
 
 // rounds stops the daemon so many times, each when the load has come so far.
 func (k *killer) rounds(ctx context.Context, n int, due func(round int) bool) error {
@@ -40,12 +66,16 @@ func (k *killer) rounds(ctx context.Context, n int, due func(round int) bool) er
 			time.Sleep(look)
 		}
 		time.Sleep(time.Duration(k.rng.IntN(300)) * time.Millisecond)
+		if k.rng.IntN(2) == 0 {
+			k.aim()
+		}
 		if err := k.strike(); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 		if k.rng.IntN(2) == 0 {
-			time.Sleep(time.Duration(k.rng.IntN(300)) * time.Millisecond)
+			time.Sleep(time.Duration(k.rng.IntN(int(k.away))))
 		}
+		k.look()
 		if err := k.start(); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
@@ -65,17 +95,19 @@ func (k *killer) strike() error {
 		return nil
 	}
 	k.seen.killed++
-	if k.min == nil {
-		for _, m := range k.site.minions {
-			k.seen.spooled += len(m.spooled())
+	if k.min != nil {
+		for _, jid := range k.min.running() {
+			k.seen.running = append(k.seen.running, answer{jid, k.min.id})
 		}
-		return nil
-	}
-	k.seen.spooled += len(k.min.spooled())
-	for _, jid := range entries(filepath.Join(k.min.cfg.CacheDir, "proc")) {
-		k.seen.running = append(k.seen.running, answer{jid, k.min.id})
 	}
 	return nil
+}
+
+// look counts the returns that cannot be delivered while the daemon is away.
+func (k *killer) look() {
+	for _, m := range k.touched() {
+		k.seen.spooled += len(m.spooled())
+	}
 }
 
 // spooled returns the names of the returns that wait for the master.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
@@ -42,7 +41,7 @@ func seed(t *testing.T) uint64 {
 func testStops(t *testing.T, bin string) {
 	jobs, rounds := 500, 20
 	if testing.Short() {
-		jobs, rounds = 100, 5
+		jobs, rounds = 160, 8
 	}
 	n := seed(t)
 	s := newSite(t, bin, "web1", "web2")
@@ -55,9 +54,9 @@ func testStops(t *testing.T, bin string) {
 	ear.Go(func() error { heard.listen(listening, s.master.sockets); return nil })
 	l.pingAll(t, heard)
 
-	killers := []*killer{{daemon: s.master, site: s, rng: rand.New(rand.NewPCG(n, 1))}}
+	killers := []*killer{{daemon: s.master, site: s, away: 1500 * time.Millisecond, rng: rand.New(rand.NewPCG(n, 1))}}
 	for i, m := range s.minions {
-		killers = append(killers, &killer{daemon: m.daemon, site: s, min: m, rng: rand.New(rand.NewPCG(n, uint64(i+2)))})
+		killers = append(killers, &killer{daemon: m.daemon, site: s, min: m, away: 500 * time.Millisecond, rng: rand.New(rand.NewPCG(n, uint64(i+2)))})
 	}
 	s.disturb(t, l, killers, jobs, rounds)
 
@@ -139,7 +138,7 @@ func (s *site) awaitQuiet(t *testing.T) {
 	t.Helper()
 	for _, m := range s.minions {
 		await(t, "the last returns of "+m.id, func() bool {
-			return len(m.spooled())+len(entries(filepath.Join(m.cfg.CacheDir, "proc"))) == 0
+			return len(m.spooled())+len(m.running()) == 0
 		})
 	}
 }
