@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 )
 
 // build reads all jobs; those that are as before go on.
@@ -35,7 +36,7 @@ func (s *Scheduler) build() {
 }
 
 // pythonType returns what Python prints of the type of v.
-func pythonType(v any) string { return fmt.Sprintf("<class '%s'>", typeName(v)) }
+func pythonType(v any) string { return fmt.Sprintf("<class '%s'>", loader.TypeName(v)) }
 
 // make reads a job, which goes on where an older one of the same name stood.
 func (s *Scheduler) make(reader reader, name string, raw *data.Map, old *work, r reading) *work {

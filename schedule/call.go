@@ -5,6 +5,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
 )
 
 // A Call is one firing of a job, as a Run gets it. Its maps and lists are copies.
@@ -47,4 +48,74 @@ func (c Call) Stamp(now time.Time, offset string) *data.Map {
 	m.Set("_TS", now.Format(time.ANSIC))
 	m.Set("_TT", now.UTC().Format("2006 January 02 Mon 15 01"))
 	return m
+}
+
+// readCall reads what is to be run, and how.
+func readCall(name string, raw *data.Map) Call {
+	c := Call{Name: name, Fun: function(raw), JIDInclude: true, MaxRunning: 1, ReturnJob: true, Raw: raw}
+	if text := raw.Text("name"); text != "" {
+		c.Name = text
+	}
+	c.Args = listOf(first(raw, "args", "job_args"))
+	c.Kwargs, _ = first(raw, "kwargs", "job_kwargs").(*data.Map)
+	c.Metadata, _ = raw.Value("metadata").(*data.Map)
+	for _, r := range listOf(raw.Value("returner")) {
+		c.Returners = append(c.Returners, data.Str(r))
+	}
+	c.ReturnConfig, c.ReturnKwargs = raw.Value("return_config"), raw.Value("return_kwargs")
+	if v, ok := raw.Get("return_job"); ok {
+		c.ReturnJob, c.NoCache = data.Truth(v), v == "nocache"
+	}
+	if v, ok := raw.Get("jid_include"); ok {
+		c.JIDInclude = data.Truth(v)
+	}
+	if n, err := loader.Int(raw.Value("maxrunning")); raw.Has("maxrunning") && err == nil {
+		c.MaxRunning = int(n)
+	}
+	return c
+}
+
+func function(raw *data.Map) string {
+	for _, key := range []string{"function", "func", "fun"} {
+		if v, ok := raw.Get(key); ok {
+			return data.Str(v)
+		}
+	}
+	return ""
+}
+
+func first(raw *data.Map, keys ...string) any {
+	for _, key := range keys {
+		if v, ok := raw.Get(key); ok {
+			return v
+		}
+	}
+	return nil
+}
+
+func listOf(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	case data.Tuple:
+		return v
+	}
+	return []any{v}
+}
+
+// copied returns c with maps and lists of its own.
+func (c Call) copied() Call {
+	c.Raw, _ = data.Clone(c.Raw).(*data.Map)
+	c.Args, _ = data.Clone(c.Args).([]any)
+	if c.Kwargs != nil {
+		c.Kwargs, _ = data.Clone(c.Kwargs).(*data.Map)
+	}
+	if c.Metadata != nil {
+		c.Metadata, _ = data.Clone(c.Metadata).(*data.Map)
+	}
+	c.ReturnConfig, c.ReturnKwargs = data.Clone(c.ReturnConfig), data.Clone(c.ReturnKwargs)
+	c.Returners = append([]string(nil), c.Returners...)
+	return c
 }

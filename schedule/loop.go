@@ -2,16 +2,8 @@ package schedule
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/loader"
 )
-
-func typeName(v any) string { return loader.TypeName(v) }
-
-var errNotRunning = errors.New("the scheduler is not running")
 
 // Run starts jobs at their times until ctx ends. It then waits for those under way, whose context is ctx, and returns nil. It must be
 // called once.
@@ -158,105 +150,3 @@ func (s *Scheduler) runAgain(w *work, r reading, at time.Time) {
 	w.spec.explicit = append(w.spec.explicit[max(len(w.spec.explicit)-mostExplicit, 0):], exact(at))
 	w.extra.retarget(w.spec.explicit, r)
 }
-
-// start runs a job, unless as many run as may.
-func (s *Scheduler) start(w *work, r reading, moment time.Time, function string) {
-	if s.full(w) {
-		s.skip(w, r, maxRunning)
-		return
-	}
-	w.state.lastRun, w.state.skip = r.wall, ""
-	if w.task != nil {
-		s.do(w, w.task.Do)
-		return
-	}
-	c := w.spec.call
-	c.Due = moment
-	if function != "" {
-		c.Fun = function
-	}
-	s.execute(w, c)
-}
-
-// full tells whether as many firings of the job run as may.
-func (s *Scheduler) full(w *work) bool {
-	switch {
-	case w.task != nil:
-		return s.running[w.name] > 0
-	case !w.spec.call.JIDInclude:
-		return false
-	}
-	n := s.running[w.name]
-	if s.o.Running != nil {
-		n = max(n, s.o.Running(w.spec.call.Name))
-	}
-	return n > 0 && n >= w.spec.call.MaxRunning
-}
-
-func (s *Scheduler) execute(w *work, c Call) {
-	if w.spec.dryRun {
-		s.o.Log.Debugf("Job %s has 'dry_run' set to True. Not running it.", c.Name)
-		return
-	}
-	s.o.Log.Infof("Running scheduled job: %s", c.Name)
-	c = c.copied()
-	s.do(w, func(ctx context.Context) error { return s.o.Run(ctx, c) })
-}
-
-// do calls f in a goroutine that Run waits for.
-func (s *Scheduler) do(w *work, f func(ctx context.Context) error) {
-	ctx, name := s.ctx, w.name
-	s.running[name]++
-	s.wg.Go(func() {
-		err := f(ctx)
-		if err != nil && !errors.Is(err, context.Canceled) {
-			s.o.Log.Errorf("run scheduled job %s: %v", name, err)
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.ended(name)
-	})
-}
-
-// ended counts a firing of a job as over.
-func (s *Scheduler) ended(name string) {
-	if s.running[name]--; s.running[name] <= 0 {
-		delete(s.running, name)
-	}
-}
-
-// runJob runs a job now, whatever its times and windows are (salt/utils/schedule.py, run_job).
-func (s *Scheduler) runJob(name string) error {
-	w := s.find(name)
-	switch {
-	case s.ctx == nil || s.ctx.Err() != nil:
-		return errNotRunning
-	case w == nil:
-		s.o.Log.Infof("Invalid function: %s in scheduled job %s.", data.Str(nil), name)
-		return nil
-	}
-	if r := s.read(); s.full(w) {
-		s.skip(w, r, maxRunning)
-	} else if w.task != nil {
-		s.do(w, w.task.Do)
-	} else {
-		s.o.Log.Infof("Running Job: %s", name)
-		s.execute(w, w.spec.call)
-	}
-	return nil
-}
-
-// find returns the task or the job of a name, nil for none.
-func (s *Scheduler) find(name string) *work {
-	for _, list := range [][]*work{s.tasks, s.works} {
-		for _, w := range list {
-			if w.name == name {
-				return w
-			}
-		}
-	}
-	return nil
-}
-
-// covered tells whether a task stands in the place of a job, as where Salt had saved its own.
-func (s *Scheduler) covered(w *work) bool { return w.task == nil && s.find(w.name).task != nil }

@@ -87,7 +87,7 @@ func failed(ret *data.Map, comment string) *data.Map {
 	return ret
 }
 
-// isEnabled tells whether a job of a schedule is enabled.
+// enabledIn tells whether a job of a schedule is enabled.
 func enabledIn(schedule *data.Map, name any) bool {
 	job, ok := schedule.Value(name).(*data.Map)
 	if v, there := job.Get("enabled"); there {
