@@ -73,6 +73,9 @@ func (d *Daemon) openLog(console io.Writer) error {
 		return err
 	}
 	d.log, err = logging.New(s, logging.Options{Console: console, Program: strings.ReplaceAll(d.Name, "-", "."), PID: os.Getpid()})
+	if err == nil {
+		d.log.Hide(config.Secrets(d.Opts)...)
+	}
 	return err
 }
 
@@ -110,6 +113,7 @@ func (d *Daemon) Renewed(opts *data.Map, report *config.Report, change config.Ch
 		return err
 	}
 	d.Opts, d.Report = opts, report
+	d.log.Hide(config.Secrets(opts)...)
 	Warn(d.log, report)
 	if len(change.Applied) > 0 {
 		d.log.Infof("the configuration was read again; changed: %s", strings.Join(change.Applied, ", "))

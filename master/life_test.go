@@ -201,7 +201,7 @@ func TestRotationHasItsTime(t *testing.T) {
 		first := b.maint.secrets.Shared()
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- b.maint.Run(ctx) }()
+		go func() { done <- b.schedule.Run(ctx) }()
 		time.Sleep(59 * time.Minute)
 		if b.maint.secrets.Shared() != first {
 			t.Error("rotated too early")

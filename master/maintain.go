@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/schedule"
 )
 
 // keyLook is how often the master looks whether keys were deleted. Salt looks each loop_interval, a minute.
@@ -33,46 +34,37 @@ type maintenance struct {
 	presence *presence
 	ping     func(context.Context) // asks minions for a sign of life after a rotation
 	now      func() time.Time
+	files    *openFiles
 	log      logrus.FieldLogger
 }
 
-// Run works until ctx ends.
-func (m *maintenance) Run(ctx context.Context) error {
-	loop, look := time.NewTicker(m.interval), time.NewTicker(keyLook)
-	defer loop.Stop()
-	defer look.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-look.C:
-			m.lookAtKeys(ctx)
-		case <-loop.C:
-			m.clean(ctx)
-			if err := m.forgetSessions(); err != nil {
-				m.log.WithError(err).Error("forget minions without keys")
-			}
-			m.presence.announce(m.bus, m.log)
-		}
+// tasks are what is done now and then, each by itself: a slow one delays no other.
+func (m *maintenance) tasks() []schedule.Task {
+	return []schedule.Task{
+		{Name: "__keys", Every: keyLook, Do: m.lookAtKeys},
+		{Name: "__jobs", Every: m.interval, Do: m.clean},
+		{Name: "__sessions", Every: m.interval, Do: func(context.Context) error { return m.forgetSessions() }},
+		{Name: "__files", Every: m.interval, RunOnStart: true, Do: func(context.Context) error { return m.files.check() }},
+		{Name: "__presence", Every: m.interval, Do: func(context.Context) error { m.presence.announce(m.bus, m.log); return nil }},
 	}
 }
 
 // lookAtKeys replaces the session keys when they are too old, or a key was deleted or rejected.
-func (m *maintenance) lookAtKeys(ctx context.Context) {
+func (m *maintenance) lookAtKeys(ctx context.Context) error {
 	asked, err := m.drop.Take()
 	if err != nil {
-		m.log.WithError(err).Error("look for a request to rotate the session keys")
+		err = fmt.Errorf("look for a request to rotate the session keys: %w", err)
 	}
 	if !asked && !m.secrets.Due() {
-		return
+		return err
 	}
-	if err := m.rotate(); err != nil {
-		m.log.WithError(err).Error("rotate the session keys")
-		return
+	if e := m.rotate(); e != nil {
+		return errors.Join(err, fmt.Errorf("rotate the session keys: %w", e))
 	}
 	if m.settings.now().PingOnRotate {
 		m.ping(ctx)
 	}
+	return err
 }
 
 // rotate makes a new shared key and forgets all of minions that are no longer accepted.
@@ -122,19 +114,22 @@ func (m *maintenance) idsOf(states ...pki.State) (has func(id string) bool, err 
 	return func(id string) bool { return all[id] }, nil
 }
 
-func (m *maintenance) clean(ctx context.Context) {
-	if err := m.markers.clean(); err != nil {
-		m.log.WithError(err).Error("drop markers of old jobs")
+// clean drops old jobs.
+func (m *maintenance) clean(ctx context.Context) error {
+	err := m.markers.clean()
+	if err != nil {
+		err = fmt.Errorf("drop markers of old jobs: %w", err)
 	}
 	keep := m.settings.now().KeepJobsSeconds
 	if keep <= 0 {
-		return // for ever
+		return err // for ever
 	}
-	n, err := m.jobs.Clean(ctx, m.now().Add(-keep))
-	switch {
-	case err != nil && ctx.Err() == nil:
-		m.log.WithError(err).Error("drop old jobs")
-	case n > 0:
+	n, e := m.jobs.Clean(ctx, m.now().Add(-keep))
+	if e != nil {
+		return errors.Join(err, fmt.Errorf("drop old jobs: %w", e))
+	}
+	if n > 0 {
 		m.log.Debugf("dropped %d old jobs", n)
 	}
+	return err
 }

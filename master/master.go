@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -27,6 +28,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/transport"
 )
@@ -63,7 +65,8 @@ type Service interface {
 type Options struct {
 	Ports Ports
 	// Jobs opens the job cache, when the ports are bound and the cachedir is the master's own. The master closes it.
-	Jobs func(ctx context.Context) (returner.JobCache, error)
+	Jobs    func(ctx context.Context) (returner.JobCache, error)
+	Runners []loader.Plugin // for the schedule
 	// Settle is called when the ports are bound and before anything on disk is touched; nil does nothing.
 	Settle func() error
 	Log    logrus.FieldLogger
@@ -81,6 +84,8 @@ type Master struct {
 	server   *channel.Server
 	requests *requests
 	maint    *maintenance
+	schedule *scheduled
+	programs []daemon.Command // ext_processes
 	group    *daemon.Group
 	parts    *parts
 	signIn   *channel.SignIn
@@ -93,7 +98,11 @@ func New(ctx context.Context, cfg *config.Master, o Options) (m *Master, err err
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	m = &Master{cfg: cfg, log: o.Log, group: daemon.NewGroup(daemon.GroupOptions{Name: "the master", Stop: stopLimit, Log: o.Log})}
+	commands, err := programs(cfg.ExtProcesses)
+	if err != nil {
+		return nil, err
+	}
+	m = &Master{cfg: cfg, log: o.Log, programs: commands, group: daemon.NewGroup(daemon.GroupOptions{Name: "the master", Stop: stopLimit, Log: o.Log})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.close())
@@ -135,7 +144,8 @@ func (m *Master) assemble(p *parts) error {
 		Admission: admission(m.cfg), OnRequest: p.presence.note, Log: p.o.Log,
 	})
 	m.maint = newMaintenance(p, pub)
-	return nil
+	m.schedule, err = newScheduled(p, m.maint)
+	return err
 }
 
 // maxUntrusted is the longest message, in bytes, of a minion that has not proved itself since the master's start: the first
@@ -149,14 +159,23 @@ func (m *Master) bind(ctx context.Context, o Options) error {
 	opts := transport.Options{Limits: limits, KeepAlive: keep, Workers: 16 * runtime.GOMAXPROCS(0), Log: o.Log}
 	var err error
 	if m.publish, err = o.Ports.Publish(ctx, endpoint(m.cfg.Interface, m.cfg.PublishPort), opts); err != nil {
-		return fmt.Errorf("%w: publish_port: %w", ErrPorts, err)
+		return portFault("publish_port", m.cfg.Interface, err)
 	}
 	m.closers = append(m.closers, m.publish.Close)
 	if m.reply, err = o.Ports.Reply(ctx, endpoint(m.cfg.Interface, m.cfg.RetPort), opts); err != nil {
-		return fmt.Errorf("%w: ret_port: %w", ErrPorts, err)
+		return portFault("ret_port", m.cfg.Interface, err)
 	}
 	m.closers = append(m.closers, m.reply.Close)
 	return nil
+}
+
+// portFault says why a port was not opened. An address that this host does not have is a fault of option interface.
+func portFault(option, host string, err error) error {
+	var unknown *net.DNSError
+	if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.As(err, &unknown) {
+		return fmt.Errorf("%w: interface: %s is no address of this host: %w", ErrPorts, host, err)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrPorts, option, err)
 }
 
 // occupy makes the folders and takes them: a second master with the same ones is refused.
@@ -170,8 +189,11 @@ func (m *Master) occupy(ctx context.Context, o Options) error {
 	}
 	m.closers = append(m.closers, free)
 	m.submit, err = o.Ports.Submit(ctx, "ipc://"+filepath.Join(m.cfg.SockDir, "publish_pull.ipc"), transport.Options{Log: o.Log})
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("sock_dir: %w: %w", ErrRunning, err)
+	case err != nil:
+		return fmt.Errorf("sock_dir: %w", err)
 	}
 	m.closers = append(m.closers, m.submit.Close)
 	return nil

@@ -37,5 +37,6 @@ func (m *Master) Renew(cfg *config.Master) {
 	m.signIn.SetPolicy(policy(cfg, p.keys))
 	m.server.SetAdmission(admission(cfg))
 	p.secrets.SetLife(cfg.PublishSession)
+	m.schedule.renew()
 	warnOfUnused(cfg, m.log)
 }

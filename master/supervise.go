@@ -24,13 +24,18 @@ func (m *Master) Run(ctx context.Context, ready func()) error {
 
 // pieces returns what runs, in the order of the start.
 func (m *Master) pieces() []daemon.Part {
-	return []daemon.Part{
+	parts := []daemon.Part{
 		{Name: "event bus", Run: m.serveBus},
 		{Name: "publisher", Vital: true, Run: daemon.Always(m.publish.Serve)},
 		{Name: "submit", Vital: true, Run: daemon.Always(m.submit.Serve)},
-		{Name: "maintenance", Run: daemon.Always(m.maint.Run)},
+		{Name: "scheduler", Run: daemon.Always(m.schedule.Run)},
 		{Name: "replier", Vital: true, Run: daemon.Always(func(ctx context.Context) error { return m.reply.Serve(ctx, m.server.Handle) })},
 	}
+	for _, c := range m.programs {
+		c.Name = "ext_processes " + c.Name
+		parts = append(parts, c.Part(m.log))
+	}
+	return parts
 }
 
 func (m *Master) serveBus(ctx context.Context, ready func()) error {

@@ -395,7 +395,9 @@ func TestCVE2016_9639(t *testing.T) {
 	if err := b.maint.drop.Request(); err != nil {
 		t.Fatal(err)
 	}
-	b.maint.lookAtKeys(t.Context())
+	if err := b.maint.lookAtKeys(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if _, _, ok := b.maint.data.Minion("web1"); ok {
 		t.Error("grains of web1 are kept")
 	}

@@ -12,14 +12,14 @@ import (
 // unused are options of a master that this version reads and does not carry out. A name that is set to something other
 // than its default is told of at the start, so that nobody relies on what is not there.
 var unused = []string{
-	"master_job_cache", "ext_job_cache", "job_cache_store_endtime", "event_return", "reactor", "engines", "schedule", "beacons",
+	"master_job_cache", "ext_job_cache", "job_cache_store_endtime", "event_return", "reactor", "engines", "beacons",
 	"external_auth", "publisher_acl", "publisher_acl_blacklist", "client_acl_verify", "sudo_acl", "permissive_acl", "peer", "peer_run", "mine_get",
 	"token_expire", "token_expire_user_override", "keep_acl_in_token", "eauth_tokens",
 	"file_roots", "file_recv", "fileserver_backend", "gitfs_remotes", "hgfs_remotes", "svnfs_remotes", "file_ignore_regex", "file_ignore_glob",
 	"pillar_roots", "ext_pillar", "git_pillar", "decrypt_pillar", "on_demand_ext_pillar", "master_tops", "pillar_version", "pillar_cache",
 	"order_masters", "syndic_master", "enable_ssh_minions", "roster", "range_server", "cache", "con_cache", "enforce_mine_cache",
-	"key_cache", "discovery", "ssl", "ext_processes", "master_stats", "cluster_id", "cluster_peers", "cluster_pki_dir",
-	"zmq_monitor", "max_open_files", "winrepo_remotes", "runner_dirs", "returner_dirs", "module_dirs",
+	"key_cache", "discovery", "ssl", "master_stats", "cluster_id", "cluster_peers", "cluster_pki_dir",
+	"zmq_monitor", "winrepo_remotes", "runner_dirs", "returner_dirs", "module_dirs",
 }
 
 // warnOfUnused names each option that is set and not carried out.

@@ -83,7 +83,9 @@ func (l *link) fetchPillar(ctx context.Context) error {
 		return err
 	}
 	l.m.facts.setPillar(pillar)
-	l.m.scheduler.SetPillar(mapIn(pillar, "schedule"))
+	if l.m.scheduler != nil { // a Caller has none
+		l.m.scheduler.SetPillar(mapIn(pillar, "schedule"))
+	}
 	return nil
 }
 

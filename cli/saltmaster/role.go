@@ -9,6 +9,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/master"
+	"github.com/brineproject/brine/runners/all"
 )
 
 // program is one run of salt-master: its command line, its configuration of now, and the master.
@@ -60,7 +61,7 @@ func codes() []daemon.ExitCode {
 }
 
 func (p *program) start(ctx context.Context, log *logging.Log, settle func() error) (daemon.Role, error) {
-	m, err := master.New(ctx, p.cfg, master.Options{Ports: Ports(), Jobs: JobCache(p.cfg, log), Settle: settle, Log: log})
+	m, err := master.New(ctx, p.cfg, master.Options{Ports: Ports(), Jobs: JobCache(p.cfg, log), Runners: all.Plugins(), Settle: settle, Log: log})
 	if err != nil {
 		return nil, err
 	}

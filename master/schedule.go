@@ -1,0 +1,90 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/schedule"
+)
+
+// scheduleTag is the event by which a scheduled job's result is told on the master's bus.
+const scheduleTag = "__schedule_return"
+
+// scheduled runs the jobs of the option schedule, which are runners, and the master's own maintenance (salt/utils/schedule.py).
+type scheduled struct {
+	p       *parts
+	runners *loader.Registry
+	*schedule.Scheduler
+}
+
+func newScheduled(p *parts, m *maintenance) (*scheduled, error) {
+	s := &scheduled{p: p}
+	var err error
+	if s.runners, err = loader.NewRegistry(&loader.Env{Opts: p.settings.all(), Log: p.o.Log}, p.o.Runners); err != nil {
+		return nil, err
+	}
+	s.Scheduler, err = schedule.New(schedule.Options{Jobs: p.cfg.Schedule, File: s.file(), Now: p.o.Now, Run: s.run,
+		Known: func(fun string) bool { return s.runners.Has(fun) }, Log: p.o.Log})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range m.tasks() {
+		if err := s.Add(t); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// file is where changes of the schedule are saved.
+func (s *scheduled) file() string {
+	opts := s.p.settings.all()
+	return filepath.Join(filepath.Dir(s.p.cfg.ConfFile), filepath.Dir(opts.Text("default_include")), "_schedule.conf")
+}
+
+// run runs one firing and announces what came out.
+func (s *scheduled) run(ctx context.Context, c schedule.Call) error {
+	jid := s.p.ids.Next()
+	s.p.o.Log.Infof("Running scheduled job: %s with jid %s", c.Name, jid)
+	out := s.call(ctx, c)
+	if !c.ReturnJob {
+		return nil
+	}
+	args := c.Args
+	if c.Kwargs != nil {
+		args = append(append([]any{}, args...), c.Kwargs)
+	}
+	load := data.NewMap("cmd", "_return", "id", s.p.cfg.ID, "fun", c.Fun, "fun_args", append([]any{}, args...), "schedule", c.Name,
+		"jid", string(c.ReturnID(jid, false)), "pid", int64(os.Getpid()), "return", out.Value, "retcode", int64(out.Retcode), "success", out.Success)
+	if c.Metadata != nil {
+		load.Set("metadata", c.Stamp(s.p.o.Now(), time.Now().Format("-0700")))
+	}
+	return s.p.bus.Fire(scheduleTag, load)
+}
+
+// call calls the runner of a firing. A panic is its failure, not the master's.
+func (s *scheduled) call(ctx context.Context, c schedule.Call) (out loader.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.p.o.Log.Errorf("scheduled job %s: panic: %v\n%s", c.Name, p, debug.Stack())
+			out = loader.Result{Value: fmt.Sprint(p), Retcode: 1}
+		}
+	}()
+	out = s.runners.Call(loader.WithContext(ctx, &loader.Context{}), c.Fun, loader.ConditionInput(c.Args, c.Kwargs), loader.CallOptions{})
+	if out.Err != nil {
+		s.p.o.Log.WithError(out.Err).Errorf("scheduled job %s", c.Name)
+	}
+	return out
+}
+
+// renew takes the options of a configuration that was read again.
+func (s *scheduled) renew() {
+	s.runners.SetOptions(s.p.settings.all())
+	s.SetConfig(s.p.settings.now().Schedule)
+}

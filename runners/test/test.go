@@ -1,0 +1,118 @@
+// Package test is Salt's runner test: functions that do little and show much, to try a master and its schedule
+// (salt/runners/test.py).
+package test
+
+import (
+	"context"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the runner test.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "test", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("arg", docArg, m.arg),
+		loader.F("raw_arg", docRawArg, m.rawArg),
+		loader.F("metasyntactic", docMetasyntactic, m.metasyntactic),
+		loader.F("sleep", docSleep, m.sleep),
+		loader.F("get_opts", docGetOpts, m.getOpts),
+	}}, nil
+}
+
+type argArgs struct {
+	Args   []any     `args:"args"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// arg returns the arguments that it got, without those that tell of the job.
+//
+// CLI Example:
+//
+//	salt-run test.arg 1 name=value
+func (m *module) arg(_ context.Context, a argArgs) (any, error) {
+	kwargs := data.NewMap()
+	for k, v := range a.Kwargs.All() {
+		if name, ok := k.(string); !ok || len(name) < 2 || name[:2] != "__" {
+			kwargs.Set(k, v)
+		}
+	}
+	return data.NewMap("args", list(a.Args), "kwargs", kwargs), nil
+}
+
+// rawArg returns all arguments that it got.
+//
+// CLI Example:
+//
+//	salt-run test.raw_arg 1 __kwarg=value
+func (m *module) rawArg(_ context.Context, a argArgs) (any, error) {
+	kwargs := a.Kwargs
+	if kwargs == nil {
+		kwargs = data.NewMap()
+	}
+	return data.NewMap("args", list(a.Args), "kwargs", kwargs), nil
+}
+
+func list(args []any) []any {
+	if args == nil {
+		return []any{}
+	}
+	return args
+}
+
+type metasyntacticArgs struct {
+	Locality string `default:"'us'"`
+}
+
+// metasyntactic returns the names that people of a country give to things without one: us or uk.
+//
+// CLI Example:
+//
+//	salt-run test.metasyntactic locality=uk
+func (m *module) metasyntactic(_ context.Context, a metasyntacticArgs) (any, error) {
+	names := map[string][]any{
+		"us": {"foo", "bar", "baz", "qux", "quux", "quuz", "corge", "grault", "garply", "waldo", "fred", "plugh", "xyzzy", "thud"},
+		"uk": {"wibble", "wobble", "wubble", "flob"},
+	}[a.Locality]
+	if names == nil {
+		return nil, nil
+	}
+	return names, nil
+}
+
+type sleepArgs struct {
+	Seconds float64 `name:"s_time" default:"10"`
+}
+
+// sleep waits that many seconds and returns True.
+//
+// CLI Example:
+//
+//	salt-run test.sleep 2
+func (m *module) sleep(ctx context.Context, a sleepArgs) (any, error) {
+	t := time.NewTimer(time.Duration(a.Seconds * float64(time.Second)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+type noArgs struct{}
+
+// getOpts returns the options of the master.
+//
+// CLI Example:
+//
+//	salt-run test.get_opts
+func (m *module) getOpts(context.Context, noArgs) (any, error) { return m.env.Opts, nil }
