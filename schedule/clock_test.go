@@ -188,6 +188,29 @@ func TestClockSetBackAfterTheMomentDoesNotRepeatIt(t *testing.T) {
 	})
 }
 
+func TestClockThatWasWrongWhileAJobWasDisabled(t *testing.T) {
+	inBubble(t, "2026-05-04T10:30:00", "a: {cron: '0 * * * *', enabled: false}", Options{}, func(b *bench) {
+		b.jump(25 * time.Hour)
+		b.ask("func", "list")
+		b.jump(-25 * time.Hour)
+		b.ask("func", "enable_job", "name", "a")
+		b.pass(time.Hour)
+		b.expect("a 0504T11:00:00")
+	})
+}
+
+func TestSpansThatAreRememberedAreFew(t *testing.T) {
+	c := course{now: span{time.Unix(0, 0), time.Unix(0, 0)}}
+	for i := range int64(100) {
+		c.remember(span{time.Unix(100*i, 0), time.Unix(100*i+50, 0)})
+		c.remember(span{time.Unix(100*i+20, 0), time.Unix(100*i+60, 0)})
+		c.remember(span{time.Unix(100*i+80, 0), time.Unix(100*i+80, 0)}) // empty
+	}
+	if want := (span{time.Unix(9900, 0), time.Unix(9960, 0)}); len(c.lived) != mostSpans || c.lived[mostSpans-1] != want {
+		t.Errorf("remembers %v", c.lived)
+	}
+}
+
 func TestClockIsLookedAtEachMinute(t *testing.T) {
 	inBubble(t, "2026-05-04T10:00:00", "a: {when: '2026-12-24 5pm'}", Options{}, func(b *bench) {
 		b.pass(time.Hour)

@@ -60,29 +60,23 @@ func (c *course) wait(r reading) (time.Duration, bool) {
 	return min(max(c.at.Add(c.shift).Sub(r.wall), 0), lookAgain), true
 }
 
-func (c *course) pass(r reading) (time.Time, bool) {
+func (c *course) pass(r reading) (moment time.Time, splay time.Duration, came bool) {
 	if r.wall.Before(c.now.end) {
 		c.back(r.wall)
 	}
-	came := !c.at.IsZero() && !r.wall.Before(c.at.Add(c.shift))
 	switch {
-	case !came && !c.leaps(r.wall):
-		if c.at.IsZero() || r.wall.Before(c.at) {
-			c.now.end = r.wall
-		}
-		return time.Time{}, false
-	case came && r.wall.Sub(c.at.Add(c.shift)) <= late:
-		return c.at.Add(c.shift), true
-	case came:
-		c.leap(r.wall)
-		return c.missed(r.wall)
+	case c.at.IsZero() || r.wall.Before(c.at):
+		c.now.end = r.wall
+		return time.Time{}, 0, false
+	case r.wall.Before(c.at.Add(c.shift)):
+		return time.Time{}, 0, false // and not lived through, so that it comes again when the clock is put back
+	case r.wall.Sub(c.at.Add(c.shift)) <= late:
+		return c.at, c.shift, true
 	}
 	c.leap(r.wall)
-	return time.Time{}, false
+	moment, came = c.missed(r.wall)
+	return moment, 0, came
 }
-
-// leaps tells whether the clock went on by more than is made up for.
-func (c *course) leaps(wall time.Time) bool { return wall.Sub(c.now.end) > late }
 
 // back begins anew at a time before the present one.
 func (c *course) back(wall time.Time) {
@@ -91,7 +85,7 @@ func (c *course) back(wall time.Time) {
 	c.find()
 }
 
-// leap begins anew at a later time, so much before it as is made up for.
+// leap begins anew so much before a later time as is made up for; what it leaps over was not lived through.
 func (c *course) leap(wall time.Time) {
 	if start := wall.Add(-late); start.After(c.now.end) {
 		c.remember(c.now)

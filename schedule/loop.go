@@ -71,9 +71,9 @@ func (s *Scheduler) pass(w *work, r reading) {
 		return
 	}
 	if w.pace != nil {
-		if moment, came := w.pace.pass(r); came {
+		if moment, splay, came := w.pace.pass(r); came {
 			was := w.held
-			switch held := s.judge(w, r, moment, true); {
+			switch held := s.judge(w, r, moment, splay, true); {
 			case was && !held:
 				w.pace.restart(r) // an interval counts from the run
 			case !held:
@@ -82,19 +82,19 @@ func (s *Scheduler) pass(w *work, r reading) {
 		}
 	}
 	if w.extra != nil {
-		if moment, came := w.extra.pass(r); came {
-			s.judge(w, r, moment, false)
+		if moment, splay, came := w.extra.pass(r); came {
+			s.judge(w, r, moment, splay, false)
 			w.extra.advance(r)
 		}
 	}
 }
 
 // judge runs a job that is due, or skips it. It reports whether the job stays due.
-func (s *Scheduler) judge(w *work, r reading, moment time.Time, mayHold bool) (held bool) {
+func (s *Scheduler) judge(w *work, r reading, moment time.Time, splay time.Duration, mayHold bool) (held bool) {
 	var v verdict
 	if w.task == nil {
 		n := civil(r.wall, s.o.Location)
-		v = w.spec.windows.check(n, civil(moment.Add(-w.shift(mayHold)), s.o.Location), w.name)
+		v = w.spec.windows.check(n, civil(moment, s.o.Location), w.name)
 	}
 	_, paced := w.pace.(*interval)
 	was := w.held
@@ -118,17 +118,9 @@ func (s *Scheduler) judge(w *work, r reading, moment time.Time, mayHold bool) (h
 		s.skip(w, r, v.skip)
 		s.runAgain(w, r, v.again)
 	default:
-		s.start(w, r, moment, v.function)
+		s.start(w, r, moment.Add(splay), v.function)
 	}
 	return w.held
-}
-
-// shift returns the splay of the moment that has come.
-func (w *work) shift(paced bool) time.Duration {
-	if paced {
-		return w.pace.delay()
-	}
-	return 0
 }
 
 func (s *Scheduler) skip(w *work, r reading, reason string) {

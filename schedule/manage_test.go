@@ -238,6 +238,18 @@ func TestPostponeAndSkip(t *testing.T) {
 	})
 }
 
+func TestMomentsThatAreOverAreNotMadeUpForLater(t *testing.T) {
+	inBubble(t, "2017-11-29T15:00:00", "a: {days: 1}", Options{}, func(b *bench) {
+		b.pass(5 * time.Hour)
+		b.ask("func", "postpone_job", "name", "a", "time", "2017-11-30T15:00:00", "new_time", "2017-11-29T19:00:00")
+		b.pass(18 * time.Hour)
+		b.expect()
+		b.ask("func", "postpone_job", "name", "a", "time", "2017-11-30T15:00:00", "new_time", "2017-11-30T14:30:00")
+		b.pass(2 * time.Hour)
+		b.expect("a 1130T14:30:00")
+	})
+}
+
 func TestReloadsKeepThePace(t *testing.T) {
 	pillar := parsed(t, "p: {function: test.ping, hours: 1, run_on_start: true}\nc: {cron: '0 * * * *'}")
 	inBubble(t, "2017-11-29T15:00:00", "a: {function: test.ping, hours: 1}", Options{Pillar: pillar}, func(b *bench) {

@@ -16,13 +16,13 @@ type reading struct {
 
 // A pace says when a job is due.
 type pace interface {
-	restart(r reading)                            // begins to count
-	due(r reading) (moment time.Time, left bool)  // the moment by the wall clock, before splay; left is false when none is left
-	delay() time.Duration                         // splay of that moment
-	wait(r reading) (time.Duration, bool)         // how long to sleep at most
-	pass(r reading) (moment time.Time, came bool) // whether the job is due, and for which moment, splay included
-	advance(r reading)                            // goes on to the next moment; after pass has said true
-	idle(r reading)                               // lets moments up to now go by
+	restart(r reading)                                                 // begins to count
+	due(r reading) (moment time.Time, left bool)                       // the moment by the wall clock, before splay; left is false when none is left
+	delay() time.Duration                                              // splay of that moment
+	wait(r reading) (time.Duration, bool)                              // how long to sleep at most
+	pass(r reading) (moment time.Time, splay time.Duration, came bool) // whether the job is due, and for which moment
+	advance(r reading)                                                 // goes on to the next moment; after pass has said true
+	idle(r reading)                                                    // lets moments up to now go by
 }
 
 var (
@@ -50,9 +50,9 @@ func (i *interval) wait(r reading) (time.Duration, bool) {
 	return max(i.at.Add(i.shift).Sub(r.mono), 0), true
 }
 
-func (i *interval) pass(r reading) (time.Time, bool) {
-	over := r.mono.Sub(i.at.Add(i.shift))
-	return r.wall.Add(-over), over >= 0
+func (i *interval) pass(r reading) (moment time.Time, splay time.Duration, came bool) {
+	at, _ := i.due(r)
+	return at, i.shift, r.mono.Sub(i.at.Add(i.shift)) >= 0
 }
 
 // advance counts from the moment that has come, so that being late by a little does not add up.
@@ -62,7 +62,7 @@ func (i *interval) advance(r reading) {
 }
 
 func (i *interval) idle(r reading) {
-	if _, came := i.pass(r); came {
+	if _, _, came := i.pass(r); came {
 		i.advance(r)
 	}
 }
