@@ -8,13 +8,20 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 )
+
+// maxPath is the longest path of a unix socket that Linux takes, in bytes.
+const maxPath = 107
 
 // listenUnix binds a unix socket. The socket appears under its name only once it has its mode.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if strings.HasPrefix(path, "@") {
 		return new(net.ListenConfig).Listen(ctx, "unix", path)
+	}
+	if len(path) > maxPath {
+		return nil, fmt.Errorf("listen on %s: the path has %d bytes, a unix socket's at most %d", path, len(path), maxPath)
 	}
 	if err := removeDead(ctx, path); err != nil {
 		return nil, err
@@ -43,7 +50,7 @@ func removeDead(ctx context.Context, path string) error {
 	d := net.Dialer{Timeout: time.Second}
 	conn, err := d.DialContext(ctx, "unix", path)
 	if err == nil {
-		return errors.Join(fmt.Errorf("socket %s is in use", path), conn.Close())
+		return errors.Join(fmt.Errorf("socket %s: %w", path, syscall.EADDRINUSE), conn.Close())
 	}
 	if !isRefused(err) {
 		return fmt.Errorf("probe socket: %w", err)

@@ -1,0 +1,114 @@
+//go:build linux
+
+package operations
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScripts runs what operators do to daemons. A script finds a folder with the files master and minion, for daemons on
+// loopback with ports of their own (PUB, RET; PUB2 and RET2 are free too), and these commands besides testscript's:
+//
+//	start NAME PROGRAM ARG...    start a daemon, which is NAME from then on
+//	ready NAME                   wait until it says READY=1 to the service manager, once more than before
+//	signal SIG NAME              send a signal
+//	reload NAME                  send SIGHUP, and wait until that is done
+//	exits NAME CODE              wait for its end
+//	[!] logs NAME PATTERN        wait until its output matches; with !, it does not by now
+//	[!] told NAME PATTERN        the same for what it told the service manager
+//	count N NAME PATTERN         its output matches so often by now
+//	try CODE PROGRAM ARG...      run a program to its end
+//	until PATTERN PROGRAM ARG... run a program again and again until its output matches
+//	[!] holds FILE PATTERN       wait until a file matches; with !, it does not by now
+//	exists-soon, gone-soon FILE  wait for a file, or its end
+//	set FILE OPTION VALUE        set an option in a configuration file
+//	as USER                      programs are started as that user from then on
+//	own USER PATH...             give files to a user
+//	mode FILE MODE [USER]        mode, and owner, of a file
+//	adopt NAME FILE              the process of a pid file is NAME from then on
+func TestScripts(t *testing.T) {
+	root, err := os.MkdirTemp("", "ops") // short, since the paths of unix sockets are
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(root) })
+	if err := os.Chmod(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	atOnce := make(chan struct{}, 2)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", WorkdirRoot: root, Cmds: commands(),
+		Setup: func(env *testscript.Env) error {
+			atOnce <- struct{}{}
+			env.Defer(func() { <-atOnce })
+			s := &script{processes: map[string]*process{}}
+			env.Values["script"] = s
+			env.Defer(s.killAll)
+			return prepare(env)
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %s", cond)
+		},
+	})
+}
+
+// prepare writes the configuration of a master and a minion.
+func prepare(env *testscript.Env) error {
+	ports, err := freePorts(4)
+	if err != nil {
+		return err
+	}
+	for name, value := range map[string]string{"PUB": ports[0], "RET": ports[1], "PUB2": ports[2], "RET2": ports[3], "HOME": env.WorkDir, "TMPDIR": env.WorkDir} {
+		env.Setenv(name, value)
+	}
+	master := "root_dir: %[1]s\ninterface: 127.0.0.1\npublish_port: %[2]s\nret_port: %[3]s\nlog_level: info\nlog_file: %[1]s/master.log\n" +
+		"pidfile: %[1]s/master.pid\nauto_accept: true\n"
+	minion := "root_dir: %[1]s/m\nid: w1\nmaster: 127.0.0.1\nmaster_port: %[3]s\npublish_port: %[2]s\nlog_level: info\nlog_file: /minion.log\n" +
+		"pidfile: /minion.pid\nacceptance_wait_time: 1\nrandom_reauth_delay: 1\n"
+	for name, text := range map[string]string{"master": master, "minion": minion} {
+		text = fmt.Sprintf(text, env.WorkDir, ports[0], ports[1])
+		if err := os.WriteFile(filepath.Join(env.WorkDir, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(env.WorkDir, 0o755)
+}
+
+// freePorts returns ports that nobody uses on either loopback address.
+func freePorts(n int) (ports []string, err error) {
+	for len(ports) < n {
+		l, err := net.Listen("tcp", ":0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		_, port, err := net.SplitHostPort(l.Addr().String())
+		if err != nil {
+			return nil, err
+		}
+		ports = append(ports, port)
+	}
+	return ports, nil
+}
+
+// A script is what one script has started.
+type script struct {
+	processes map[string]*process
+	as        *syscall.Credential
+}
+
+func (s *script) killAll() {
+	for _, p := range s.processes {
+		p.kill()
+	}
+}
