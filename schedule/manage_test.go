@@ -27,7 +27,7 @@ func keysOf(body *data.Map) string {
 func TestManageAnswersWithSaltsTags(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "minion.d", "_schedule.conf")
 	s := func(text string) *data.Map { return parsed(t, text) }
-	inBubble(t, "2017-11-29T15:00:00", "a: {function: test.ping, hours: 1}\nold: text", Options{Pillar: s("p: {function: test.fib, hours: 2}"), File: file}, func(b *bench) {
+	inBubble(t, "2017-11-29T15:00:00", "a: {function: test.ping, hours: 1, _seconds: 5}\nold: text", Options{Pillar: s("p: {function: test.fib, hours: 2}"), File: file}, func(b *bench) {
 		for _, c := range []struct {
 			request   []any
 			tag, keys string
