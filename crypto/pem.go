@@ -51,14 +51,11 @@ func parsePrivateDER(der []byte) (*rsa.PrivateKey, error) {
 	if err == nil {
 		return key, nil
 	}
-	other, err8 := x509.ParsePKCS8PrivateKey(der)
-	if err8 != nil {
+	key, err = parsePrivateInfo(der)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrBadKey, err)
 	}
-	if key, ok := other.(*rsa.PrivateKey); ok {
-		return key, nil
-	}
-	return nil, fmt.Errorf("%w: it is a %T", ErrBadKey, other)
+	return key, nil
 }
 
 // openTraditional decrypts OpenSSL's own form. x509 calls it deprecated since it has no integrity check; the files

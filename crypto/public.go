@@ -62,14 +62,7 @@ func parsePublicDER(der []byte) (*rsa.PublicKey, error) {
 	if key, err := x509.ParsePKCS1PublicKey(der); err == nil {
 		return key, nil
 	}
-	key, err := x509.ParsePKIXPublicKey(der)
-	if err != nil {
-		return nil, err
-	}
-	if key, ok := key.(*rsa.PublicKey); ok {
-		return key, nil
-	}
-	return nil, fmt.Errorf("it is a %T", key)
+	return parsePublicInfo(der)
 }
 
 // onlyBlock returns the PEM block that text consists of.
@@ -94,7 +87,7 @@ func onlyBlock(text []byte) (*pem.Block, error) {
 // PEM returns the key as SubjectPublicKeyInfo in PEM, without a newline at the end: what goes over the wire and what
 // Salt 3006 writes to disk. It is the one canonical text of the key.
 func (k *PublicKey) PEM() string {
-	der, err := x509.MarshalPKIXPublicKey(&k.rsa)
+	der, err := marshalPublicInfo(&k.rsa)
 	if err != nil {
 		panic("crypto: encode public key: " + err.Error()) // an *rsa.PublicKey always encodes
 	}

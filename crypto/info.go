@@ -1,0 +1,85 @@
+package crypto
+
+import (
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+)
+
+// The structures around a key that name its algorithm: SubjectPublicKeyInfo (RFC 5280) and PrivateKeyInfo (RFC 5208).
+// Package x509 reads and writes them too, but brings the elliptic curves along, and they are a tenth of a minion.
+type (
+	publicInfo struct {
+		Algorithm pkix.AlgorithmIdentifier
+		Key       asn1.BitString
+	}
+	privateInfo struct {
+		Version   int
+		Algorithm pkix.AlgorithmIdentifier
+		Key       []byte
+		// What may follow, attributes and a public key, is not looked at.
+	}
+)
+
+// oidRSA is rsaEncryption of RFC 8017.
+var oidRSA = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
+
+// null is the encoding of the parameters that rsaEncryption has.
+var null = []byte{asn1.TagNull, 0}
+
+var errTrailing = errors.New("bytes after the key")
+
+// checkRSA tells what is wrong with the algorithm of a key.
+func checkRSA(a pkix.AlgorithmIdentifier) error {
+	switch {
+	case !a.Algorithm.Equal(oidRSA):
+		return fmt.Errorf("it is not an RSA key but one of algorithm %s", a.Algorithm)
+	case string(a.Parameters.FullBytes) != string(null):
+		return errors.New("an RSA key with parameters")
+	}
+	return nil
+}
+
+// parsePublicInfo reads a SubjectPublicKeyInfo.
+func parsePublicInfo(der []byte) (*rsa.PublicKey, error) {
+	var info publicInfo
+	rest, err := asn1.Unmarshal(der, &info)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rest) > 0:
+		return nil, errTrailing
+	case info.Key.BitLength%8 != 0:
+		return nil, errors.New("a key of broken bytes")
+	}
+	if err := checkRSA(info.Algorithm); err != nil {
+		return nil, err
+	}
+	return x509.ParsePKCS1PublicKey(info.Key.Bytes)
+}
+
+// marshalPublicInfo writes a SubjectPublicKeyInfo.
+func marshalPublicInfo(key *rsa.PublicKey) ([]byte, error) {
+	der := x509.MarshalPKCS1PublicKey(key)
+	return asn1.Marshal(publicInfo{
+		Algorithm: pkix.AlgorithmIdentifier{Algorithm: oidRSA, Parameters: asn1.RawValue{FullBytes: null}},
+		Key:       asn1.BitString{Bytes: der, BitLength: 8 * len(der)},
+	})
+}
+
+// parsePrivateInfo reads a PrivateKeyInfo.
+func parsePrivateInfo(der []byte) (*rsa.PrivateKey, error) {
+	var info privateInfo
+	if rest, err := asn1.Unmarshal(der, &info); err != nil {
+		return nil, err
+	} else if len(rest) > 0 {
+		return nil, errTrailing
+	}
+	if err := checkRSA(info.Algorithm); err != nil {
+		return nil, err
+	}
+	return x509.ParsePKCS1PrivateKey(info.Key)
+}
