@@ -13,8 +13,8 @@
 // that daylight saving leaves out fires as soon as that hour would have been over; in an hour that comes twice it fires the first
 // time only.
 //
-// The scheduler sleeps until the next moment. While there are jobs of the wall clock it looks every minute whether that clock was
-// set; without jobs it does not wake at all.
+// The scheduler sleeps until the next moment. While jobs of the wall clock have moments to come, it looks every minute whether that
+// clock was set; without such jobs it does not. One whose moments are all over is looked at only when another job is.
 //
 // What is odd, and as in Salt: an interval counts from the last run, splay included. A job with an interval that comes due outside of
 // its range runs as soon as the range begins, while one of the wall clock is left out. A job that is due at the start by
