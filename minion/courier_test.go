@@ -93,6 +93,30 @@ func giveReturns(c *courier, jids ...string) {
 	}
 }
 
+func TestReturnThatIsKeptIsSentWhenItMay(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		master := &fakeMaster{}
+		c, _ := newTestCourier(t, master, dir)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); c.run(ctx) }()
+		send := c.keep(&job.Return{ID: "web1", JID: "20260101000000000001", Fun: "test.ping", Value: true})
+		c.hurry()
+		time.Sleep(time.Minute)
+		if calls, _ := master.state(); calls != 0 || c.spool.len() != 1 {
+			t.Errorf("%d calls, %d in the spool before the return may be sent", calls, c.spool.len())
+		}
+		send()
+		synctest.Wait()
+		if _, got := master.state(); len(got) != 1 || c.spool.len() != 0 {
+			t.Errorf("the master has %q, the spool %d returns", got, c.spool.len())
+		}
+		stop()
+		<-done
+	})
+}
+
 func TestCourierWaitsLongerEachTimeAndThenDeliversInOrder(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,0 +1,103 @@
+package minion
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/brineproject/brine/process"
+)
+
+// aProgram runs a program of a job until the context ends, and returns its process id and what Run returns.
+func aProgram(t *testing.T, ctx context.Context, p programs, words ...string) (pid int, done <-chan error) {
+	t.Helper()
+	tree := process.NewTree()
+	tree.Watch(p.watch("20260101000000000001"))
+	r, w := io.Pipe()
+	cmd := exec.Command("sh", append([]string{"-c", "echo; sleep 1000 & wait"}, words...)...)
+	cmd.Stdout, cmd.WaitDelay = w, process.Forever
+	ended := make(chan error, 1)
+	go func() { ended <- process.Run(process.WithTree(ctx, tree), cmd) }()
+	if _, err := bufio.NewReader(r).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	pid = tree.PIDs()[0]
+	t.Cleanup(func() { _ = syscall.Kill(-pid, syscall.SIGKILL) }) // it has ended, if all is well
+	return pid, ended
+}
+
+func notes(t *testing.T, p programs) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(p.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func alive(t *testing.T, pid int) bool {
+	t.Helper()
+	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
+}
+
+func TestProgramsAreNotedWhileTheyRun(t *testing.T) {
+	p, err := makePrograms(t.TempDir(), quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, done := aProgram(t, ctx, p)
+	if names := notes(t, p); len(names) != 1 || !strings.HasPrefix(names[0], "20260101000000000001.") {
+		t.Errorf("notes %q of one program", names)
+	}
+	cancel(errKilled)
+	if err := <-done; !errors.Is(err, errKilled) {
+		t.Errorf("Run = %v", err)
+	}
+	if names := notes(t, p); len(names) != 0 {
+		t.Errorf("notes %q after the end", names)
+	}
+}
+
+func TestProgramsThatWereLeftAreEnded(t *testing.T) {
+	p, err := makePrograms(t.TempDir(), quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	plain, plainDone := aProgram(t, ctx, p)
+	restarts, restartsDone := aProgram(t, ctx, p, "service", "salt-minion", "restart")
+	cancel(errStopped)
+	for _, done := range []<-chan error{plainDone, restartsDone} {
+		if err := <-done; !errors.Is(err, errStopped) {
+			t.Errorf("Run = %v", err)
+		}
+	}
+	if len(notes(t, p)) != 2 || !alive(t, plain) || !alive(t, restarts) {
+		t.Errorf("notes %q of two programs that are left running", notes(t, p))
+	}
+	if err := os.WriteFile(p.dir+"/20260101000000000001.1-2-3", nil, 0o600); err != nil { // whatever lies there
+		t.Fatal(err)
+	}
+	p.end()
+	if alive(t, plain) {
+		t.Errorf("process %d runs on", plain)
+	}
+	if !alive(t, restarts) {
+		t.Error("the program that restarts the minion was ended")
+	}
+	if names := notes(t, p); len(names) != 0 {
+		t.Errorf("notes %q after all were ended", names)
+	}
+}
