@@ -74,7 +74,7 @@ fail() {
   exit 1
 }
 
-step() { echo "== $*"; }
+step() { echo "== $(date +%T) $*"; }
 
 # eventually waits for a command to succeed: eventually SECONDS COMMAND.
 eventually() {
@@ -104,14 +104,14 @@ processes() {
 
 none_lives() { [ -z "$(processes)" ]; }
 
-# list prints all that is on the disk but for what every installation changes.
+# list prints all that is on the disk but for what every installation changes, and what this test needs.
 list() {
   find / -xdev \( -path /debs -o -path /proc -o -path /tmp -o -path /var/log -prune \) -o -print |
-    grep -v -E '^/(etc/(passwd|group|shadow|gshadow|subuid|subgid)-|etc/.pwd.lock|var/(lib/dpkg|cache)/.*-old|proc|tmp|debs|run)' | LC_ALL=C sort
+    grep -v -E '^/(etc/(passwd|group|shadow|gshadow|subuid|subgid)-|etc/.pwd.lock|var/(lib/dpkg|cache)/.*-old|proc|tmp|debs|run|usr/sbin/policy-rc.d)' | LC_ALL=C sort
   find /var/log /run -xdev | grep -i salt || true
 }
 
-# settle waits until the minion runs the program that is on the disk: an upgrade has then ended.
+# settled reports whether the minion runs the program that is on the disk: an upgrade has then ended.
 settled() { [ "$(readlink "/proc/$(cat /run/salt-minion.pid)/exe")" = /usr/bin/salt-minion ]; }
 
 ping() { salt -t 2 web1 test.ping | grep -q True; }
@@ -222,15 +222,23 @@ remove_by_job() {
   cmp /tmp/minion /etc/salt/minion || fail "/etc/salt/minion was not kept"
 }
 
+install_and_start() {
+  step "install the new version, which starts by itself"
+  code 0 dpkg -i /debs/new/*.deb
+  for service in salt-master salt-minion; do
+    code 0 /etc/init.d/$service status
+    [ "$(running_version $service)" = "$(cat /debs/new/VERSION)" ] || fail "another $service runs"
+  done
+}
+
 purge() {
   step "remove and purge"
-  code 0 dpkg -r salt-master
+  code 0 dpkg -r salt-minion salt-master
   eventually 5 none_lives
   [ -f /etc/salt/master ] || fail "/etc/salt/master was not kept"
   code 0 dpkg -P salt-minion salt-master salt-common
   none_lives || fail "processes live"
   ! getent passwd salt || fail "the user salt is left"
-  rm /usr/sbin/policy-rc.d
   list > /tmp/after
   diff /tmp/before /tmp/after || fail "left behind or lost"
 }
@@ -245,6 +253,8 @@ inside() {
   upgrade_during_job
   upgrade_by_job
   remove_by_job
+  purge
+  install_and_start
   purge
   echo "All went as it should."
 }
