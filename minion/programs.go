@@ -16,6 +16,8 @@ import (
 // programs remembers on disk which programs the jobs of this minion run, so that a minion that was killed, or that left
 // some running when it ended, leaves none for good: the next run ends them.
 //
+// One gap is left: a program of which the minion is killed in the moment between its start and the note is not found.
+//
 // A program is an empty file in the folder; its name holds the job and the mark of the process. It goes when the program
 // has ended.
 type programs struct {
