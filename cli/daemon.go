@@ -81,17 +81,21 @@ func (d *Daemon) openLog(console io.Writer) error {
 
 // life returns what package daemon needs to know of d.
 func (d *Daemon) life(in Invocation, stderr io.Writer) *daemon.Daemon {
-	interval, _ := d.Opts.Value("config_reload_interval").(int64)
 	return &daemon.Daemon{
 		Name: d.Name, Args: in.Args, Background: d.Options.Daemon, PIDFile: d.Opts.Text("pidfile"), User: d.Opts.Text("user"),
 		Folders: d.Folders, Files: d.logFiles(), Permissive: data.Truth(d.Opts.Value("permissive_pki_access")),
 		Codes: d.Codes, Log: d.log, Reopen: d.log.Reopen, Stderr: stderr,
-		Watch: func() []string { return d.Report.Watch }, WatchEvery: time.Duration(interval) * time.Second,
+		Watch: func() []string { return d.Report.Watch }, WatchEvery: d.watchEvery,
 		Start: func(ctx context.Context, settle func() error) (daemon.Role, error) {
 			Warn(d.log, d.Report)
 			return d.Start(ctx, d.log, settle)
 		},
 	}
+}
+
+func (d *Daemon) watchEvery() time.Duration {
+	seconds, _ := d.Opts.Value("config_reload_interval").(int64)
+	return time.Duration(seconds) * time.Second
 }
 
 // logFiles are the log files on this host.

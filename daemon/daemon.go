@@ -53,8 +53,8 @@ type Daemon struct {
 	Reopen func() error
 	// Watch returns the files that make up the configuration; one that changes is a reason to reload.
 	Watch func() []string
-	// WatchEvery is how often they are looked at; 0 is never.
-	WatchEvery time.Duration
+	// WatchEvery is how often they are looked at; 0 is never. It may differ after a reload; nil is never.
+	WatchEvery func() time.Duration
 	// Stderr gets what keeps the daemon from starting.
 	Stderr io.Writer
 }

@@ -47,7 +47,7 @@ func testDaemon(dir string) int {
 	d := &Daemon{Name: "test-daemon", Background: os.Getenv("BRINE_TEST_DETACH") != "", User: os.Getenv("BRINE_TEST_USER"),
 		Folders: []Folder{{Option: "cachedir", Path: dir}, {Option: "pki_dir", Path: filepath.Join(dir, "pki"), Private: true}},
 		PIDFile: filepath.Join(dir, "pid"), Codes: []ExitCode{{errTest, 4}, {ErrNoUser, 67}}, Log: log,
-		Reopen: func() error { r.say("reopened"); return nil }, WatchEvery: 10 * time.Millisecond,
+		Reopen: func() error { r.say("reopened"); return nil }, WatchEvery: func() time.Duration { return 10 * time.Millisecond },
 		Watch:  func() []string { return []string{filepath.Join(dir, "conf")} },
 		Stderr: os.Stderr,
 	}

@@ -46,11 +46,12 @@ func (l *life) run() int {
 // attend is the loop of a daemon.
 func (l *life) attend(started <-chan Role, ended <-chan error) error {
 	ready := l.ready
-	files := newFileWatch(l.Watch, l.WatchEvery)
+	files := &fileWatch{files: l.Watch}
 	defer files.close()
 	alive := l.notify.watchdog()
 	defer alive.Stop()
 	for {
+		files.pace(l.watchEvery())
 		select {
 		case l.role = <-started:
 		case <-ready:
@@ -70,6 +71,13 @@ func (l *life) attend(started <-chan Role, ended <-chan error) error {
 			return err
 		}
 	}
+}
+
+func (l *life) watchEvery() time.Duration {
+	if l.WatchEvery == nil {
+		return 0
+	}
+	return l.WatchEvery()
 }
 
 // tellReady is given to the role, which may call it from any goroutine and again.

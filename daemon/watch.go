@@ -10,20 +10,25 @@ import (
 // A fileWatch notices that files change, by looking at them now and then: that works on every file system.
 type fileWatch struct {
 	files  func() []string
+	every  time.Duration
 	ticker *time.Ticker
 	known  string // as last reported
 	seen   string // as last looked at
 }
 
-func newFileWatch(files func() []string, every time.Duration) *fileWatch {
-	w := &fileWatch{files: files}
-	if files == nil || every <= 0 {
-		return w
+// pace makes the files be looked at so often from now on; 0 is never.
+func (w *fileWatch) pace(every time.Duration) {
+	if w.files == nil || every == w.every {
+		return
+	}
+	w.close()
+	w.ticker, w.every = nil, every
+	if every <= 0 {
+		return
 	}
 	w.ticker = time.NewTicker(every)
-	w.known = fingerprint(files())
+	w.known = fingerprint(w.files())
 	w.seen = w.known
-	return w
 }
 
 func (w *fileWatch) tick() <-chan time.Time {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 )
 
@@ -59,20 +60,27 @@ func (l *link) startGrains() *data.Map {
 
 // ping fires minion_ping every ping_interval.
 func (l *link) ping(ctx context.Context) error {
-	if l.m.settings.now().PingInterval <= 0 {
-		<-ctx.Done()
-		return ctx.Err()
-	}
 	for failed := false; ; {
-		if err := pause(ctx, l.m.settings.now().PingInterval); err != nil {
+		due, err := l.m.settings.pause(ctx, pingInterval)
+		switch {
+		case err != nil:
 			return err
+		case !due:
+			continue
 		}
-		err := l.fire(ctx, "minion_ping", "ping", nil, nil)
+		err = l.fire(ctx, "minion_ping", "ping", nil, nil)
 		if err != nil && !failed && ctx.Err() == nil {
 			l.log.WithError(err).Warn("Attempt to ping master failed.")
 		}
 		failed = err != nil
 	}
+}
+
+func pingInterval(cfg *config.Minion) time.Duration {
+	if cfg.PingInterval <= 0 {
+		return -1
+	}
+	return cfg.PingInterval
 }
 
 // fetchPillar asks the master for this minion's pillar and gives it the grains.

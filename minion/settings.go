@@ -3,6 +3,7 @@ package minion
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
@@ -15,9 +16,34 @@ type settings struct{ p atomic.Pointer[held] }
 type held struct {
 	cfg  *config.Minion
 	opts *data.Map // all of cfg in Salt's form; never changed
+	over chan struct{}
 }
 
-func (s *settings) set(cfg *config.Minion, opts *data.Map) { s.p.Store(&held{cfg, opts}) }
+func (s *settings) set(cfg *config.Minion, opts *data.Map) {
+	if before := s.p.Swap(&held{cfg, opts, make(chan struct{})}); before != nil {
+		close(before.over)
+	}
+}
+
+// pause waits as long as the options say, for ever when that is negative. It reports false when they were replaced
+// meanwhile; the error is that of ctx.
+func (s *settings) pause(ctx context.Context, long func(*config.Minion) time.Duration) (whole bool, err error) {
+	h := s.p.Load()
+	var end <-chan time.Time
+	if d := long(h.cfg); d >= 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		end = t.C
+	}
+	select {
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-h.over:
+		return false, nil
+	case <-end:
+		return true, nil
+	}
+}
 
 // now returns the options of the minion. They must not be changed.
 func (s *settings) now() *config.Minion { return s.p.Load().cfg }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/config"
 )
 
 // A welcome asks the master to let the minion in, and again when the master says no or the connection was lost.
@@ -64,8 +65,7 @@ func (w *welcome) satisfied() {
 // enter asks until the master lets the minion in, as Salt's minion waits (salt/crypt.py, AsyncAuth.authenticate, and
 // salt/minion.py, _connect_minion). An error is a reason for the minion to end.
 func (w *welcome) enter(ctx context.Context) (*channel.Credentials, error) {
-	cfg := w.l.m.settings.now()
-	wait := cfg.AcceptanceWaitTime
+	wait := w.l.m.settings.now().AcceptanceWaitTime
 	for tries := 1; ; tries++ {
 		creds, err := w.once(ctx)
 		if err == nil {
@@ -81,13 +81,17 @@ func (w *welcome) enter(ctx context.Context) (*channel.Credentials, error) {
 			return nil, err
 		}
 		w.tell(err, wait)
-		if tries == cfg.MasterTries {
+		if tries == w.l.m.settings.now().MasterTries {
 			w.l.log.Errorf("Error while bringing up minion for multi-master. Is master at %s responding?", w.l.address.text)
 		}
-		if err := pause(ctx, wait); err != nil {
+		whole, err := w.l.m.settings.pause(ctx, func(*config.Minion) time.Duration { return wait })
+		if err != nil {
 			return nil, err
 		}
-		wait = grow(wait, cfg.AcceptanceWaitTimeMax)
+		cfg := w.l.m.settings.now()
+		if wait = grow(wait, cfg.AcceptanceWaitTimeMax); !whole {
+			wait = cfg.AcceptanceWaitTime
+		}
 	}
 }
 
