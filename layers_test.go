@@ -36,10 +36,12 @@ var shelves = []string{"modules/", "states/", "runners/", "wheel/", "returners/"
 
 // onlyHere names outside packages that one room alone may import.
 var onlyHere = map[string][]string{
-	"github.com/go-zeromq/zmq4":  {"transport/zeromq"},
-	"github.com/urfave/cli/v2":   {"cli", "cli/"},
-	"modernc.org/sqlite":         {"returners/"},
-	"github.com/ugorji/go/codec": {"payload/typed"},
+	"github.com/go-zeromq/zmq4":    {"transport/zeromq"},
+	"github.com/urfave/cli/v2":     {"cli", "cli/"},
+	"modernc.org/sqlite":           {"returners/"},
+	"github.com/ugorji/go/codec":   {"payload/typed"},
+	"github.com/thejerf/suture/v4": {"daemon"},
+	"github.com/robfig/cron/v3":    {"schedule"},
 }
 
 type goPackage struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/brineproject/brine/data"
@@ -18,10 +19,35 @@ const scheduleTag = "__schedule_return"
 
 // newScheduler returns the scheduler of the options and the pillar.
 func newScheduler(m *Minion) (*schedule.Scheduler, error) {
-	return schedule.New(schedule.Options{
-		Jobs: m.cfg.Schedule, Pillar: mapIn(m.Pillar(), "schedule"), Whens: m.whens, File: m.scheduleFile(),
+	s, err := schedule.New(schedule.Options{
+		Jobs: ownJobs(m.cfg.Schedule), Pillar: mapIn(m.Pillar(), "schedule"), Whens: m.whens, File: m.scheduleFile(),
 		Now: m.opts.Now, Run: m.jobs.scheduled, Running: m.jobs.countScheduled, Known: func(fun string) bool { return m.funcs.Has(fun) }, Log: m.log,
 	})
+	if err != nil {
+		return nil, err
+	}
+	if task := refreshTask(m); task.Every > 0 {
+		err = s.Add(task)
+	}
+	return s, err
+}
+
+// ownJobs leaves out the jobs that a minion of Salt's has saved for itself in the same file: those of a name that begins
+// with two underscores.
+func ownJobs(jobs *data.Map) *data.Map {
+	own := &data.Map{}
+	for k, v := range jobs.All() {
+		if name, ok := k.(string); !ok || !strings.HasPrefix(name, "__") {
+			own.Set(k, v)
+		}
+	}
+	return own
+}
+
+// refreshTask is what grains_refresh_every asks for; Every is 0 when it is not set.
+func refreshTask(m *Minion) schedule.Task {
+	return schedule.Task{Name: "__update_grains", Fun: "event.fire", Every: m.cfg.GrainsRefreshEvery,
+		Do: func(context.Context) error { return m.bus.Fire("grains_refresh", data.NewMap()) }}
 }
 
 // mapIn returns the map of a name, nil when there is none.

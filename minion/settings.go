@@ -66,6 +66,6 @@ func (m *Minion) Renew(ctx context.Context, cfg *config.Minion) error {
 	_, err := m.facts.refresh(ctx)
 	m.returners.SetOptions(opts)
 	m.funcs.SetOptions(opts)
-	m.scheduler.SetConfig(cfg.Schedule)
+	m.scheduler.SetConfig(ownJobs(cfg.Schedule))
 	return err
 }
