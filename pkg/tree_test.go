@@ -1,9 +1,12 @@
 package pkg
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,11 +36,21 @@ func need(t *testing.T, root bool, programs ...string) {
 	}
 }
 
-// tree is the folder of the sources.
+// tree is the folder of the sources. It is walked, so that go test sees that the result depends on them: it remembers
+// which folders a test opens, but not what programs open that the test runs.
 func tree(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("..")
 	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && slices.Contains([]string{".git", "bin", "dist"}, d.Name()) {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 	return dir
