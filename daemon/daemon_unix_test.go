@@ -51,7 +51,12 @@ func testDaemon(dir string) int {
 		Watch:  func() []string { return []string{filepath.Join(dir, "conf")} },
 		Stderr: os.Stderr,
 	}
-	d.Start = func(_ context.Context, settle func() error) (Role, error) {
+	d.Start = func(ctx context.Context, settle func() error) (Role, error) {
+		if os.Getenv("BRINE_TEST_SLOW") != "" {
+			r.say("starting")
+			<-ctx.Done()
+			return nil, errors.New("no database any more")
+		}
 		if os.Getenv("BRINE_TEST_TAKEN") != "" {
 			return nil, fmt.Errorf("bind: %w", errTest)
 		}
@@ -213,6 +218,15 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	s.signal(syscall.SIGTERM)
 	if code := s.ended(); code != 1 {
 		t.Errorf("exit code %d, want 1", code)
+	}
+}
+
+func TestSignalDuringTheStartIsNoFailure(t *testing.T) {
+	s := start(t, t.TempDir(), "BRINE_TEST_SLOW=1")
+	s.said("starting\n")
+	s.signal(syscall.SIGTERM)
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d, want 0: %s", code, s.err)
 	}
 }
 

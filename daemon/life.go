@@ -22,6 +22,7 @@ type life struct {
 	once       sync.Once
 	ready      chan struct{}
 	role       Role
+	files      *fileWatch
 	stopping   bool
 }
 
@@ -37,7 +38,7 @@ func (l *life) run() int {
 		ended <- err
 	}()
 	err := l.attend(started, ended)
-	if err == nil || l.stopping && errors.Is(err, context.Canceled) {
+	if err == nil || l.stopping && (l.role == nil || errors.Is(err, context.Canceled)) {
 		return exitOK
 	}
 	return l.fail(err)
@@ -46,12 +47,12 @@ func (l *life) run() int {
 // attend is the loop of a daemon.
 func (l *life) attend(started <-chan Role, ended <-chan error) error {
 	ready := l.ready
-	files := &fileWatch{files: l.Watch}
-	defer files.close()
+	l.files = &fileWatch{files: l.Watch}
+	defer l.files.close()
 	alive := l.notify.watchdog()
 	defer alive.Stop()
 	for {
-		files.pace(l.watchEvery())
+		l.files.pace(l.watchEvery())
 		select {
 		case l.role = <-started:
 		case <-ready:
@@ -59,8 +60,8 @@ func (l *life) attend(started <-chan Role, ended <-chan error) error {
 			l.isReady()
 		case sig := <-l.signals:
 			l.handle(sig)
-		case <-files.tick():
-			if l.role != nil && files.changed() {
+		case <-l.files.tick():
+			if l.role != nil && l.files.changed() {
 				l.Log.Info("the configuration has changed on disk")
 				l.reload()
 			}
@@ -119,9 +120,11 @@ func (l *life) reload() {
 	}
 	l.notify.reloading()
 	l.reopen()
-	if err := l.role.Reload(l.ctx); err != nil {
-		l.Log.Errorf("the configuration was not reloaded, the old one stays in force: %v", err)
-	}
+	l.files.take(func() {
+		if err := l.role.Reload(l.ctx); err != nil {
+			l.Log.Errorf("the configuration was not reloaded, the old one stays in force: %v", err)
+		}
+	})
 	l.notify.send("READY=1\nSTATUS=" + l.status())
 }
 

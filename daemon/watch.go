@@ -57,6 +57,22 @@ func (w *fileWatch) changed() bool {
 	return true
 }
 
+// take calls reload, which reads the files, and takes what they are then as known. Those that change meanwhile are
+// noticed at the next look.
+func (w *fileWatch) take(reload func()) {
+	if w.ticker == nil {
+		reload()
+		return
+	}
+	files := w.files()
+	w.known = fingerprint(files)
+	reload()
+	if fingerprint(files) == w.known {
+		w.known = fingerprint(w.files()) // there may be more of them now
+		w.seen = w.known
+	}
+}
+
 // fingerprint tells files and folders by what changes with them.
 func fingerprint(paths []string) string {
 	var b strings.Builder

@@ -34,7 +34,7 @@ func (m *module) refreshFuncs() []loader.Func {
 //
 //	salt '*' saltutil.refresh_beacons
 func (m *module) refreshBeacons(ctx context.Context, _ loader.NoArgs) (any, error) {
-	return m.fire(ctx, "beacons_refresh", data.NewMap()), nil
+	return m.env.Fired(ctx, "beacons_refresh", data.NewMap()), nil
 }
 
 // refreshMatchers makes the minion load its matchers anew.
@@ -43,7 +43,7 @@ func (m *module) refreshBeacons(ctx context.Context, _ loader.NoArgs) (any, erro
 //
 //	salt '*' saltutil.refresh_matchers
 func (m *module) refreshMatchers(ctx context.Context, _ loader.NoArgs) (any, error) {
-	return m.fire(ctx, "matchers_refresh", data.NewMap()), nil
+	return m.env.Fired(ctx, "matchers_refresh", data.NewMap()), nil
 }
 
 type refreshPillarArgs struct {
@@ -73,7 +73,7 @@ type refreshPillarArgs struct {
 func (m *module) refreshPillar(ctx context.Context, a refreshPillarArgs) (any, error) {
 	body := data.NewMap("clean_cache", a.CleanCache)
 	if !a.Wait {
-		return m.fire(ctx, "pillar_refresh", body), nil
+		return m.env.Fired(ctx, "pillar_refresh", body), nil
 	}
 	seconds, err := loader.Float(a.Timeout)
 	if err != nil {
@@ -90,8 +90,8 @@ func (m *module) refreshPillar(ctx context.Context, a refreshPillarArgs) (any, e
 func (m *module) fireAndWait(ctx context.Context, tag string, body *data.Map, answer string, limit time.Duration) (fired bool, done *data.Map) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	done, err := m.await(ctx, answer, func() error {
-		err := m.tryFire(ctx, tag, body)
+	done, err := m.env.Await(ctx, answer, func() error {
+		err := m.env.Fire(ctx, tag, body)
 		fired = err == nil
 		return err
 	})
@@ -137,10 +137,10 @@ func (m *module) refreshGrains(ctx context.Context, a keywords) (any, error) {
 // reload makes the minion load the pillar, and with it the modules, or the modules alone.
 func (m *module) reload(ctx context.Context, withPillar bool) {
 	if withPillar {
-		m.fire(ctx, "pillar_refresh", data.NewMap("clean_cache", true))
+		m.env.Fired(ctx, "pillar_refresh", data.NewMap("clean_cache", true))
 		return
 	}
-	m.fire(ctx, "module_refresh", data.NewMap())
+	m.env.Fired(ctx, "module_refresh", data.NewMap())
 }
 
 // refreshModules makes the minion load its modules and grains anew. It does not wait for that, unless async=False is given.
@@ -150,7 +150,7 @@ func (m *module) reload(ctx context.Context, withPillar bool) {
 //	salt '*' saltutil.refresh_modules
 func (m *module) refreshModules(ctx context.Context, a keywords) (any, error) {
 	if wait, ok := a.Options.Get("async"); !ok || data.Truth(wait) {
-		return m.fire(ctx, "module_refresh", data.NewMap()), nil
+		return m.env.Fired(ctx, "module_refresh", data.NewMap()), nil
 	}
 	fired, _ := m.fireAndWait(ctx, "module_refresh", data.NewMap("notify", true), modulesRefreshed, modulesTimeout)
 	return fired, nil

@@ -101,7 +101,7 @@ func (m *module) sync(ctx context.Context, k kind, a syncArgs) (any, error) {
 func (m *module) refreshFor(ctx context.Context, what reload) {
 	switch what {
 	case reloadBeacons:
-		m.fire(ctx, "beacons_refresh", data.NewMap())
+		m.env.Fired(ctx, "beacons_refresh", data.NewMap())
 	case reloadModules, reloadPillar:
 		m.reload(ctx, what == reloadPillar)
 	}

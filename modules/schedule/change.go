@@ -248,7 +248,7 @@ func (m *module) modifyJob(ctx context.Context, a nameArgs, ret, jobs, job *data
 		if where, _, _ := m.place(ctx, a.Name); where == "pillar" {
 			request = data.NewMap("name", a.Name, "schedule", job, "where", "pillar", "func", "modify", "persist", false)
 		}
-		if !m.fire(ctx, requestTag, request) {
+		if !m.env.Fired(ctx, requestTag, request) {
 			return failed(ret, "Failed to modify job "+name+" in schedule.")
 		}
 	}

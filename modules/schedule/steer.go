@@ -34,7 +34,7 @@ func (m *module) runJob(ctx context.Context, a runJobArgs) (any, error) {
 		return failed(ret, "Job "+name+" does not exist."), nil
 	case !enabledIn(jobs, a.Name) && !a.Force:
 		ret.Set("comment", "Job "+name+" is disabled.")
-	case m.fire(ctx, requestTag, data.NewMap("name", a.Name, "func", "run_job")):
+	case m.env.Fired(ctx, requestTag, data.NewMap("name", a.Name, "func", "run_job")):
 		ret.Set("comment", "Scheduling Job "+name+" on minion.")
 	default:
 		return failed(ret, "Failed to run job "+name+" on minion."), nil
@@ -201,7 +201,7 @@ func (m *module) reload(ctx context.Context, _ loader.NoArgs) (any, error) {
 		comments = append(comments, yes)
 	}
 	if m.env.PillarNow().Has("schedule") {
-		say(m.fire(ctx, "pillar_refresh", data.NewMap()), "Reloaded schedule from pillar on minion.", "Failed to reload schedule from pillar on minion.")
+		say(m.env.Fired(ctx, "pillar_refresh", data.NewMap()), "Reloaded schedule from pillar on minion.", "Failed to reload schedule from pillar on minion.")
 	}
 	if src, found := m.reloadFrom(); found {
 		v, err := yaml.Load(src, yaml.Options{})
@@ -209,7 +209,7 @@ func (m *module) reload(ctx context.Context, _ loader.NoArgs) (any, error) {
 			comments = append(comments, fmt.Sprintf("Unable to read existing schedule file: %v", err))
 		}
 		if all, _ := v.(*data.Map); data.Truth(all.Value("schedule")) {
-			say(m.fire(ctx, requestTag, data.NewMap("func", "reload", "schedule", all)),
+			say(m.env.Fired(ctx, requestTag, data.NewMap("func", "reload", "schedule", all)),
 				"Reloaded schedule on minion from schedule.conf.", "Failed to reload schedule on minion from schedule.conf.")
 		} else {
 			say(false, "", "Failed to reload schedule on minion.  Saved file is empty or invalid.")
