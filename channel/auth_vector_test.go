@@ -368,7 +368,10 @@ func minionOptions(t *testing.T, c *vectors.Case, load *data.Map) ClientOptions 
 			t.Errorf("minion option %v is not understood", k)
 		}
 	}
-	o.AutosignGrains, _ = load.Value("autosign_grains").(*data.Map)
+	o.AutosignGrains = func() *data.Map {
+		grains, _ := load.Value("autosign_grains").(*data.Map)
+		return grains
+	}
 	return o
 }
 

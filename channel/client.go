@@ -24,15 +24,15 @@ type ClientOptions struct {
 	Tries          int           // of one request (request_channel_tries)
 	AuthTimeout    time.Duration // of one sign-in request
 	AuthTries      int
-	Fingerprint    string      // master_finger; empty means any
-	HashType       string      // of the fingerprint
-	OpenMode       bool        // any master will do (open_mode)
-	VerifySigned   bool        // the master's key must be signed (verify_master_pubkey_sign)
-	AlwaysVerify   bool        // also when it is known (always_verify_signature)
-	RequireSigned  bool        // publications without a signature are refused (sign_pub_messages)
-	AllowUnsigned  bool        // accept masters that sign nothing (versions 0 and 1)
-	AutosignGrains *data.Map   // sent with each sign-in (autosign_grains); nil sends none
-	OnSignIn       func(error) // told of each sign-in, with nil for success; may be nil
+	Fingerprint    string           // master_finger; empty means any
+	HashType       string           // of the fingerprint
+	OpenMode       bool             // any master will do (open_mode)
+	VerifySigned   bool             // the master's key must be signed (verify_master_pubkey_sign)
+	AlwaysVerify   bool             // also when it is known (always_verify_signature)
+	RequireSigned  bool             // publications without a signature are refused (sign_pub_messages)
+	AllowUnsigned  bool             // accept masters that sign nothing (versions 0 and 1)
+	AutosignGrains func() *data.Map // what is sent with each sign-in (autosign_grains); nil is none
+	OnSignIn       func(error)      // told of each sign-in, with nil for success; may be nil
 	Log            logrus.FieldLogger
 	MaxReply       int // longest reply, in bytes; 0 means 100 MiB
 }

@@ -167,7 +167,9 @@ func (a *attempt) request() ([]byte, error) {
 	load.Set("enc_algo", c.encAlgo())
 	load.Set("sig_algo", c.sigAlgo())
 	if c.opts.AutosignGrains != nil {
-		load.Set("autosign_grains", c.opts.AutosignGrains)
+		if grains := c.opts.AutosignGrains(); grains != nil {
+			load.Set("autosign_grains", grains)
+		}
 	}
 	return payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(Version)))
 }

@@ -79,7 +79,7 @@ func (l *link) clientOptions() channel.ClientOptions {
 		Fingerprint: cfg.MasterFinger, HashType: cfg.HashType, OpenMode: cfg.OpenMode,
 		VerifySigned: cfg.VerifyMasterPubkeySign, AlwaysVerify: cfg.AlwaysVerifySignature,
 		RequireSigned: cfg.SignPubMessages, AllowUnsigned: cfg.MinimumAuthVersion < 2,
-		AutosignGrains: l.autosignGrains(), OnSignIn: l.signedIn, Log: l.log,
+		AutosignGrains: l.autosignGrains, OnSignIn: l.signedIn, Log: l.log,
 	}
 }
 

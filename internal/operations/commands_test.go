@@ -28,7 +28,7 @@ func commands() map[string]command {
 		"start": cmdStart, "ready": cmdReady, "signal": cmdSignal, "reload": cmdReload, "exits": cmdExits, "adopt": cmdAdopt,
 		"logs": said("logs", func(p *process) *lines { return &p.said }), "told": said("told", func(p *process) *lines { return &p.told }), "count": cmdCount,
 		"try": cmdTry, "until": cmdUntil, "holds": cmdHolds, "exists-soon": fileSoon(true), "gone-soon": fileSoon(false),
-		"set": cmdSet, "as": cmdAs, "own": cmdOwn, "mode": cmdMode,
+		"set": cmdSet, "as": cmdAs, "own": cmdOwn, "mode": cmdMode, "hear": cmdHear, "heard": cmdHeard, "newminion": cmdNewMinion,
 	}
 }
 
@@ -227,12 +227,16 @@ func fileSoon(want bool) command {
 func cmdSet(ts *testscript.TestScript, _ bool, args []string) {
 	need(ts, args, 3, "set FILE OPTION VALUE")
 	file := ts.MkAbs(args[0])
-	list := slices.DeleteFunc(strings.SplitAfter(ts.ReadFile(args[0]), "\n"), func(line string) bool {
-		return line == "" || strings.HasPrefix(line, args[1]+":")
-	})
-	text := strings.Join(list, "") + args[1] + ": " + args[2] + "\n"
+	text := without(ts.ReadFile(args[0]), args[1]) + args[1] + ": " + args[2] + "\n"
 	ts.Check(os.WriteFile(file+".new", []byte(text), 0o644))
 	ts.Check(os.Rename(file+".new", file))
+}
+
+// without returns a configuration without an option of one line.
+func without(text, option string) string {
+	return strings.Join(slices.DeleteFunc(strings.SplitAfter(text, "\n"), func(line string) bool {
+		return line == "" || strings.HasPrefix(line, option+":")
+	}), "")
 }
 
 func account(ts *testscript.TestScript, name string) *syscall.Credential {

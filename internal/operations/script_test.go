@@ -31,6 +31,9 @@ import (
 //	set FILE OPTION VALUE        set an option in a configuration file
 //	as USER                      programs are started as that user from then on
 //	own USER PATH...             give files to a user
+//	hear                         listen to the event bus of the master from then on
+//	[!] heard PATTERN            wait until the tag and the body of an event match
+//	newminion ID LINE...         write the configuration of another minion into the folder ID
 //	mode FILE MODE [USER]        mode, and owner, of a file
 //	adopt NAME FILE              the process of a pid file is NAME from then on
 func TestScripts(t *testing.T) {
@@ -105,6 +108,7 @@ func freePorts(n int) (ports []string, err error) {
 type script struct {
 	processes map[string]*process
 	as        *syscall.Credential
+	heard     *lines // events
 }
 
 func (s *script) killAll() {

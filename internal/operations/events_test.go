@@ -1,0 +1,65 @@
+//go:build linux
+
+package operations
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+)
+
+// cmdHear listens to the event bus of the master from then on.
+func cmdHear(ts *testscript.TestScript, _ bool, _ []string) {
+	s := of(ts)
+	ctx, stop := context.WithCancel(context.Background())
+	ts.Defer(stop)
+	client, err := eventbus.Dial(ctx, eventbus.MasterSockets(ts.MkAbs("var/run/salt/master")), eventbus.ClientOptions{})
+	ts.Check(err)
+	ts.Defer(func() { client.Close() })
+	s.heard = &lines{}
+	go func() {
+		for {
+			e, err := client.Next(ctx)
+			if err != nil {
+				return
+			}
+			body, _ := e.Map() // shown as it is
+			fmt.Fprintf(s.heard, "%s %s\n", e.Tag, data.Repr(body))
+		}
+	}()
+}
+
+// cmdHeard waits until an event has come whose tag and body match.
+func cmdHeard(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, args, 1, "heard PATTERN")
+	re, heard := matcher(ts, args[0]), of(ts).heard
+	match := func() bool { return re.MatchString(heard.String()) }
+	switch {
+	case neg && match():
+		ts.Fatalf("heard:\n%s", heard.brief())
+	case !neg && !until(match):
+		ts.Fatalf("not heard; but:\n%s", heard.brief())
+	}
+}
+
+// cmdNewMinion writes the configuration of one more minion into a folder that is named by its id.
+func cmdNewMinion(ts *testscript.TestScript, _ bool, args []string) {
+	need(ts, args, 1, "newminion ID LINE...")
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	text := ts.ReadFile("minion")
+	text = strings.Replace(text, "id: w1", "id: "+args[0], 1)
+	text = strings.Replace(text, "root_dir: "+ts.MkAbs("m"), "root_dir: "+filepath.Join(dir, "r"), 1)
+	for _, line := range args[1:] {
+		option, _, _ := strings.Cut(line, ":")
+		text = without(text, option) + line + "\n"
+	}
+	ts.Check(os.WriteFile(filepath.Join(dir, "minion"), []byte(text), 0o644))
+}
