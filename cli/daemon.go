@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -55,16 +56,36 @@ func (d *Daemon) Serve(ctx context.Context, in Invocation, stdout, stderr io.Wri
 	return life.Serve(ctx)
 }
 
-// check prints the effective options.
+// check prints the effective options, and fails when the daemon would not start with them.
 func (d *Daemon) check(stdout, stderr io.Writer) int {
 	for _, w := range d.Report.Warnings {
 		fmt.Fprintf(stderr, "[WARNING ] %s\n", w)
 	}
-	if err := config.Explain(stdout, d.Opts, d.Report); err != nil {
+	if err := errors.Join(config.Explain(stdout, d.Opts, d.Report), d.faults()); err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", d.Name, err)
 		return exitGeneric
 	}
 	return exitOK
+}
+
+// faults returns what would keep the daemon from starting, as far as that shows without a change of anything.
+func (d *Daemon) faults() error {
+	_, who := daemon.LookUp(d.Opts.Text("user"))
+	if who != nil {
+		who = fmt.Errorf("user %q: %w", d.Opts.Text("user"), who)
+	}
+	s, err := logging.SettingsOf(d.Opts)
+	if err != nil {
+		return errors.Join(err, who)
+	}
+	if s.File != "" {
+		s.File = os.DevNull // the formats are looked at alone
+	}
+	log, err := logging.New(s, logging.Options{Console: io.Discard})
+	if err != nil {
+		return errors.Join(err, who)
+	}
+	return errors.Join(log.Close(), who)
 }
 
 func (d *Daemon) openLog(console io.Writer) error {

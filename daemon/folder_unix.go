@@ -26,7 +26,10 @@ func (f Folder) give(who Account, permissive bool) error {
 		case err != nil:
 			return err
 		case entry.IsDir() && entry.Name() == "jobs":
-			return errors.Join(giveEntry(path, who, permissive), fs.SkipDir)
+			if err := giveEntry(path, who, permissive); err != nil {
+				return err
+			}
+			return fs.SkipDir
 		case path == f.Path:
 			return nil
 		}

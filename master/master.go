@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -213,7 +214,11 @@ func makeFolders(cfg *config.Master) error {
 	return nil
 }
 
+// endpoint takes the address of an interface with brackets or without.
 func endpoint(host string, port int) string {
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		host = strings.TrimSuffix(inner, "]")
+	}
 	return "tcp://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 

@@ -25,7 +25,7 @@ type command = func(ts *testscript.TestScript, neg bool, args []string)
 
 func commands() map[string]command {
 	return map[string]command{
-		"start": cmdStart, "ready": cmdReady, "signal": cmdSignal, "reload": cmdReload, "exits": cmdExits, "adopt": cmdAdopt,
+		"start": cmdStart, "ready": cmdReady, "signal": cmdSignal, "reload": cmdReload, "exits": cmdExits, "adopt": cmdAdopt, "below": cmdBelow,
 		"logs": said("logs", func(p *process) *lines { return &p.said }), "told": said("told", func(p *process) *lines { return &p.told }), "count": cmdCount,
 		"try": cmdTry, "until": cmdUntil, "holds": cmdHolds, "exists-soon": fileSoon(true), "gone-soon": fileSoon(false),
 		"set": cmdSet, "as": cmdAs, "own": cmdOwn, "mode": cmdMode, "hear": cmdHear, "heard": cmdHeard, "newminion": cmdNewMinion,
@@ -112,6 +112,16 @@ func cmdAdopt(ts *testscript.TestScript, _ bool, args []string) {
 	pid, err := strconv.Atoi(ts.ReadFile(args[1]))
 	ts.Check(err)
 	named(ts, args[0]).pid = pid
+}
+
+// cmdBelow makes the only child of a process the daemon of its name: process 1 of what unshare(1) has made.
+func cmdBelow(ts *testscript.TestScript, _ bool, args []string) {
+	need(ts, args, 1, "below NAME")
+	p := named(ts, args[0])
+	child, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", p.pid))
+	ts.Check(err)
+	p.pid, err = strconv.Atoi(strings.TrimSpace(string(child)))
+	ts.Check(err)
 }
 
 func matcher(ts *testscript.TestScript, pattern string) *regexp.Regexp {

@@ -35,6 +35,7 @@ import (
 //	[!] heard PATTERN            wait until the tag and the body of an event match
 //	newminion ID LINE...         write the configuration of another minion into the folder ID
 //	mode FILE MODE [USER]        mode, and owner, of a file
+//	below NAME                   the child of that process is NAME from then on
 //	adopt NAME FILE              the process of a pid file is NAME from then on
 func TestScripts(t *testing.T) {
 	root, err := os.MkdirTemp("", "ops") // short, since the paths of unix sockets are
