@@ -43,7 +43,7 @@ func secure(dir string, mode fs.FileMode) error {
 	if !info.IsDir() {
 		return &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
 	}
-	if info.Mode().Perm() != mode {
+	if perm := info.Mode().Perm(); perm != mode && perm != 0o750 { // which Salt leaves too
 		return os.Chmod(dir, info.Mode()&(fs.ModeSetgid|fs.ModeSticky)|mode)
 	}
 	return nil
