@@ -28,7 +28,7 @@ func commands() map[string]command {
 		"start": cmdStart, "ready": cmdReady, "signal": cmdSignal, "reload": cmdReload, "exits": cmdExits, "adopt": cmdAdopt, "below": cmdBelow,
 		"logs": said("logs", func(p *process) *lines { return &p.said }), "told": said("told", func(p *process) *lines { return &p.told }), "count": cmdCount,
 		"try": cmdTry, "until": cmdUntil, "holds": cmdHolds, "exists-soon": fileSoon(true), "gone-soon": fileSoon(false),
-		"set": cmdSet, "as": cmdAs, "own": cmdOwn, "mode": cmdMode, "hear": cmdHear, "heard": cmdHeard, "newminion": cmdNewMinion,
+		"set": cmdSet, "as": cmdAs, "own": cmdOwn, "mode": cmdMode, "ask": cmdAsk, "hear": cmdHear, "heard": cmdHeard, "newminion": cmdNewMinion,
 	}
 }
 

@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/transport"
+	"github.com/brineproject/brine/transport/zeromq"
 )
 
 // cmdHear listens to the event bus of the master from then on.
@@ -62,4 +66,22 @@ func cmdNewMinion(ts *testscript.TestScript, _ bool, args []string) {
 		text = without(text, option) + line + "\n"
 	}
 	ts.Check(os.WriteFile(filepath.Join(dir, "minion"), []byte(text), 0o644))
+}
+
+// cmdAsk sends the master a request of an old protocol version, and waits for a reply that matches.
+func cmdAsk(ts *testscript.TestScript, _ bool, args []string) {
+	need(ts, args, 2, "ask VERSION PATTERN")
+	version, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	body, err := payload.Marshal(data.NewMap("enc", "clear", "load", data.NewMap("cmd", "ping", "id", "probe"), "version", int64(version)))
+	ts.Check(err)
+	ctx, stop := context.WithTimeout(context.Background(), limit)
+	defer stop()
+	r := zeromq.NewRequester(transport.Dialer{Addr: "tcp://127.0.0.1:" + ts.Getenv("RET")})
+	defer r.Close()
+	reply, err := r.Do(ctx, body)
+	ts.Check(err)
+	if !matcher(ts, args[1]).Match(reply) {
+		ts.Fatalf("the master replies %q, want %s", reply, args[1])
+	}
 }

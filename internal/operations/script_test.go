@@ -33,6 +33,7 @@ import (
 //	own USER PATH...             give files to a user
 //	hear                         listen to the event bus of the master from then on
 //	[!] heard PATTERN            wait until the tag and the body of an event match
+//	ask VERSION PATTERN          send the master a ping of a protocol version; the reply matches
 //	newminion ID LINE...         write the configuration of another minion into the folder ID
 //	mode FILE MODE [USER]        mode, and owner, of a file
 //	below NAME                   the child of that process is NAME from then on
