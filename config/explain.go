@@ -31,10 +31,7 @@ func Explain(w io.Writer, opts *data.Map, report *Report) error {
 }
 
 func explain(w io.Writer, name string, value any, report *Report) error {
-	if IsSecret(name) && data.Truth(value) {
-		value = hidden
-	}
-	text, err := yaml.Dump(data.NewMap(name, value), yaml.DumpOptions{Flow: yaml.Always, Width: -1})
+	text, err := yaml.Dump(data.NewMap(name, masked(name, value)), yaml.DumpOptions{Flow: yaml.Always, Width: -1})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -45,6 +42,28 @@ func explain(w io.Writer, name string, value any, report *Report) error {
 	}
 	_, err = fmt.Fprintf(w, "%s  # %s\n", strings.TrimPrefix(line, "{"), from)
 	return err
+}
+
+// masked returns a value of a name without the passwords in it.
+func masked(name string, value any) any {
+	switch v := value.(type) {
+	case *data.Map:
+		m := &data.Map{}
+		for k, e := range v.All() {
+			m.Set(k, masked(data.Str(k), e))
+		}
+		return m
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = masked(name, v[i])
+		}
+		return list
+	}
+	if IsSecret(name) && data.Truth(value) {
+		return hidden
+	}
+	return value
 }
 
 // IsSecret reports whether the value of an option must not be shown: passwords, passphrases, tokens.
@@ -69,13 +88,22 @@ func Secrets(opts *data.Map) []string { return secrets(nil, opts) }
 func secrets(found []string, opts *data.Map) []string {
 	for k, v := range opts.All() {
 		name, _ := k.(string)
-		switch v := v.(type) {
-		case *data.Map:
-			found = secrets(found, v)
-		case string:
-			if IsSecret(name) && v != "" {
-				found = append(found, v)
-			}
+		found = secretsIn(found, name, v)
+	}
+	return found
+}
+
+func secretsIn(found []string, name string, v any) []string {
+	switch v := v.(type) {
+	case *data.Map:
+		return secrets(found, v)
+	case []any:
+		for _, e := range v {
+			found = secretsIn(found, name, e)
+		}
+	case string:
+		if IsSecret(name) && v != "" {
+			found = append(found, v)
 		}
 	}
 	return found
