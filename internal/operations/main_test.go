@@ -6,7 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestMain builds the programs as they are delivered, and puts them first in PATH.
@@ -37,5 +43,32 @@ func withPrograms(run func() int) (code int, err error) {
 	if err := os.Setenv("PATH", dir+":"+os.Getenv("PATH")); err != nil {
 		return 1, err
 	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return 1, err
+	}
+	defer killOrphans()
 	return run(), nil
+}
+
+// killOrphans ends the daemons whose parents have gone, which this process inherits. A script that fails may leave some.
+func killOrphans() {
+	for {
+		tasks, err := filepath.Glob("/proc/self/task/*/children")
+		if err != nil {
+			return
+		}
+		n := 0
+		for _, file := range tasks {
+			list, _ := os.ReadFile(file) // the thread may have ended
+			for _, word := range strings.Fields(string(list)) {
+				if pid, err := strconv.Atoi(word); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+					n++
+					_, _ = syscall.Wait4(pid, nil, 0, nil)
+				}
+			}
+		}
+		if n == 0 {
+			return
+		}
+	}
 }

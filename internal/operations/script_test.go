@@ -3,10 +3,13 @@
 package operations
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -47,7 +50,7 @@ func TestScripts(t *testing.T) {
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	atOnce := make(chan struct{}, 2)
+	atOnce, free := make(chan struct{}, 2), &ports{last: 7 * os.Getpid()}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", WorkdirRoot: root, Cmds: commands(),
 		Setup: func(env *testscript.Env) error {
@@ -56,20 +59,30 @@ func TestScripts(t *testing.T) {
 			s := &script{processes: map[string]*process{}}
 			env.Values["script"] = s
 			env.Defer(s.killAll)
-			return prepare(env)
+			return prepare(env, free)
 		},
-		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
-				return os.Geteuid() == 0, nil
-			}
-			return false, fmt.Errorf("unknown condition %s", cond)
-		},
+		Condition: condition,
 	})
 }
 
+// condition knows [root] and [ipv6].
+func condition(name string) (bool, error) {
+	switch name {
+	case "root":
+		return os.Geteuid() == 0, nil
+	case "ipv6":
+		l, err := net.Listen("tcp6", "[::1]:0")
+		if err != nil {
+			return os.Getenv("BRINE_REQUIRE_ALL") == "1", nil
+		}
+		return true, l.Close()
+	}
+	return false, fmt.Errorf("unknown condition %s", name)
+}
+
 // prepare writes the configuration of a master and a minion.
-func prepare(env *testscript.Env) error {
-	ports, err := freePorts(4)
+func prepare(env *testscript.Env, free *ports) error {
+	ports, err := free.take(4)
 	if err != nil {
 		return err
 	}
@@ -89,21 +102,30 @@ func prepare(env *testscript.Env) error {
 	return os.Chmod(env.WorkDir, 0o755)
 }
 
-// freePorts returns ports that nobody uses on either loopback address.
-func freePorts(n int) (ports []string, err error) {
-	for len(ports) < n {
-		l, err := net.Listen("tcp", ":0")
-		if err != nil {
-			return nil, err
+// ports gives out ports that nobody uses on either loopback address, each once. They are not among those that systems
+// give to connections, so that none is taken before its daemon starts.
+type ports struct {
+	mu   sync.Mutex
+	last int
+}
+
+func (p *ports) take(n int) (free []string, err error) {
+	const first, end = 25000, 32000
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for range end - first {
+		if len(free) == n {
+			return free, nil
 		}
-		defer l.Close()
-		_, port, err := net.SplitHostPort(l.Addr().String())
-		if err != nil {
-			return nil, err
+		p.last = first + (p.last+1)%(end-first)
+		if l, err := net.Listen("tcp", ":"+strconv.Itoa(p.last)); err == nil {
+			free = append(free, strconv.Itoa(p.last))
+			if err := l.Close(); err != nil {
+				return nil, err
+			}
 		}
-		ports = append(ports, port)
 	}
-	return ports, nil
+	return nil, errors.New("no ports are free")
 }
 
 // A script is what one script has started.
