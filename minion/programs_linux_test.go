@@ -101,3 +101,90 @@ func TestProgramsThatWereLeftAreEnded(t *testing.T) {
 		t.Errorf("notes %q after all were ended", names)
 	}
 }
+
+// asKilledStarter makes the test binary start a program of a job and be killed before it has noted that.
+const asKilledStarter = "BRINE_TEST_KILLED_STARTER"
+
+func killedBeforeTheNote(dir string) {
+	p, err := makePrograms(dir, quiet())
+	if err != nil {
+		os.Exit(1)
+	}
+	tree, watch := process.NewTree(), p.watch("20260101000000000001")
+	tree.Watch(func(i process.Intent, err error) process.Note { return killedNote{watch(i, err)} })
+	cmd := exec.Command("sh", "-c", waitForNothing, "sh", dir)
+	cmd.Stdout = io.Discard
+	_ = process.Run(process.WithTree(context.Background(), tree), cmd)
+	os.Exit(1)
+}
+
+// killedNote kills its process when it is to be written.
+type killedNote struct{ process.Note }
+
+func (killedNote) Started(int) {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+// waitForNothing is a script that tells its number and waits; its argument is a folder.
+const waitForNothing = `echo $$ >"$1.pid"; read x <"$1.never"`
+
+func TestProgramThatWasStartedRightBeforeAKillIsEnded(t *testing.T) {
+	if dir := os.Getenv(asKilledStarter); dir != "" {
+		killedBeforeTheNote(dir)
+	}
+	dir := t.TempDir() + "/programs"
+	for _, end := range []string{".pid", ".never"} {
+		if err := syscall.Mkfifo(dir+end, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := append(os.Environ(), asKilledStarter+"="+dir)
+	before := lookalike(t, dir, env)
+	starter := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	starter.Env = env
+	if err := starter.Run(); err == nil || starter.ProcessState.ExitCode() != -1 {
+		t.Fatalf("the process that was to be killed: %v", err)
+	}
+	left := pidFrom(t, dir)
+	after := lookalike(t, dir, env)
+	p := programs{dir, quiet()}
+	if names := notes(t, p); len(names) != 1 || !strings.HasPrefix(names[0], "20260101000000000001.intent-") {
+		t.Errorf("notes %q of one program", names)
+	}
+	p.end()
+	if alive(t, left) {
+		t.Errorf("process %d runs on", left)
+	}
+	if !alive(t, before) || !alive(t, after) {
+		t.Error("a program with the same command line that somebody else has started was ended")
+	}
+	if names := notes(t, p); len(names) != 0 {
+		t.Errorf("notes %q after all were ended", names)
+	}
+}
+
+// lookalike starts the same command in this process.
+func lookalike(t *testing.T, dir string, env []string) (pid int) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", waitForNothing, "sh", dir)
+	cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setsid: true}
+	if err := process.Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	return pidFrom(t, dir)
+}
+
+func pidFrom(t *testing.T, dir string) int {
+	t.Helper()
+	text, err := os.ReadFile(dir + ".pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(-pid, syscall.SIGKILL) })
+	return pid
+}

@@ -78,6 +78,7 @@ const (
 type stat struct {
 	state                  byte
 	parent, group, session int
+	flags                  int // of the kernel
 	start                  uint64
 }
 
@@ -113,8 +114,12 @@ const (
 	statParent
 	statGroup
 	statSession
+	statFlags = 6
 	statStart = 19
 )
+
+// forkNoExec is the flag of a process that was forked and runs the program of its parent still.
+const forkNoExec = 0x40
 
 func parseStat(text []byte) (s stat, err error) {
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
@@ -122,7 +127,7 @@ func parseStat(text []byte) (s stat, err error) {
 		return s, fmt.Errorf("stat of a process has %d fields", len(fields))
 	}
 	s.state = fields[statState][0]
-	for field, to := range map[int]*int{statParent: &s.parent, statGroup: &s.group, statSession: &s.session} {
+	for field, to := range map[int]*int{statParent: &s.parent, statGroup: &s.group, statSession: &s.session, statFlags: &s.flags} {
 		if *to, err = strconv.Atoi(fields[field]); err != nil {
 			return s, err
 		}

@@ -20,13 +20,17 @@ func leave(t *testing.T, script string) (Mark, *Tree) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	tree := NewTree()
 	marks := make(chan Mark, 1)
-	tree.Watch(func(pid int) func() {
-		mark, err := MarkOf(pid)
+	tree.Watch(func(_ Intent, err error) Note {
 		if err != nil {
 			t.Error(err)
 		}
-		marks <- mark
-		return func() { t.Error("a program that was left is said to have ended") }
+		return watcher{func(pid int) {
+			mark, err := MarkOf(pid)
+			if err != nil {
+				t.Error(err)
+			}
+			marks <- mark
+		}, func() { t.Error("a program that was left is said to have ended") }}
 	})
 	out := &lineWriter{line: make(chan string, 1)}
 	cmd := exec.Command("sh", "-c", script)
@@ -149,9 +153,9 @@ func TestNothingReachesTheWriterAfterLeave(t *testing.T) {
 }
 
 func TestParseStat(t *testing.T) {
-	text := "7 (a) b (x)) S 3 5 6 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 4711 1 2"
+	text := "7 (a) b (x)) S 3 5 6 0 -1 64 0 0 0 0 0 0 0 0 20 0 1 0 4711 1 2"
 	s, err := parseStat([]byte(text))
-	if want := (stat{'S', 3, 5, 6, 4711}); err != nil || s != want {
+	if want := (stat{'S', 3, 5, 6, 64, 4711}); err != nil || s != want {
 		t.Errorf("parseStat = %+v, %v; want %+v", s, err, want)
 	}
 }

@@ -46,15 +46,16 @@ var ErrLeave = errors.New("the program is left running")
 type Tree struct {
 	mu    sync.Mutex
 	live  map[*program]struct{}
-	watch func(pid int) (ended func())
+	watch func(Intent, error) Note
 }
 
 // NewTree returns a Tree without programs.
 func NewTree() *Tree { return &Tree{live: map[*program]struct{}{}} }
 
-// Watch has f called with the process id of each program of the tree when it was started; f must not use the tree. What f
-// returns is called when the program has ended, and not for one that was left running.
-func (t *Tree) Watch(f func(pid int) (ended func())) {
+// Watch has f called for each program of the tree right before it is started, and what f returns told of its life. f gets an
+// error when the program could not be found again; where there is no way to, that wraps errors.ErrUnsupported. f must
+// not use the tree.
+func (t *Tree) Watch(f func(Intent, error) Note) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.watch = f
@@ -84,19 +85,11 @@ func (t *Tree) PIDs() []int {
 func (t *Tree) start(cmd *exec.Cmd) (*program, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p, err := start(cmd)
+	p, err := start(cmd, t.watch)
 	if err == nil {
 		t.live[p] = struct{}{}
-		p.ended = t.watched(cmd.Process.Pid)
 	}
 	return p, err
-}
-
-func (t *Tree) watched(pid int) (ended func()) {
-	if t.watch == nil {
-		return func() {}
-	}
-	return t.watch(pid)
 }
 
 func (t *Tree) remove(p *program) {
@@ -104,7 +97,7 @@ func (t *Tree) remove(p *program) {
 	delete(t.live, p)
 	t.mu.Unlock()
 	if !p.left {
-		p.ended()
+		p.note.Ended()
 	}
 }
 

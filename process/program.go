@@ -17,27 +17,33 @@ type program struct {
 	delay  time.Duration // how long output may stay open after the end; below 0 for ever
 	exited chan error    // gets the result of cmd.Wait
 	left   bool          // runs on without us; set before wait returns
-	ended  func()        // told of the end, unless it is left
+	note   Note          // told of the end, unless it is left
 
 	mu   sync.Mutex
 	gone bool // the group has no members any more, its number may be another's
 }
 
-func start(cmd *exec.Cmd) (*program, error) {
+// start starts cmd. watch may be nil.
+func start(cmd *exec.Cmd, watch func(Intent, error) Note) (*program, error) {
 	f, err := connect(cmd)
 	if err != nil {
 		return nil, err
 	}
-	p := &program{cmd: cmd, flows: f, delay: cmd.WaitDelay, exited: make(chan error, 1)}
+	p := &program{cmd: cmd, flows: f, delay: cmd.WaitDelay, exited: make(chan error, 1), note: noNote{}}
 	if p.delay == 0 {
 		p.delay = waitTime
 	}
 	cmd.WaitDelay = 0
 	setGroup(cmd)
+	if watch != nil {
+		p.note = watch(newIntent(cmd, f.theirs))
+	}
 	if err := cmd.Start(); err != nil {
 		f.abandon()
+		p.note.Ended()
 		return nil, startError(cmd, err)
 	}
+	p.note.Started(cmd.Process.Pid)
 	p.group = newGroup(cmd)
 	f.run()
 	go func() {
@@ -47,6 +53,12 @@ func start(cmd *exec.Cmd) (*program, error) {
 	}()
 	return p, nil
 }
+
+// noNote is the note of a program that nobody watches.
+type noNote struct{}
+
+func (noNote) Started(int) {}
+func (noNote) Ended()      {}
 
 // reaped notes that the head of the group is no more, and with it the group when it has no other members. As long as it has
 // some its number cannot be given away.

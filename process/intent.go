@@ -1,0 +1,75 @@
+package process
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// An Intent tells of a program that is about to be started what finds it again when this process is killed before it
+// learns the number of the program. FindLeft does that.
+type Intent struct {
+	moment uint64 // the start is not before it, as the system counts
+	uid    uint32 // of the user as whom it runs
+	pipes  string // numbers of the pipes made for it, joined by plus signs
+	argv   string // digest of arguments and environment
+	script string // the same, as the system changes them when the program is a script
+	nonce  uint64
+	boot   string // which run of the system moment counts for
+}
+
+// A Note is what the watcher of a Tree keeps of one program. Its methods must not use the tree.
+type Note interface {
+	// Started tells the process id of the program. It is not called when the program could not be started.
+	Started(pid int)
+	// Ended tells that the program has ended, or could not be started. It is not called for one that was left running.
+	Ended()
+}
+
+// errNoIntent is returned by ParseIntent.
+var errNoIntent = errors.New("not the intent to start a program")
+
+const intentWord = "intent"
+
+// String returns i as ParseIntent reads it: digits, letters, dashes and plus signs, which can be a part of a file name.
+// Of the command it holds digests only.
+func (i Intent) String() string {
+	return fmt.Sprintf("%s-%d-%d-%s-%s-%s-%d-%s", intentWord, i.moment, i.uid, i.pipes, i.argv, i.script, i.nonce, i.boot)
+}
+
+// ParseIntent reads what Intent.String wrote.
+func ParseIntent(s string) (Intent, error) {
+	parts := strings.SplitN(s, "-", 8)
+	if len(parts) != 8 || parts[0] != intentWord {
+		return Intent{}, fmt.Errorf("%q: %w", s, errNoIntent)
+	}
+	i := Intent{pipes: parts[3], argv: parts[4], script: parts[5], boot: parts[7]}
+	moment, momentErr := strconv.ParseUint(parts[1], 10, 64)
+	uid, uidErr := strconv.ParseUint(parts[2], 10, 32)
+	nonce, nonceErr := strconv.ParseUint(parts[6], 10, 64)
+	i.moment, i.uid, i.nonce = moment, uint32(uid), nonce
+	good := isDigest(i.argv) && isDigest(i.script) && isBoot(i.boot) && strings.Trim(i.pipes, "0123456789+") == ""
+	if err := errors.Join(momentErr, uidErr, nonceErr); err != nil || !good || i.String() != s {
+		return Intent{}, fmt.Errorf("%q: %w", s, errNoIntent)
+	}
+	return i, nil
+}
+
+// digestSize is the length of a digest in bytes.
+const digestSize = 16
+
+// digest returns one of the arguments and the environment of a program, each ended by a zero byte.
+func digest(args, env []byte) string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%d\n", len(args))
+	sum.Write(args)
+	sum.Write(env)
+	return hex.EncodeToString(sum.Sum(nil)[:digestSize])
+}
+
+func isDigest(s string) bool {
+	return len(s) == 2*digestSize && strings.Trim(s, "0123456789abcdef") == ""
+}

@@ -1,0 +1,18 @@
+//go:build !linux
+
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// newIntent gives none where processes have no marks.
+func newIntent(cmd *exec.Cmd, _ []*os.File) (Intent, error) {
+	return Intent{}, fmt.Errorf("note the start of %s: %w", cmd.Path, errors.ErrUnsupported)
+}
+
+// FindLeft finds nothing where processes have no marks.
+func FindLeft([]Intent, []Mark) []Mark { return nil }
