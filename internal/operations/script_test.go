@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -65,7 +66,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition knows [root] and [ipv6].
+// condition knows [root], [ipv6], and [unshare], which is that processes may have numbers of their own.
 func condition(name string) (bool, error) {
 	switch name {
 	case "root":
@@ -76,6 +77,9 @@ func condition(name string) (bool, error) {
 			return os.Getenv("BRINE_REQUIRE_ALL") == "1", nil
 		}
 		return true, l.Close()
+	case "unshare":
+		err := exec.Command("unshare", "--pid", "--fork", "--mount-proc", "true").Run()
+		return err == nil || os.Getenv("BRINE_REQUIRE_ALL") == "1", nil
 	}
 	return false, fmt.Errorf("unknown condition %s", name)
 }
