@@ -27,6 +27,8 @@ const startTime = 10 * time.Second
 // an output or input of it is a pipe that was made for it, which it keeps when a shell replaces itself by a command;
 // or it has exactly the arguments and the environment that it was to get. Who does not match in all is not returned.
 // Of several that do, the program is the one that was started first, since the others descend from it.
+// When that has ended, what it has left in a session of its own with one of its pipes is taken for it: its job would have
+// waited for it.
 //
 // A process that is seen between fork and exec is waited for, two seconds at most.
 func FindLeft(intents []Intent, marked []Mark) (found []Mark) {
