@@ -68,7 +68,6 @@ func (k *killer) rounds(ctx context.Context, n int, due func(round int) bool) er
 		time.Sleep(time.Duration(k.rng.IntN(300)) * time.Millisecond)
 		if k.rng.IntN(2) == 0 {
 			k.aim()
-			time.Sleep(time.Duration(k.rng.IntN(200)) * time.Millisecond) // a job takes longer to end than to begin
 		}
 		if err := k.strike(); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
