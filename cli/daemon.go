@@ -88,6 +88,13 @@ func (d *Daemon) faults() error {
 	return errors.Join(log.Close(), who)
 }
 
+// Preface prints what there is to say of a command line before anything else, once for all processes of a daemon.
+func Preface(l *Line, stderr io.Writer) {
+	if !daemon.InBackground() && !daemon.InContainer() {
+		fmt.Fprint(stderr, l.Warnings)
+	}
+}
+
 func (d *Daemon) openLog(console io.Writer) error {
 	s, err := logging.SettingsOf(d.Opts)
 	if err != nil {

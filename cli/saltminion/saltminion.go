@@ -27,6 +27,7 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	if err != nil {
 		return cli.Leave(err, stdout, stderr)
 	}
+	cli.Preface(o.Line, stderr)
 	p, err := newProgram(in, o)
 	if err != nil {
 		fmt.Fprintf(stderr, "salt-minion: %v\n", err)
