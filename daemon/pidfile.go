@@ -45,8 +45,8 @@ func lockPIDFile(path string) (*PIDFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pidfile: %w", err)
 	}
-	switch err := lock(f); {
-	case errors.Is(err, errLocked):
+	switch err := await(f); {
+	case errors.Is(err, ErrLocked):
 		return nil, errors.Join(fmt.Errorf("%w: process %s holds %s", ErrRunning, readPID(f), path), f.Close())
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("pidfile: lock %s: %w", path, err), f.Close())

@@ -184,8 +184,11 @@ func (m *Master) occupy(ctx context.Context, o Options) error {
 	if err := makeFolders(m.cfg); err != nil {
 		return err
 	}
-	free, err := lockFolder(m.cfg.CacheDir)
-	if err != nil {
+	free, err := daemon.LockFile(filepath.Join(m.cfg.CacheDir, ".master_lock"))
+	switch {
+	case errors.Is(err, daemon.ErrLocked):
+		return fmt.Errorf("cachedir %s: %w", m.cfg.CacheDir, ErrRunning)
+	case err != nil:
 		return err
 	}
 	m.closers = append(m.closers, free)
