@@ -134,24 +134,39 @@ func (d *Daemon) logFiles() []string {
 	return nil
 }
 
-// Renewed puts the options of a configuration that was read again in force, as far as they are this package's, and tells
-// what has changed and what needs a restart.
-func (d *Daemon) Renewed(opts *data.Map, report *config.Report, change config.Change) error {
-	s, err := logging.SettingsOf(opts)
-	if err != nil {
-		return err
-	}
-	if err := d.log.Apply(s); err != nil {
+// Renew puts a configuration that was read again in force: the log's options, what apply puts in force, and tells what has
+// changed and what needs a restart. After an error nothing has changed.
+func (d *Daemon) Renew(opts *data.Map, report *config.Report, change config.Change, apply func() error) error {
+	if err := d.renewLog(opts, apply); err != nil {
 		return err
 	}
 	d.Opts, d.Report = opts, report
-	d.log.Hide(config.Secrets(opts)...)
 	Warn(d.log, report)
 	if len(change.Applied) > 0 {
 		d.log.Infof("the configuration was read again; changed: %s", strings.Join(change.Applied, ", "))
 	}
 	if len(change.Restart) > 0 {
 		d.log.Warnf("these options have changed and hold after a restart of %s only: %s", d.Name, strings.Join(change.Restart, ", "))
+	}
+	return nil
+}
+
+// renewLog gives the log its new options, and back the old ones when apply fails.
+func (d *Daemon) renewLog(opts *data.Map, apply func() error) error {
+	s, err := logging.SettingsOf(opts)
+	if err != nil {
+		return err
+	}
+	old, err := logging.SettingsOf(d.Opts)
+	if err != nil {
+		return err
+	}
+	d.log.Hide(config.Secrets(opts)...)
+	if err := d.log.Apply(s); err != nil {
+		return err
+	}
+	if err := apply(); err != nil {
+		return errors.Join(err, d.log.Apply(old))
 	}
 	return nil
 }

@@ -19,8 +19,7 @@ type Command struct {
 	Argv []string
 	Dir  string
 	Env  []string // NAME=value, besides the daemon's own
-	// In is what the program reads; nil is nothing. Out gets each line that it prints; nil logs them.
-	In  io.Reader
+	// Out gets each line that the program prints; nil logs them.
 	Out func(line []byte)
 }
 
@@ -44,7 +43,7 @@ func (c Command) run(ctx context.Context, log logrus.FieldLogger) error {
 		return errors.New("no command is given")
 	}
 	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
-	cmd.Dir, cmd.Stdin = c.Dir, c.In
+	cmd.Dir = c.Dir
 	cmd.Env = append(cmd.Environ(), c.Env...)
 	cmd.WaitDelay = endWithin
 	out, says := io.Pipe()

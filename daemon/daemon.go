@@ -87,16 +87,17 @@ func (d *Daemon) Serve(ctx context.Context) int {
 	_ = os.Unsetenv(underInit)
 	limitUmask()
 	outliveConsole()
-	pid, err := TakePIDFile(d.PIDFile)
-	if err != nil {
-		return d.fail(err)
-	}
-	defer pid.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := &life{Daemon: d, ctx: ctx, cancel: cancel, pid: pid, notify: newNotifier(), background: inBackground, signals: make(chan os.Signal, 8), ready: make(chan struct{})}
-	signal.Notify(l.signals, listened()...)
+	l := &life{Daemon: d, ctx: ctx, cancel: cancel, notify: newNotifier(), background: inBackground, files: newFileWatch(d.Watch),
+		signals: make(chan os.Signal, 8), ready: make(chan struct{})}
+	signal.Notify(l.signals, listened()...) // before the pid file tells where to send them
 	defer signal.Stop(l.signals)
+	var err error
+	if l.pid, err = TakePIDFile(d.PIDFile); err != nil {
+		return d.fail(err)
+	}
+	defer l.pid.Close()
 	return l.run()
 }
 
@@ -139,9 +140,6 @@ func (d *Daemon) settle(pid *PIDFile) error {
 		if err := giveFile(file, who); err != nil {
 			return err
 		}
-	}
-	if err := pid.give(who); err != nil {
-		return err
 	}
 	if err := who.Become(); err != nil {
 		return fmt.Errorf("user %q: %w", d.User, err)

@@ -52,6 +52,12 @@ func testDaemon(dir string) int {
 		Stderr: os.Stderr,
 	}
 	d.Start = func(ctx context.Context, settle func() error) (Role, error) {
+		if gate := os.Getenv("BRINE_TEST_GATE"); gate != "" {
+			r.say("starting")
+			if _, err := os.ReadFile(gate); err != nil {
+				return nil, err
+			}
+		}
 		if os.Getenv("BRINE_TEST_SLOW") != "" {
 			r.say("starting")
 			<-ctx.Done()
@@ -90,9 +96,15 @@ func (r *testRole) Run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-func (r *testRole) Reload(context.Context) error {
+func (r *testRole) Reload(ctx context.Context) error {
 	text, _ := os.ReadFile(filepath.Join(r.dir, "conf"))
 	r.say("reloaded %s", text)
+	switch os.Getenv("BRINE_TEST_RELOAD") {
+	case "hang":
+		<-ctx.Done()
+	case "panic":
+		panic("out of range")
+	}
 	if string(text) == "broken" {
 		return errors.New("conf:1: broken")
 	}
@@ -219,6 +231,48 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	if code := s.ended(); code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
+}
+
+func TestReloadThatHangsKeepsNoSignalWaiting(t *testing.T) {
+	s := start(t, t.TempDir(), "BRINE_TEST_RELOAD=hang")
+	s.said("ready\n")
+	s.signal(syscall.SIGHUP)
+	s.said("reloaded")
+	s.signal(syscall.SIGUSR1)
+	s.logged("queue: 3 of 10")
+	s.signal(syscall.SIGTERM)
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d, want 0: %s", code, s.err)
+	}
+}
+
+func TestReloadThatPanicsIsToldAndNoMore(t *testing.T) {
+	s := start(t, t.TempDir(), "BRINE_TEST_RELOAD=panic")
+	s.said("ready\n")
+	s.signal(syscall.SIGHUP)
+	s.logged("the old one stays in force: panic: out of range")
+	s.signal(syscall.SIGTERM)
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d, want 0: %s", code, s.err)
+	}
+}
+
+func TestReloadAskedForDuringTheStartIsDoneAfterIt(t *testing.T) {
+	dir := t.TempDir()
+	gate := filepath.Join(dir, "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, dir, "BRINE_TEST_GATE="+gate)
+	s.said("starting\n")
+	s.signal(syscall.SIGHUP)
+	s.logged("received SIGHUP")
+	if err := os.WriteFile(gate, []byte("go"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.said("reloaded")
+	s.signal(syscall.SIGTERM)
+	s.ended()
 }
 
 func TestSignalDuringTheStartIsNoFailure(t *testing.T) {

@@ -3,13 +3,13 @@
 package daemon
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,8 +17,8 @@ import (
 // background is set in the environment of the process that goes to the background.
 const background = "BRINE_BACKGROUND"
 
-// endTime is how long detach waits for the exit code of a daemon that has closed its standard error.
-const endTime = 200 * time.Millisecond
+// readyMark is what that process writes to its standard error last, when it is ready.
+const readyMark = "\x00"
 
 // detach starts this program again without a terminal, and ends when that is ready. Until then what it
 // says is passed on; one that fails to start is waited for, and its exit code is this one's.
@@ -28,17 +28,23 @@ func (d *Daemon) detach() int {
 		return d.fail(fmt.Errorf("go to the background: %w", err))
 	}
 	defer said.Close()
-	_, _ = io.Copy(d.Stderr, said) // ends when the daemon leaves the terminal, or ends
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait() // its state is looked at
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		return cmd.ProcessState.ExitCode()
-	case <-time.After(endTime):
+	if d.passOn(said) {
 		return exitOK
+	}
+	_ = cmd.Wait() // its state is looked at
+	return cmd.ProcessState.ExitCode()
+}
+
+// passOn shows what the daemon says until it leaves the terminal, or ends, and reports whether it was ready then.
+func (d *Daemon) passOn(said io.Reader) (ready bool) {
+	buf := make([]byte, 4096)
+	for {
+		n, err := said.Read(buf)
+		text, marked := bytes.CutSuffix(buf[:n], []byte(readyMark))
+		_, _ = d.Stderr.Write(text) // who does not look need not be told
+		if marked || err != nil {
+			return marked
+		}
 	}
 }
 
@@ -63,13 +69,14 @@ func (d *Daemon) startAgain() (*exec.Cmd, *os.File, error) {
 	return cmd, said, nil
 }
 
-// leaveTerminal puts /dev/null in the place of standard input, output and error.
+// leaveTerminal tells that the daemon is ready, and puts /dev/null in the place of standard input, output and error.
 func leaveTerminal() error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer null.Close()
+	_, _ = os.Stderr.WriteString(readyMark) // who started the daemon may have gone
 	for fd := range 3 {
 		if err := unix.Dup2(int(null.Fd()), fd); err != nil {
 			return err

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 )
 
@@ -20,27 +21,25 @@ func (f Folder) prepare(who Account, permissive bool) error {
 	if f.Path == "" {
 		return nil
 	}
-	if err := f.ensure(); err != nil {
+	if err := f.settle(who, permissive); err != nil {
 		return fmt.Errorf("%s: %w", f.Option, err)
-	}
-	if who.Other {
-		if err := f.give(who, permissive); err != nil {
-			return fmt.Errorf("%s: give to %s: %w", f.Option, who.Name, err)
-		}
 	}
 	return nil
 }
 
+// ensure makes the folder and sees to its mode by its path, with no more rights than the folder's owner has.
 func (f Folder) ensure() error {
 	if err := os.MkdirAll(f.Path, 0o755); err != nil {
 		return err
 	}
 	info, err := os.Stat(f.Path)
-	if err != nil {
+	if err != nil || !f.isTooOpen(info.Mode()) {
 		return err
 	}
-	if mode := info.Mode().Perm(); !f.Private || mode == 0o700 || mode == 0o750 {
-		return nil
-	}
 	return os.Chmod(f.Path, 0o700)
+}
+
+// isTooOpen reports whether a mode lets others into a folder that is private.
+func (f Folder) isTooOpen(mode fs.FileMode) bool {
+	return f.Private && mode.Perm() != 0o700 && mode.Perm() != 0o750
 }

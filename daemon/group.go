@@ -74,17 +74,22 @@ func (g *Group) Run(ctx context.Context, ready func(), parts ...Part) error {
 		ready()
 		err = g.wait(ctx)
 	}
-	g.stop()
+	by := time.Now().Add(g.o.Stop)
+	g.stop(by)
 	cancel()
-	if e := <-done; !errors.Is(e, context.Canceled) {
-		err = errors.Join(err, e)
+	select {
+	case e := <-done:
+		if !errors.Is(e, context.Canceled) {
+			err = errors.Join(err, e)
+		}
+	case <-time.After(time.Until(by)): // what does not end has been told of
 	}
 	return err
 }
 
 func (g *Group) start(ctx context.Context, parts []Part) error {
 	for _, p := range parts {
-		c := g.Add(p)
+		c := g.add(p)
 		select {
 		case <-c.ready:
 		case <-ctx.Done():
@@ -105,8 +110,8 @@ func (g *Group) wait(ctx context.Context) error {
 	}
 }
 
-// Add starts another part. It does not wait until that is ready.
-func (g *Group) Add(p Part) *child {
+// add starts a part. It does not wait until that is ready.
+func (g *Group) add(p Part) *child {
 	c := newChild(g, p)
 	own := suture.New(p.Name, suture.Spec{FailureThreshold: 1, FailureBackoff: restartPause, Timeout: g.o.Stop})
 	own.Add(c)
@@ -117,24 +122,8 @@ func (g *Group) Add(p Part) *child {
 	return c
 }
 
-// Remove stops the part of a name and waits for its end. It reports whether there was one.
-func (g *Group) Remove(name string) bool {
-	g.mu.Lock()
-	i := slices.IndexFunc(g.parts, func(c *child) bool { return c.Name == name })
-	if i < 0 {
-		g.mu.Unlock()
-		return false
-	}
-	c := g.parts[i]
-	g.parts = slices.Delete(g.parts, i, i+1)
-	g.mu.Unlock()
-	g.end(c, g.o.Stop)
-	return true
-}
-
-// stop ends all parts, the last first.
-func (g *Group) stop() {
-	by := time.Now().Add(g.o.Stop)
+// stop ends all parts, the last first, and leaves those that have not ended by then.
+func (g *Group) stop(by time.Time) {
 	g.mu.Lock()
 	parts := slices.Clone(g.parts)
 	g.mu.Unlock()
@@ -201,6 +190,9 @@ func (c *child) hasBegun() bool {
 func (c *child) ended(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
+		if err != nil && !errors.Is(err, context.Canceled) {
+			c.group.o.Log.Errorf("%s, at its end: %v", c.Name, err)
+		}
 		c.state.stopped(nil)
 		return ctx.Err()
 	case err == nil && !c.Vital && c.hasBegun():

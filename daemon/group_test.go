@@ -190,23 +190,3 @@ func TestPartThatDoesNotEndIsLeft(t *testing.T) {
 		t.Errorf("log: %v", e)
 	}
 }
-
-func TestRemoveStopsOnePart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, _ := newTestGroup()
-		var d diary
-		ctx, stop := context.WithCancel(t.Context())
-		done := run(ctx, g, func() {}, d.part("a"))
-		synctest.Wait()
-		g.Add(d.part("b"))
-		synctest.Wait()
-		if !g.Remove("b") || g.Remove("b") {
-			t.Error("Remove does not tell whether there was one")
-		}
-		if got := d.read(); !slices.Equal(got, []string{"a starts", "b starts", "b stops"}) {
-			t.Errorf("%q", got)
-		}
-		stop()
-		<-done
-	})
-}

@@ -53,6 +53,7 @@ func startBelow(args []string) (pid int, err error) {
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), underInit+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what a terminal sends to the group of process 1 comes once
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -24,6 +25,8 @@ type life struct {
 	role       Role
 	files      *fileWatch
 	stopping   bool
+	reloading  chan error // gets the end of a reload under way; nil when there is none
+	again      bool       // a reload was asked for that could not begin yet
 }
 
 // run starts the role and answers signals until it has ended.
@@ -47,24 +50,25 @@ func (l *life) run() int {
 // attend is the loop of a daemon.
 func (l *life) attend(started <-chan Role, ended <-chan error) error {
 	ready := l.ready
-	l.files = &fileWatch{files: l.Watch}
 	defer l.files.close()
 	alive := l.notify.watchdog()
 	defer alive.Stop()
 	for {
-		l.files.pace(l.watchEvery())
+		if l.reloading == nil { // what a reload changes is not read meanwhile
+			l.files.pace(l.watchEvery())
+		}
 		select {
 		case l.role = <-started:
+			l.reloadAgain()
 		case <-ready:
 			ready = nil
 			l.isReady()
 		case sig := <-l.signals:
 			l.handle(sig)
 		case <-l.files.tick():
-			if l.role != nil && l.files.changed() {
-				l.Log.Info("the configuration has changed on disk")
-				l.reload()
-			}
+			l.look()
+		case err := <-l.reloading:
+			l.reloaded(err)
 		case <-alive.C:
 			l.notify.alive(l.status())
 		case err := <-ended:
@@ -113,19 +117,58 @@ func (l *life) stop(sig os.Signal) {
 	l.cancel()
 }
 
-// reload reads the configuration again and opens the log files anew.
+// look reloads when files have changed.
+func (l *life) look() {
+	if l.role != nil && l.reloading == nil && l.files.changed() {
+		l.Log.Info("the configuration has changed on disk")
+		l.reload()
+	}
+}
+
+// reload opens the log files anew and has the configuration read again, aside, so that signals are answered meanwhile. One
+// that cannot begin yet, since the role starts or another one is under way, begins then.
 func (l *life) reload() {
-	if l.role == nil || l.stopping {
+	if l.stopping {
+		return
+	}
+	if l.role == nil || l.reloading != nil {
+		l.again = true
 		return
 	}
 	l.notify.reloading()
 	l.reopen()
-	l.files.take(func() {
-		if err := l.role.Reload(l.ctx); err != nil {
-			l.Log.Errorf("the configuration was not reloaded, the old one stays in force: %v", err)
-		}
-	})
+	l.files.take()
+	done, role := make(chan error, 1), l.role
+	l.reloading = done
+	go func() { done <- safely(func() error { return role.Reload(l.ctx) }) }()
+}
+
+// reloaded is told the end of a reload.
+func (l *life) reloaded(err error) {
+	l.reloading = nil
+	if err != nil && !l.stopping {
+		l.Log.Errorf("the configuration was not reloaded, the old one stays in force: %v", err)
+	}
+	l.files.taken()
 	l.notify.send("READY=1\nSTATUS=" + l.status())
+	l.reloadAgain()
+}
+
+func (l *life) reloadAgain() {
+	if l.again {
+		l.again = false
+		l.reload()
+	}
+}
+
+// safely calls f and makes a panic its error.
+func safely(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return f()
 }
 
 func (l *life) reopen() {
@@ -148,6 +191,3 @@ func (l *life) dump() {
 	l.Log.Warnf("%s: state at %s\n%sheap: %d kB in use\n%d goroutines:\n%s", l.Name, time.Now().Format(time.RFC3339), state,
 		mem.HeapInuse>>10, runtime.NumGoroutine(), stacks())
 }
-
-// String is for messages.
-func (l *life) String() string { return fmt.Sprintf("%s (pid %d)", l.Name, os.Getpid()) }

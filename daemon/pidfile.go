@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -25,9 +24,6 @@ func TakePIDFile(path string) (*PIDFile, error) {
 	if path == "" {
 		return nil, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("pidfile: %w", err)
-	}
 	for {
 		p, err := lockPIDFile(path)
 		if err != nil {
@@ -41,7 +37,7 @@ func TakePIDFile(path string) (*PIDFile, error) {
 }
 
 func lockPIDFile(path string) (*PIDFile, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|noFollow, 0o644)
+	f, err := OpenFile(path, os.O_CREATE|os.O_RDWR|noFollow, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("pidfile: %w", err)
 	}
@@ -74,9 +70,13 @@ func (p *PIDFile) isAt(path string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// write writes the number as Salt does: without a line feed.
+// write writes the number as Salt does: without a line feed. The file is root's when root writes it, also one that was
+// another's: whoever may write to it can have scripts of root send signals to any process.
 func (p *PIDFile) write() error {
 	err := p.file.Truncate(0)
+	if uid := os.Geteuid(); err == nil && uid == 0 {
+		err = p.file.Chown(uid, os.Getegid())
+	}
 	if err == nil {
 		_, err = p.file.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
 	}
@@ -86,18 +86,7 @@ func (p *PIDFile) write() error {
 	return nil
 }
 
-// give lets a user write and remove the file, as far as the folder allows that.
-func (p *PIDFile) give(who Account) error {
-	if p == nil {
-		return nil
-	}
-	if err := p.file.Chown(who.UID, who.GID); err != nil {
-		return fmt.Errorf("pidfile: %w", err)
-	}
-	return nil
-}
-
-// Close removes the file, or empties it where the folder is another's, and gives the lock back.
+// Close removes the file, or empties it where the user of the daemon may not, and gives the lock back.
 func (p *PIDFile) Close() {
 	if p == nil {
 		return

@@ -13,7 +13,16 @@ type fileWatch struct {
 	every  time.Duration
 	ticker *time.Ticker
 	known  string // as last reported
+	taking []string
 	seen   string // as last looked at
+}
+
+// newFileWatch returns a watch that knows the files as they are now.
+func newFileWatch(files func() []string) *fileWatch {
+	w := &fileWatch{files: files}
+	w.take()
+	w.seen = w.known
+	return w
 }
 
 // pace makes the files be looked at so often from now on; 0 is never.
@@ -27,8 +36,6 @@ func (w *fileWatch) pace(every time.Duration) {
 		return
 	}
 	w.ticker = time.NewTicker(every)
-	w.known = fingerprint(w.files())
-	w.seen = w.known
 }
 
 func (w *fileWatch) tick() <-chan time.Time {
@@ -57,18 +64,19 @@ func (w *fileWatch) changed() bool {
 	return true
 }
 
-// take calls reload, which reads the files, and takes what they are then as known. Those that change meanwhile are
-// noticed at the next look.
-func (w *fileWatch) take(reload func()) {
-	if w.ticker == nil {
-		reload()
-		return
+// take is called before the files are read: as they are now they are known.
+func (w *fileWatch) take() {
+	if w.files != nil {
+		w.taking = w.files()
+		w.known = fingerprint(w.taking)
 	}
-	files := w.files()
-	w.known = fingerprint(files)
-	reload()
-	if fingerprint(files) == w.known {
-		w.known = fingerprint(w.files()) // there may be more of them now
+}
+
+// taken is called when they have been read: there may be more of them now. Those that have changed meanwhile are noticed at
+// the next look.
+func (w *fileWatch) taken() {
+	if w.files != nil && fingerprint(w.taking) == w.known {
+		w.known = fingerprint(w.files())
 		w.seen = w.known
 	}
 }

@@ -127,7 +127,7 @@ func New(ctx context.Context, cfg *config.Master, o Options) (m *Master, err err
 	if err := m.assemble(p); err != nil {
 		return m, err
 	}
-	warnOfUnused(cfg, o.Log)
+	warnOfUnused(cfg, config.DefaultMaster(), o.Log)
 	return m, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/schedule"
@@ -83,8 +84,11 @@ func (s *scheduled) call(ctx context.Context, c schedule.Call) (out loader.Resul
 	return out
 }
 
-// renew takes the options of a configuration that was read again.
-func (s *scheduled) renew() {
+// renew takes the options of a configuration that was read again. What was changed in a schedule without saving stays,
+// where the schedule of the configuration has not changed.
+func (s *scheduled) renew(old *config.Master) {
 	s.runners.SetOptions(s.p.settings.all())
-	s.SetConfig(s.p.settings.now().Schedule)
+	if now := s.p.settings.now().Schedule; !data.Equal(old.Schedule, now) {
+		s.SetConfig(now)
+	}
 }

@@ -33,10 +33,11 @@ func (s *settings) all() *data.Map { return s.p.Load().opts }
 // only those differ that may.
 func (m *Master) Renew(cfg *config.Master) {
 	p := m.parts
+	old := p.settings.now()
 	p.settings.set(cfg)
 	m.signIn.SetPolicy(policy(cfg, p.keys))
 	m.server.SetAdmission(admission(cfg))
 	p.secrets.SetLife(cfg.PublishSession)
-	m.schedule.renew()
-	warnOfUnused(cfg, m.log)
+	m.schedule.renew(old)
+	warnOfUnused(cfg, old, m.log)
 }

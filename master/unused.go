@@ -22,9 +22,9 @@ var unused = []string{
 	"zmq_monitor", "winrepo_remotes", "runner_dirs", "returner_dirs", "module_dirs",
 }
 
-// warnOfUnused names each option that is set and not carried out.
-func warnOfUnused(cfg *config.Master, log logrus.FieldLogger) {
-	for _, name := range unusedIn(cfg.Map(), config.DefaultMaster().Map()) {
+// warnOfUnused names each option that is set, to something else than before, and not carried out.
+func warnOfUnused(cfg, before *config.Master, log logrus.FieldLogger) {
+	for _, name := range unusedIn(cfg.Map(), before.Map()) {
 		log.Warnf("option %s is set, but this version of the master does not carry it out", name)
 	}
 }

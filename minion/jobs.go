@@ -65,7 +65,8 @@ type jobs struct {
 
 	mu      sync.Mutex
 	running map[job.ID]*running
-	forgets bool // the file of ids takes nothing
+	aside   map[*running]struct{} // scheduled jobs, also those that are not among the running ones (jid_include)
+	forgets bool                  // the file of ids takes nothing
 }
 
 // running is a job under way.
@@ -84,10 +85,10 @@ func newJobs(m *Minion, many bool) *jobs {
 	if m.cfg.ProcessCountMax > 0 {
 		most = m.cfg.ProcessCountMax
 	}
-	j := &jobs{m: m, log: m.log, ids: job.NewIDs(m.opts.Now), running: map[job.ID]*running{},
+	j := &jobs{m: m, log: m.log, ids: job.NewIDs(m.opts.Now), running: map[job.ID]*running{}, aside: map[*running]struct{}{},
 		proc: procDir{filepath.Join(m.cfg.CacheDir, "proc"), many},
-		work: &lane{most: most, room: mostWaiting, bytes: waitingBytes},
-		asks: &lane{most: mostQueries, room: mostWaiting, bytes: waitingBytes}}
+		work: &lane{most: most, room: mostWaiting, bytes: waitingBytes, log: m.log},
+		asks: &lane{most: mostQueries, room: mostWaiting, bytes: waitingBytes, log: m.log}}
 	var err error
 	if j.seen, err = openSeen(filepath.Join(m.cfg.CacheDir, "seen_jobs"), max(m.cfg.MinionJIDQueueHWM, seenJobs)); err != nil {
 		j.log.WithError(err).Warn("the memory of jobs that were run")
@@ -107,11 +108,11 @@ func (j *jobs) close() error {
 		close(done)
 	}()
 	if !within(done, graceTime) {
-		for _, r := range j.all() {
+		for _, r := range j.every() {
 			r.cancel(errStopped)
 		}
 		if !within(done, endTime) {
-			j.log.Warnf("%d jobs do not end; the master is told of them at the next start", len(j.all()))
+			j.log.Warnf("%d jobs do not end; the master is told of them at the next start", len(j.every()))
 		}
 	}
 	return j.seen.close()
@@ -134,6 +135,19 @@ func (j *jobs) all() []*running {
 	all := make([]*running, 0, len(j.running))
 	for _, r := range j.running {
 		all = append(all, r)
+	}
+	return all
+}
+
+// every returns all jobs, also those that do not count as running.
+func (j *jobs) every() []*running {
+	all := j.all()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for r := range j.aside {
+		if _, ok := j.running[r.pub.JID]; !ok {
+			all = append(all, r)
+		}
 	}
 	return all
 }

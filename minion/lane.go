@@ -1,12 +1,18 @@
 package minion
 
-import "sync"
+import (
+	"runtime/debug"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+)
 
 // A lane does work in the order in which it comes, so much of it at once. What must wait is bounded in number and size.
 type lane struct {
 	most  int // at once
 	room  int // waiting
 	bytes int // waiting
+	log   logrus.FieldLogger
 
 	done sync.WaitGroup
 
@@ -42,9 +48,19 @@ func (q *lane) add(do func(), size int) (waits, ok bool) {
 // run does work, and then what waits.
 func (q *lane) run(do func()) {
 	for do != nil {
-		do()
+		q.safely(do)
 		do = q.next()
 	}
+}
+
+// safely does one piece of work; a panic ends that piece alone.
+func (q *lane) safely(do func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			q.log.Errorf("a job: panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	do()
 }
 
 func (q *lane) next() func() {

@@ -261,7 +261,11 @@ func (l *link) join(ctx context.Context) (*channel.Credentials, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, proveTime)
 	defer cancel()
-	if _, err := l.client.Do(ctx, data.NewMap("cmd", "_master_opts", "env_only", true)); err != nil {
+	_, err = l.client.Do(ctx, data.NewMap("cmd", "_master_opts", "env_only", true))
+	switch {
+	case refused(err): // the key was taken away just now
+		return nil, err
+	case err != nil:
 		l.log.WithError(err).Debug("first request after the sign-in")
 	}
 	return creds, nil

@@ -167,6 +167,14 @@ func zone(offset int) string {
 // runScheduled calls the function of a scheduled job and sends what comes out where it is to go.
 func (j *jobs) runScheduled(r *running, c schedule.Call) {
 	defer r.cancel(nil)
+	j.mu.Lock()
+	j.aside[r] = struct{}{}
+	j.mu.Unlock()
+	defer func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		delete(j.aside, r)
+	}()
 	if c.JIDInclude {
 		j.enterScheduled(r)
 		defer j.leaveScheduled(r)

@@ -59,13 +59,17 @@ func newMinion(cfg *config.Minion, opts *data.Map, o Options) *Minion {
 }
 
 // Renew puts the options of a configuration in force that was read again. It is what config.Minion.Renew returned, so
-// that only those differ that may. Grains are collected and functions built anew.
+// that only those differ that may. Grains are collected and functions built anew; after an error nothing has changed.
 func (m *Minion) Renew(ctx context.Context, cfg *config.Minion) error {
-	opts := cfg.Map()
+	if _, err := m.facts.refresh(ctx); err != nil {
+		return err
+	}
+	old, opts := m.settings.now(), cfg.Map()
 	m.settings.set(cfg, opts)
-	_, err := m.facts.refresh(ctx)
 	m.returners.SetOptions(opts)
 	m.funcs.SetOptions(opts)
-	m.scheduler.SetConfig(ownJobs(cfg.Schedule))
-	return err
+	if !data.Equal(old.Schedule, cfg.Schedule) { // else what was changed in it without saving stays
+		m.scheduler.SetConfig(ownJobs(cfg.Schedule))
+	}
+	return nil
 }

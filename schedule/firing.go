@@ -3,6 +3,8 @@ package schedule
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -60,7 +62,7 @@ func (s *Scheduler) do(w *work, f func(ctx context.Context) error) {
 	ctx, name := s.ctx, w.name
 	s.running[name]++
 	s.wg.Go(func() {
-		err := f(ctx)
+		err := safely(ctx, f)
 		if err != nil && !errors.Is(err, context.Canceled) {
 			s.o.Log.Errorf("run scheduled job %s: %v", name, err)
 		}
@@ -68,6 +70,16 @@ func (s *Scheduler) do(w *work, f func(ctx context.Context) error) {
 		defer s.mu.Unlock()
 		s.ended(name)
 	})
+}
+
+// safely calls f and makes a panic its error: one job must not end the daemon.
+func safely(ctx context.Context, f func(ctx context.Context) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return f(ctx)
 }
 
 // ended counts a firing of a job as over.

@@ -17,7 +17,6 @@ type program struct {
 	in     cli.Invocation
 	o      *cli.MasterOptions
 	cfg    *config.Master
-	report *config.Report
 	daemon *cli.Daemon
 	*master.Master
 }
@@ -26,11 +25,12 @@ var _ daemon.Role = (*program)(nil)
 
 func newProgram(in cli.Invocation, o *cli.MasterOptions) (*program, error) {
 	p := &program{in: in, o: o}
-	var err error
-	if p.cfg, p.report, err = config.LoadMaster(o.ConfigDir, in.Env); err != nil {
+	cfg, report, err := config.LoadMaster(o.ConfigDir, in.Env)
+	if err != nil {
 		return nil, err
 	}
-	p.daemon = &cli.Daemon{Name: "salt-master", Options: &o.DaemonOptions, Opts: p.opts(p.cfg), Report: p.report, Folders: folders(p.cfg), Codes: codes(),
+	p.cfg = cfg
+	p.daemon = &cli.Daemon{Name: "salt-master", Options: &o.DaemonOptions, Opts: p.opts(p.cfg), Report: report, Folders: folders(p.cfg), Codes: codes(),
 		Start: p.start}
 	return p, nil
 }
@@ -78,10 +78,9 @@ func (p *program) Reload(context.Context) error {
 		return err
 	}
 	renewed, change := p.cfg.Renew(next)
-	if err := p.daemon.Renewed(p.opts(renewed), report, change); err != nil {
-		return err
-	}
-	p.cfg, p.report = renewed, report
-	p.Renew(renewed)
-	return nil
+	return p.daemon.Renew(p.opts(renewed), report, change, func() error {
+		p.cfg = renewed
+		p.Renew(renewed)
+		return nil
+	})
 }

@@ -89,12 +89,18 @@ func (p *program) Reload(ctx context.Context) error {
 		return err
 	}
 	renewed, change := p.cfg.Load().Renew(next)
-	if err := p.daemon.Renewed(p.opts(renewed), report, change); err != nil {
-		return err
-	}
-	p.cfg.Store(renewed)
+	return p.daemon.Renew(p.opts(renewed), report, change, func() error { return p.renew(ctx, renewed, change) })
+}
+
+// renew gives the minion its new configuration. The grains are collected by it, so it holds before.
+func (p *program) renew(ctx context.Context, renewed *config.Minion, change config.Change) error {
 	if len(change.Applied) == 0 {
 		return nil
 	}
-	return p.Renew(ctx, renewed)
+	old := p.cfg.Swap(renewed)
+	err := p.Renew(ctx, renewed)
+	if err != nil {
+		p.cfg.Store(old)
+	}
+	return err
 }
