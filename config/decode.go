@@ -20,6 +20,7 @@ import (
 //	oneof:"a b"       what a text may be
 //	case:"lower"      makes a text lower case first
 //	split:","         cuts a text into a list
+//	needed:"yes"      a text that must not be empty
 //	live:"yes"        may change while the daemon runs; see Renew
 type field struct {
 	name, unit string
@@ -70,6 +71,9 @@ func (f field) set(v any) (text, advice string) {
 		*p = textOf(v)
 		if f.tag.Get("case") == "lower" {
 			*p = strings.ToLower(*p)
+		}
+		if *p == "" && f.tag.Get("needed") != "" {
+			return "must not be empty", "leave the option out for its default"
 		}
 		return f.allowed(*p)
 	case *bool:

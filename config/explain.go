@@ -3,8 +3,10 @@ package config
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/yaml"
@@ -44,13 +46,16 @@ func explain(w io.Writer, name string, value any, report *Report) error {
 	return err
 }
 
-// masked returns a value of a name without the passwords in it.
+// masked returns a value of a name without the passwords in it: all that stands below the name of a secret is one.
 func masked(name string, value any) any {
+	if IsSecret(name) && data.Truth(value) {
+		return hidden
+	}
 	switch v := value.(type) {
 	case *data.Map:
 		m := &data.Map{}
 		for k, e := range v.All() {
-			m.Set(k, masked(data.Str(k), e))
+			m.Set(masked("", k), masked(nameIn(v, k), e))
 		}
 		return m
 	case []any:
@@ -59,52 +64,101 @@ func masked(name string, value any) any {
 			list[i] = masked(name, v[i])
 		}
 		return list
-	}
-	if IsSecret(name) && data.Truth(value) {
-		return hidden
+	case string:
+		return urlPassword().ReplaceAllString(v, "${1}"+hidden+"@")
 	}
 	return value
 }
 
-// IsSecret reports whether the value of an option must not be shown: passwords, passphrases, tokens.
+// urlPassword finds what stands before the password in the user part of a URL, and the password.
+var urlPassword = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^/?#\s:@]*:)([^/?#\s]+)@`)
+})
+
+// nameIn returns the name of a value in a dictionary. The key beside a keyid is that of a module (ext_pillar s3).
+func nameIn(m *data.Map, key any) string {
+	name := data.Str(key)
+	if name == "key" && m.Has("keyid") {
+		return "s3.key"
+	}
+	return name
+}
+
+// IsSecret reports whether the value of an option must not be shown, and all below it: passwords, passphrases, tokens,
+// keys that are no paths.
 func IsSecret(name string) bool {
+	name = strings.ToLower(name)
 	switch name {
 	case "token_dir", "token_expire", "token_file", "token_expire_user_override", "eauth_tokens", "keep_acl_in_token", "pass_dir", "pass_gnupghome",
 		"pass_strict_fetch", "pass_to_ext_pillars", "pass_variable_prefix":
 		return false
 	}
-	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' || r == ':' }) {
-		switch part {
-		case "pass", "passwd", "password", "passphrase", "secret", "sharedsecret", "token", "apikey":
+	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_.:-", r) })
+	if slices.ContainsFunc(parts, isSecretWord) {
+		return true
+	}
+	dot := strings.LastIndexAny(name, ".:")
+	switch last := name[dot+1:]; last {
+	case "auth", "webhook":
+		return true
+	case "key":
+		return dot >= 0 // of a module, such as s3.key
+	}
+	n := len(parts)
+	return n > 1 && parts[n-1] == "key" && isSecretKey(parts[n-2])
+}
+
+// isSecretWord tells whether a part of a name makes it that of a secret.
+func isSecretWord(part string) bool {
+	switch part {
+	case "pass", "pw", "bindpw", "credential", "credentials", "apikey", "privatekey", "psk":
+		return true
+	}
+	for _, ending := range []string{"passwd", "password", "passphrase", "secret", "token"} {
+		if strings.HasSuffix(part, ending) {
 			return true
 		}
 	}
 	return false
 }
 
-// Secrets returns the values in opts that must not be logged, at any depth.
-func Secrets(opts *data.Map) []string { return secrets(nil, opts) }
+// isSecretKey tells whether a key of that kind is given itself; of others options have the path.
+func isSecretKey(kind string) bool {
+	return slices.Contains([]string{"access", "account", "api", "auth", "encryption", "private", "shared", "storage"}, kind)
+}
 
-func secrets(found []string, opts *data.Map) []string {
-	for k, v := range opts.All() {
-		name, _ := k.(string)
-		found = secretsIn(found, name, v)
+// Secrets returns the values in opts that must not be logged, at any depth.
+func Secrets(opts *data.Map) []string { return secretsIn(nil, opts, false) }
+
+// secretsIn appends the secrets in a value; below the name of a secret each text and number is one.
+func secretsIn(found []string, value any, secret bool) []string {
+	switch v := value.(type) {
+	case *data.Map:
+		for k, e := range v.All() {
+			name := nameIn(v, k)
+			found = secretsIn(found, k, false)
+			found = secretsIn(found, e, IsSecret(name) || secret && !isPlain(name))
+		}
+	case []any:
+		for _, e := range v {
+			found = secretsIn(found, e, secret)
+		}
+	case string:
+		if secret && v != "" {
+			return append(found, v)
+		}
+		for _, m := range urlPassword().FindAllStringSubmatch(v, -1) {
+			found = append(found, m[2])
+		}
+	case int64:
+		if secret && (v >= 100_000 || v <= -100_000) { // shorter ones stand in all logs
+			found = append(found, data.Str(v))
+		}
 	}
 	return found
 }
 
-func secretsIn(found []string, name string, v any) []string {
-	switch v := v.(type) {
-	case *data.Map:
-		return secrets(found, v)
-	case []any:
-		for _, e := range v {
-			found = secretsIn(found, name, e)
-		}
-	case string:
-		if IsSecret(name) && v != "" {
-			found = append(found, v)
-		}
-	}
-	return found
+// isPlain names what stands beside a secret and is a word of which logs are full, as in {auth: {method: token}}.
+func isPlain(name string) bool {
+	return slices.Contains([]string{"method", "mount", "name", "type", "url", "user", "username"}, name)
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/brineproject/brine/data"
@@ -36,9 +37,9 @@ type Master struct {
 
 	// Paths; RootDir stands before all of them already.
 	RootDir  string `yaml:"root_dir"`
-	PKIDir   string `yaml:"pki_dir"`
-	CacheDir string `yaml:"cachedir"`
-	SockDir  string `yaml:"sock_dir"`
+	PKIDir   string `yaml:"pki_dir" needed:"yes"`
+	CacheDir string `yaml:"cachedir" needed:"yes"`
+	SockDir  string `yaml:"sock_dir" needed:"yes"`
 	PidFile  string `yaml:"pidfile"`
 	TokenDir string `yaml:"token_dir"`
 	User     string `yaml:"user"`
@@ -177,12 +178,26 @@ func LoadClient(dir string, env func(string) string) (*Master, *Report, error) {
 func loadMaster(dir string, env func(string) string, h host) (*Master, *Report, error) {
 	opts, set, report, err := load(masterRole, dir, env, h)
 	m := &Master{opts: opts}
-	faults := m.fill(report)
+	faults := append(m.fill(report), m.samePorts(report)...)
 	m.keepJobs(set)
 	if err := errors.Join(err, errors.Join(faults...)); err != nil {
 		return nil, report, err
 	}
 	return m, report, nil
+}
+
+// samePorts tells that both ports are one.
+func (m *Master) samePorts(r *Report) []error {
+	if m.PublishPort != m.RetPort {
+		return nil
+	}
+	name := "ret_port"
+	if _, ok := r.Sources[name]; !ok {
+		name = "publish_port"
+	}
+	at := r.Sources[name]
+	return []error{&Error{File: at.File, Line: at.Line, Option: name, Text: fmt.Sprintf("publish_port and ret_port are both %d", m.RetPort),
+		Suggestion: "a master needs two ports, such as 4505 and 4506"}}
 }
 
 func (m *Master) fill(r *Report) []error {

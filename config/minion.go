@@ -59,9 +59,9 @@ type Minion struct {
 
 	// Paths; RootDir stands before all of them already.
 	RootDir  string `yaml:"root_dir"`
-	PKIDir   string `yaml:"pki_dir"`
-	CacheDir string `yaml:"cachedir"`
-	SockDir  string `yaml:"sock_dir"`
+	PKIDir   string `yaml:"pki_dir" needed:"yes"`
+	CacheDir string `yaml:"cachedir" needed:"yes"`
+	SockDir  string `yaml:"sock_dir" needed:"yes"`
 	PidFile  string `yaml:"pidfile"`
 
 	// Log.

@@ -72,9 +72,75 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+func TestExplainHidesWhatIsSecret(t *testing.T) {
+	const text = `auth.ldap.bindpw: marker-bindpw
+s3.key: marker-s3
+s3.keyid: shown-keyid
+private_key: /marker-private
+secret_key: {a: marker-below, b: [marker-list]}
+gitfs_remotes: ['https://u:marker-url@host/a', {'https://v:marker@name@host/b': [{password: marker-nested}, {user: shown-user}]}]
+redis: 'redis://:marker-redis@h1:6379/0,redis://w:marker-second@h2'
+sdb: {driver: x, auth: {method: shown-below, secret_id: marker-approle}}
+ext_pillar: [{s3: {bucket: shown-bucket, keyid: shown-id, key: marker-pillar}}]
+auth: [marker-auth]
+my_credentials: {user: someone, login: marker-login}
+azure.account_key: marker-account
+slack: {api_key: marker-api, Client-Secret: marker-client}
+slack_webhook.webhook: marker-webhook
+rest.password: 12345678
+ssl_key: /shown/ssl.key
+gitfs_privkey: /shown/git.key
+my.keyfile: /shown/keyfile
+external_auth: {pam: {shown-eauth: [.*]}}
+git_pillar_insecure_auth: true
+gitfs_root: 'http://shown-host:8080/a@b'
+`
+	m, report := loadText(t, text)
+	var out bytes.Buffer
+	if err := Explain(&out, m.Map(), report); err != nil {
+		t.Fatal(err)
+	}
+	shown := func(text string) bool { return strings.Contains(out.String(), text) }
+	for _, hidden := range []string{"marker", "12345678"} {
+		if shown(hidden) {
+			t.Errorf("%q is shown:\n%s", hidden, out.String())
+		}
+	}
+	for _, plain := range []string{"shown-keyid", "https://u:**********@host/a", "https://v:**********@host/b", "redis://w:**********@h2", "shown-user", "shown-bucket",
+		"/shown/ssl.key", "/shown/git.key", "/shown/keyfile", "shown-eauth", "git_pillar_insecure_auth: true", "http://shown-host:8080/a@b"} {
+		if !shown(plain) {
+			t.Errorf("%q is not shown:\n%s", plain, out.String())
+		}
+	}
+	got := Secrets(m.Map())
+	slices.Sort(got)
+	want := []string{"/marker-private", "12345678", "marker-account", "marker-api", "marker-approle", "marker-auth", "marker-below", "marker-bindpw", "marker-client",
+		"marker-list", "marker-login", "marker-nested", "marker-pillar", "marker-redis", "marker-s3", "marker-second", "marker-url", "marker-webhook", "marker@name"}
+	if !slices.Equal(got, want) {
+		t.Errorf("Secrets =\n%q, want\n%q", got, want)
+	}
+}
+
 func TestNoPathIsNoFile(t *testing.T) {
 	m, _ := loadText(t, "root_dir: /srv/x\nlog_file: ''\npidfile: ''\n")
 	if m.LogFile != "" || m.PidFile != "" || m.CacheDir != "/srv/x/var/cache/salt/master" {
 		t.Errorf("log_file %q, pidfile %q, cachedir %q", m.LogFile, m.PidFile, m.CacheDir)
+	}
+}
+
+func TestFaultsBetweenOptions(t *testing.T) {
+	for conf, want := range map[string]string{
+		"ret_port: 4505\n":                      "master:1: ret_port: publish_port and ret_port are both 4505",
+		"id: a\npublish_port: 9\nret_port: 9\n": "master:3: ret_port: publish_port and ret_port are both 9",
+		"cachedir: ''\n":                        "master:1: cachedir: must not be empty",
+		"pki_dir: ''\nsock_dir: ''\n":           "master:2: sock_dir: must not be empty",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "master"), []byte(conf), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := LoadMaster(dir, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", conf, err, want)
+		}
 	}
 }

@@ -26,6 +26,9 @@ type Command struct {
 // endWithin is how long a program may take to end once it is told to; then it is killed.
 const endWithin = 3 * time.Second
 
+// maxLast is how much of a program's last line, in bytes, stands in the error of its end.
+const maxLast = 200
+
 // maxLine is the longest line, in bytes, of a program's output that is told in one piece.
 const maxLine = 64 << 10
 
@@ -48,29 +51,30 @@ func (c Command) run(ctx context.Context, log logrus.FieldLogger) error {
 	cmd.WaitDelay = endWithin
 	out, says := io.Pipe()
 	cmd.Stdout, cmd.Stderr = says, says
-	told := make(chan struct{})
-	go func() {
-		defer close(told)
-		c.tell(out, log)
-	}()
+	told := make(chan string, 1)
+	go func() { told <- c.tell(out, log) }()
 	err := runTied(cmd)
 	_ = says.Close() // ends tell
-	<-told
+	last := <-told
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err == nil:
-		return fmt.Errorf("%s ended with success, though it should run on", c.Argv[0])
+		err = errors.New("ended with success, though it should run on")
 	}
-	return fmt.Errorf("%s: %w", c.Argv[0], err)
+	if last != "" {
+		return fmt.Errorf("%q: %w; it said last: %s", c.Argv, err, last)
+	}
+	return fmt.Errorf("%q: %w", c.Argv, err)
 }
 
-// tell hands on the output line by line.
-func (c Command) tell(out *io.PipeReader, log logrus.FieldLogger) {
+// tell hands on the output line by line, and returns the last one.
+func (c Command) tell(out *io.PipeReader, log logrus.FieldLogger) (last string) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, maxLine)
 	lines.Split(scanPieces)
 	for lines.Scan() {
+		last = lines.Text()
 		if c.Out != nil {
 			c.Out(lines.Bytes())
 		} else {
@@ -78,6 +82,7 @@ func (c Command) tell(out *io.PipeReader, log logrus.FieldLogger) {
 		}
 	}
 	_, _ = io.Copy(io.Discard, out) // the program must not stall
+	return last[:min(len(last), maxLast)]
 }
 
 // scanPieces is bufio.ScanLines that cuts lines which are too long.

@@ -227,9 +227,23 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	s.said("ready\n")
 	s.signal(syscall.SIGTERM)
 	s.said("stopping\n")
+	s.signal(syscall.SIGTERM) // at once it is the same one
+	time.Sleep(oneSignal)
 	s.signal(syscall.SIGTERM)
 	if code := s.ended(); code != 1 {
 		t.Errorf("exit code %d, want 1", code)
+	}
+	s.logged("a second SIGTERM; ending at once")
+}
+
+func TestSignalThatComesTwiceAtOnceIsOne(t *testing.T) {
+	s := start(t, t.TempDir())
+	s.said("ready\n")
+	for range 3 {
+		_ = s.cmd.Process.Signal(syscall.SIGINT) // it may have ended
+	}
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d, want 0: %s", code, s.err)
 	}
 }
 
@@ -460,14 +474,18 @@ func TestDaemonGivesUpTheRightsOfRoot(t *testing.T) {
 			t.Errorf("as user %d the daemon has %s", who.UID, line)
 		}
 	}
-	for name, mode := range map[string]os.FileMode{"of root": 0o600, "pki": os.ModeDir | 0o700, "pid": 0o644} {
-		info, err := os.Lstat(filepath.Join(dir, name))
+	for _, want := range []struct {
+		name  string
+		owner int
+		mode  os.FileMode
+	}{{"of root", who.UID, 0o600}, {"pki", who.UID, os.ModeDir | 0o700}, {"run/pid", 0, 0o644}} {
+		info, err := os.Lstat(filepath.Join(dir, want.name))
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		if owner := int(info.Sys().(*syscall.Stat_t).Uid); owner != who.UID || info.Mode() != mode {
-			t.Errorf("%s: owner %d mode %v, want %d and %v", name, owner, info.Mode(), who.UID, mode)
+		if owner := int(info.Sys().(*syscall.Stat_t).Uid); owner != want.owner || info.Mode() != want.mode {
+			t.Errorf("%s: owner %d mode %v, want %d and %v", want.name, owner, info.Mode(), want.owner, want.mode)
 		}
 	}
 	s.signal(syscall.SIGTERM)

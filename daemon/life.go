@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// oneSignal is how long after a signal to stop another one counts as the same.
+const oneSignal = 500 * time.Millisecond
+
 // A life is one run of a Daemon: all that happens to it passes through the loop of its method run.
 type life struct {
 	*Daemon
@@ -25,6 +28,7 @@ type life struct {
 	role       Role
 	files      *fileWatch
 	stopping   bool
+	stopped    time.Time  // when that began
 	reloading  chan error // gets the end of a reload under way; nil when there is none
 	again      bool       // a reload was asked for that could not begin yet
 }
@@ -106,12 +110,15 @@ func (l *life) status() string {
 
 // stop lets the role end; a second call ends the process.
 func (l *life) stop(sig os.Signal) {
+	if l.stopping && time.Since(l.stopped) < oneSignal {
+		return // the same one, which came by two ways: to the process and to its group
+	}
 	if l.stopping {
-		l.Log.Warnf("%s: a second %s; ending at once", l.Name, sig)
+		l.Log.Warnf("%s: a second %s; ending at once", l.Name, signalName(sig))
 		l.pid.Close()
 		os.Exit(exitGeneric)
 	}
-	l.stopping = true
+	l.stopping, l.stopped = true, time.Now()
 	l.notify.send("STOPPING=1\nSTATUS=stopping")
 	l.Log.Infof("%s: received %s, stopping", l.Name, signalName(sig))
 	l.cancel()

@@ -76,7 +76,7 @@ func argv(v any) ([]string, error) {
 		if dotted.MatchString(v) {
 			return nil, fmt.Errorf("%s is a Python class; give the command that runs it", v)
 		}
-		return []string{"/bin/sh", "-c", "exec " + v}, nil
+		return []string{"/bin/sh", "-c", v}, nil
 	case []any:
 		words := make([]string, len(v))
 		for i := range v {
@@ -103,7 +103,7 @@ func environment(v any) ([]string, error) {
 func nameOf(argv []string) string {
 	word := argv[0]
 	if len(argv) == 3 && argv[1] == "-c" {
-		word, _, _ = strings.Cut(strings.TrimPrefix(argv[2], "exec "), " ")
+		word, _, _ = strings.Cut(strings.TrimSpace(argv[2]), " ")
 	}
 	return filepath.Base(word)
 }

@@ -20,7 +20,7 @@ func TestPrograms(t *testing.T) {
 	if len(list) != 3 || list[0].Name != "exporter" || list[1].Name != "exporter 2" || list[2].Name != "bridge" {
 		t.Fatalf("programs = %+v", list)
 	}
-	if want := []string{"/bin/sh", "-c", "exec /usr/local/bin/exporter --port 9175"}; !slices.Equal(list[0].Argv, want) {
+	if want := []string{"/bin/sh", "-c", "/usr/local/bin/exporter --port 9175"}; !slices.Equal(list[0].Argv, want) {
 		t.Errorf("a text: %q, want %q", list[0].Argv, want)
 	}
 	if want := []string{"bridge", "1"}; !slices.Equal(list[2].Argv, want) || list[2].Dir != "/srv" || !slices.Equal(list[2].Env, []string{"A=b"}) {

@@ -143,6 +143,9 @@ func readInterval(name string, raw *data.Map) (time.Duration, error) {
 		}
 		sum += min(max(n, -mostSeconds), mostSeconds) * unit.seconds
 	}
+	if sum < 0 {
+		return 0, fmt.Errorf("Invalid interval of %d seconds. Ignoring job %s.", sum, name)
+	}
 	return time.Duration(min(max(sum, 1), mostSeconds)) * time.Second, nil
 }
 
