@@ -4,6 +4,7 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func testDaemon(dir string) int {
 	r := &testRole{dir: dir, said: file}
 	d := &Daemon{Name: "test-daemon", Background: os.Getenv("BRINE_TEST_DETACH") != "", User: os.Getenv("BRINE_TEST_USER"),
 		Folders: []Folder{{Option: "cachedir", Path: dir}, {Option: "pki_dir", Path: filepath.Join(dir, "pki"), Private: true}},
-		PIDFile: filepath.Join(dir, "pid"), Codes: []ExitCode{{errTest, 4}, {ErrNoUser, 67}}, Log: log,
+		PIDFile: cmp.Or(os.Getenv("BRINE_TEST_PIDFILE"), filepath.Join(dir, "pid")), Codes: []ExitCode{{errTest, 4}, {ErrNoUser, 67}}, Log: log,
 		Reopen: func() error { r.say("reopened"); return nil }, WatchEvery: func() time.Duration { return 10 * time.Millisecond },
 		Watch:  func() []string { return []string{filepath.Join(dir, "conf")} },
 		Stderr: os.Stderr,
@@ -459,7 +460,8 @@ func TestDaemonGivesUpTheRightsOfRoot(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "of root"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, dir, "BRINE_TEST_USER=nobody")
+	pid := filepath.Join(t.TempDir(), "pid") // outside of what is given
+	s := start(t, dir, "BRINE_TEST_USER=nobody", "BRINE_TEST_PIDFILE="+pid)
 	seen := s.said("ready\n")
 	who, err := LookUp("nobody")
 	if err != nil {
@@ -478,8 +480,8 @@ func TestDaemonGivesUpTheRightsOfRoot(t *testing.T) {
 		name  string
 		owner int
 		mode  os.FileMode
-	}{{"of root", who.UID, 0o600}, {"pki", who.UID, os.ModeDir | 0o700}, {"run/pid", 0, 0o644}} {
-		info, err := os.Lstat(filepath.Join(dir, want.name))
+	}{{filepath.Join(dir, "of root"), who.UID, 0o600}, {filepath.Join(dir, "pki"), who.UID, os.ModeDir | 0o700}, {pid, 0, 0o644}} {
+		info, err := os.Lstat(want.name)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -491,6 +493,9 @@ func TestDaemonGivesUpTheRightsOfRoot(t *testing.T) {
 	s.signal(syscall.SIGTERM)
 	if code := s.ended(); code != 0 {
 		t.Errorf("exit code %d: %s", code, s.err)
+	}
+	if text, err := os.ReadFile(pid); err != nil || len(text) != 0 {
+		t.Errorf("the pid file that only root can remove says %q %v", text, err)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// oneSignal is how long after a signal to stop another one counts as the same.
+// oneSignal is how long after a signal to stop the same one again counts as that.
 const oneSignal = 500 * time.Millisecond
 
 // A life is one run of a Daemon: all that happens to it passes through the loop of its method run.
@@ -110,7 +110,7 @@ func (l *life) status() string {
 
 // stop lets the role end; a second call ends the process.
 func (l *life) stop(sig os.Signal) {
-	if l.stopping && time.Since(l.stopped) < oneSignal {
+	if l.stopping && sig == l.stopSignal && time.Since(l.stopped) < oneSignal {
 		return // the same one, which came by two ways: to the process and to its group
 	}
 	if l.stopping {
@@ -118,7 +118,7 @@ func (l *life) stop(sig os.Signal) {
 		l.pid.Close()
 		os.Exit(exitGeneric)
 	}
-	l.stopping, l.stopped = true, time.Now()
+	l.stopping, l.stopped, l.stopSignal = true, time.Now(), sig
 	l.notify.send("STOPPING=1\nSTATUS=stopping")
 	l.Log.Infof("%s: received %s, stopping", l.Name, signalName(sig))
 	l.cancel()
