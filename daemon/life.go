@@ -29,6 +29,7 @@ type life struct {
 	files      *fileWatch
 	stopping   bool
 	stopped    time.Time  // when that began
+	stopSignal os.Signal  // by what
 	reloading  chan error // gets the end of a reload under way; nil when there is none
 	again      bool       // a reload was asked for that could not begin yet
 }
