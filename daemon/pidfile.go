@@ -91,7 +91,7 @@ func (p *PIDFile) Close() {
 	if p == nil {
 		return
 	}
-	if p.isAt(p.path) && os.Remove(p.path) != nil {
+	if !p.isAt(p.path) || os.Remove(p.path) != nil {
 		_ = p.file.Truncate(0) // what is left is no lock, so it does no harm
 	}
 	_ = p.file.Close() // nothing was buffered

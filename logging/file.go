@@ -4,11 +4,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/brineproject/brine/daemon"
 )
 
 // checkEvery is how often a log file is looked for at its path, and how often what went wrong with it is tried again.
@@ -31,7 +32,8 @@ type file struct {
 	backups  int
 }
 
-// openFile opens a log file for appending, and makes it and its folder where they are missing.
+// openFile opens a log file for appending, and makes it and its folder where they are missing. Root is not led elsewhere by
+// what another user has put there: see daemon.OpenFile.
 func openFile(path string) (*file, error) {
 	f := &file{path: path}
 	if err := f.reopen(); err != nil {
@@ -95,10 +97,7 @@ func (f *file) reopen() error {
 
 // openAnew opens what lies at the path, and closes what was open.
 func (f *file) openAnew() error {
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
-		return err
-	}
-	next, err := os.OpenFile(f.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
+	next, err := daemon.OpenFile(f.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
 	if err != nil {
 		return err
 	}
