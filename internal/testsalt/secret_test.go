@@ -81,9 +81,12 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	publish, request := freePort(t), freePort(t)
 	common := "root_dir: %[1]s\npidfile: %[1]s/%[2]s.pid\nlog_level: all\nlog_level_logfile: all\nlog_file: %[1]s/%[2]s.log\n"
 	write(t, dir+"/master", fmt.Sprintf(common+"interface: 127.0.0.1\npublish_port: %[3]d\nret_port: %[4]d\nauto_accept: true\n"+
-		"key_pass: marker-of-key-pass\nmysql.pass: marker-of-mysql\nexternal:\n  password: marker-of-nested\n", dir, "master", publish, request))
+		"key_pass: marker-of-key-pass\nmysql.pass: marker-of-mysql\nexternal:\n  password: marker-of-nested\n"+
+		"auth.ldap.bindpw: marker-of-bindpw\ns3.key: marker-of-s3\nprivate_key: marker-of-private\nsecret_key: {a: marker-of-below}\n"+
+		"remotes: ['https://u:marker-of-url@host/a']\n", dir, "master", publish, request))
 	write(t, dir+"/minion", fmt.Sprintf(common+"id: web1\nmaster: 127.0.0.1\nmaster_port: %[3]d\npki_dir: %[1]s/mpki\ncachedir: %[1]s/mcache\n"+
-		"sock_dir: %[1]s/mrun\npassword: marker-of-minion\n", dir, "minion", request))
+		"sock_dir: %[1]s/mrun\npassword: marker-of-minion\nldap.bindpw: marker-of-its-bindpw\ns3.key: marker-of-its-s3\n"+
+		"private_key: marker-of-its-private\nsecret_key: {a: marker-of-its-below}\nremotes: 'https://u:marker-of-its-url@host/a'\n", dir, "minion", request))
 	program(t, saltmaster.Run, out, "-c", dir)
 	program(t, saltminion.Run, out, "-c", dir)
 	salt := func(args ...string) (string, int) {
@@ -103,8 +106,17 @@ func TestSecretsAreNotLogged(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond) // until the minion has been let in
 	}
-	for _, order := range [][]string{{"web1", "config.get", "password"}, {"web1", "test.get_opts"}, {"web1", "no.such"}, {"web1", "cmd.run", "echo hi"}} {
+	for _, option := range []string{"password", "ldap.bindpw", "s3.key", "private_key", "secret_key", "remotes"} {
+		text, code := salt("web1", "config.get", option)
+		if code != 0 || !strings.Contains(text, "marker-of-") {
+			t.Errorf("config.get %s: %d, %s", option, code, text)
+		}
+	}
+	for _, order := range [][]string{{"web1", "test.get_opts"}, {"web1", "no.such"}, {"web1", "cmd.run", "echo hi"}} {
 		salt(append(order, "--out", "quiet")...)
+	}
+	for _, marker := range markersOfMinion() {
+		salt("web1", "cmd.run", marker, "--out", "quiet") // commands are logged
 	}
 	logs := out.String()
 	for _, file := range []string{"master.log", "minion.log"} {
@@ -114,8 +126,8 @@ func TestSecretsAreNotLogged(t *testing.T) {
 		}
 		logs += string(text)
 	}
-	if !strings.Contains(logs, "test.ping") {
-		t.Fatal("the jobs are not in the logs: this test sees nothing")
+	if !strings.Contains(logs, "test.ping") || !strings.Contains(logs, "Executing command '**********'") {
+		t.Fatal("the jobs and their commands are not in the logs: this test sees nothing")
 	}
 	for name, secret := range secretsOf(t, dir) {
 		if strings.Contains(logs, secret) {
@@ -124,12 +136,20 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	}
 }
 
+// markersOfMinion are the secrets in the configuration of the minion.
+func markersOfMinion() []string {
+	return []string{"marker-of-minion", "marker-of-its-bindpw", "marker-of-its-s3", "marker-of-its-private", "marker-of-its-below", "marker-of-its-url"}
+}
+
 // secretsOf returns what must not be logged, by what it is.
 func secretsOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	secrets := map[string]string{}
-	for _, marker := range []string{"key-pass", "mysql", "nested", "minion"} {
+	for _, marker := range []string{"key-pass", "mysql", "nested", "bindpw", "s3", "private", "below", "url"} {
 		secrets[marker] = "marker-of-" + marker
+	}
+	for _, marker := range markersOfMinion() {
+		secrets[marker] = marker
 	}
 	for name, pattern := range map[string]string{"the root key": "var/cache/salt/master/.root_key", "a session key": "var/cache/salt/master/sessions/*",
 		"the key of the master": "etc/salt/pki/master/master.pem", "the key of the minion": "mpki/minion.pem"} {
