@@ -185,12 +185,16 @@ func (c *claim) grainMap() *data.Map {
 const logPause = time.Minute
 
 func (s *SignIn) log(c *claim, v pki.Verdict, r transport.Request) {
-	id := strconv.QuoteToGraphic(c.id)
+	id := c.id
+	if pki.ValidID(id) != nil {
+		id = strconv.QuoteToGraphic(id)
+	}
 	switch {
 	case v.Act == "accept":
 		s.opts.Log.Infof("Authentication accepted from %s", id)
+	case v.Act == "pend" && s.told.first("pend "+id, logPause):
+		s.opts.Log.Infof("Authentication failed from host %s, the key is in pending and needs to be accepted with salt-key -a %s", id, id)
 	case v.Act == "pend":
-		s.opts.Log.Infof("New public key for %s from %s waits for acceptance", id, r.Remote())
 	case s.told.first("refused "+hostOf(r.Remote()), logPause):
 		s.opts.Log.Warnf("Sign-in of %s from %s refused: %s", id, r.Remote(), v.Action)
 	}

@@ -46,14 +46,19 @@ func (d *Daemon) Serve(ctx context.Context, in Invocation, stdout, stderr io.Wri
 	}
 	if err := d.openLog(console); err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", d.Name, err)
-		return exitGeneric
+		return exitOfLog(err)
 	}
 	defer d.log.Close()
 	life := d.life(in, stderr)
 	if console != nil && !life.Background {
 		life.Stderr = nil // the log tells it there
 	}
-	return life.Serve(ctx)
+	first := life.Background && !daemon.InBackground() // of two processes, which ends when the second is ready
+	code := life.Serve(ctx)
+	if code == exitOK && !first {
+		d.log.Infof("The %s is shut down", d.title())
+	}
+	return code
 }
 
 // check prints the effective options, and fails when the daemon would not start with them.
@@ -78,14 +83,7 @@ func (d *Daemon) faults() error {
 	if err != nil {
 		return errors.Join(err, who)
 	}
-	if s.File != "" {
-		s.File = os.DevNull // the formats are looked at alone
-	}
-	log, err := logging.New(s, logging.Options{Console: io.Discard})
-	if err != nil {
-		return errors.Join(err, who)
-	}
-	return errors.Join(log.Close(), who)
+	return errors.Join(logging.Check(s), who)
 }
 
 // Preface prints what there is to say of a command line before anything else, once for all processes of a daemon.
@@ -93,6 +91,15 @@ func Preface(l *Line, stderr io.Writer) {
 	if !daemon.InBackground() && !daemon.InContainer() {
 		fmt.Fprint(stderr, l.Warnings)
 	}
+}
+
+// exitOfLog is the exit code where the log cannot be opened (salt/_logging/impl.py, setup_logfile_handler).
+func exitOfLog(err error) int {
+	const unavailable = 69
+	if errors.Is(err, logging.ErrFacility) {
+		return unavailable
+	}
+	return exitGeneric
 }
 
 func (d *Daemon) openLog(console io.Writer) error {
@@ -115,6 +122,7 @@ func (d *Daemon) life(in Invocation, stderr io.Writer) *daemon.Daemon {
 		Codes: d.Codes, Log: d.log, Reopen: d.log.Reopen, Stderr: stderr,
 		Watch: func() []string { return d.Report.Watch }, WatchEvery: d.watchEvery,
 		Start: func(ctx context.Context, settle func() error) (daemon.Role, error) {
+			d.log.Infof("Setting up the %s", d.title())
 			Warn(d.log, d.Report)
 			return d.Start(ctx, d.log, settle)
 		},
@@ -124,6 +132,14 @@ func (d *Daemon) life(in Invocation, stderr io.Writer) *daemon.Daemon {
 func (d *Daemon) watchEvery() time.Duration {
 	seconds, _ := d.Opts.Value("config_reload_interval").(int64)
 	return time.Duration(seconds) * time.Second
+}
+
+// title is what Salt calls the program in its log: Salt Master, Salt Minion "web1".
+func (d *Daemon) title() string {
+	if _, role, _ := strings.Cut(d.Name, "-"); role == "master" {
+		return "Salt Master"
+	}
+	return fmt.Sprintf("Salt Minion \"%s\"", d.Opts.Text("id"))
 }
 
 // logFiles are the log files on this host.

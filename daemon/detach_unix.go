@@ -42,8 +42,9 @@ func (d *Daemon) passOn(said io.Reader) (ready bool) {
 		n, err := said.Read(buf)
 		text, marked := bytes.CutSuffix(buf[:n], []byte(readyMark))
 		_, _ = d.Stderr.Write(text) // who does not look need not be told
-		if marked || err != nil {
-			return marked
+		ready = ready || marked
+		if err != nil {
+			return ready
 		}
 	}
 }
@@ -69,7 +70,7 @@ func (d *Daemon) startAgain() (*exec.Cmd, *os.File, error) {
 	return cmd, said, nil
 }
 
-// leaveTerminal tells that the daemon is ready, and puts /dev/null in the place of standard input, output and error.
+// leaveTerminal tells that the daemon is ready, leaves the folder it was started in, and puts /dev/null in the place of standard input, output and error.
 func leaveTerminal() error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -77,6 +78,9 @@ func leaveTerminal() error {
 	}
 	defer null.Close()
 	_, _ = os.Stderr.WriteString(readyMark) // who started the daemon may have gone
+	if err := os.Chdir("/"); err != nil { // so that no file system is held
+		return err
+	}
 	for fd := range 3 {
 		if err := unix.Dup2(int(null.Fd()), fd); err != nil {
 			return err

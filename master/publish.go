@@ -121,7 +121,7 @@ func (p *publishing) send(ctx context.Context, load, kwargs *data.Map, id job.ID
 	if err := p.publisher.Publish(pub, topicIDs(load, ids, missing)); err != nil {
 		return nil, err
 	}
-	p.log.Debugf("Published command %s of user %s with jid %s to %d minions", data.Str(load.Value("fun")), data.Str(load.Value("user")), id, len(ids))
+	p.log.Infof("User %s Published command %s with jid %s", data.Str(load.Value("user")), data.Str(load.Value("fun")), id)
 	return clearReply(data.NewMap("jid", string(id), "minions", texts(ids), "missing", texts(missing))), nil
 }
 

@@ -59,7 +59,9 @@ func (r *returning) ret(ctx context.Context, c *channel.Command) (any, error) {
 		return false, nil
 	}
 	load.Delete("sig")
-	if err := r.store(ctx, job.ID(jid), id, load); err != nil {
+	r.log.Infof("Got return from %s for job %s", id, job.ID(jid))
+	// What has come is stored, also when the minion does not wait for the answer.
+	if err := r.store(context.WithoutCancel(ctx), job.ID(jid), id, load); err != nil {
 		if errors.Is(err, errRefused) || errors.Is(err, returner.ErrConflict) {
 			r.log.WithError(err).Warnf("return of minion %s for job %s", id, strconv.QuoteToGraphic(jid))
 			return nil, nil

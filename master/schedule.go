@@ -53,7 +53,7 @@ func (s *scheduled) file() string {
 func (s *scheduled) run(ctx context.Context, c schedule.Call) error {
 	jid := s.p.ids.Next()
 	s.p.o.Log.Infof("Running scheduled job: %s with jid %s", c.Name, jid)
-	out := s.call(ctx, c)
+	value, retcode, success := schedule.Outcome(c.Fun, s.call(ctx, c))
 	if !c.ReturnJob {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (s *scheduled) run(ctx context.Context, c schedule.Call) error {
 		args = append(append([]any{}, args...), c.Kwargs)
 	}
 	load := data.NewMap("cmd", "_return", "id", s.p.cfg.ID, "fun", c.Fun, "fun_args", append([]any{}, args...), "schedule", c.Name,
-		"jid", string(c.ReturnID(jid, false)), "pid", int64(os.Getpid()), "return", out.Value, "retcode", int64(out.Retcode), "success", out.Success)
+		"jid", string(c.ReturnID(jid, false)), "pid", int64(os.Getpid()), "return", value, "retcode", int64(retcode), "success", success)
 	if c.Metadata != nil {
 		load.Set("metadata", c.Stamp(s.p.o.Now(), time.Now().Format("-0700")))
 	}

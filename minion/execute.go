@@ -96,7 +96,7 @@ func (j *jobs) call(r *running, fun string, arg []any) (out loader.Result) {
 		return loader.Result{Value: fmt.Sprintf("ERROR executing '%s': %s", fun, text), Retcode: 1, Out: "nested"}
 	}
 	out = j.m.funcs.Call(r.ctx, fun, arg, loader.CallOptions{
-		Pub:      r.pub.Map(),
+		Pub:      r.told(),
 		Progress: func(n int, value any) { j.progress(r, n, value) },
 	})
 	if errors.Is(out.Err, errStopped) {

@@ -230,6 +230,7 @@ func (j *jobs) run(r *running) {
 // finish puts the return into the spool, makes the job unknown, and has the return sent, in this order: at no moment could
 // an end of the minion lose it, and none has the next run report a job as failed whose return the master has.
 func (j *jobs) finish(r *running, ret *job.Return) {
+	j.log.Infof("Returning information for job: %s", r.pub.JID)
 	j.cache(ret)
 	send := func() {}
 	if j.m.settings.now().PubRet {

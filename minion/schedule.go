@@ -181,11 +181,11 @@ func (j *jobs) runScheduled(r *running, c schedule.Call) {
 	}
 	j.log.Infof("Running scheduled job: %s with jid %s", c.Name, r.pub.JID)
 	r.ctx = loader.WithContext(r.ctx, &loader.Context{})
-	out := j.call(r, c.Fun, r.pub.Arg)
+	value, retcode, success := schedule.Outcome(c.Fun, j.call(r, c.Fun, r.pub.Arg))
 	ret := r.load.Clone()
-	ret.Set("return", out.Value)
-	ret.Set("retcode", int64(out.Retcode))
-	ret.Set("success", out.Success)
+	ret.Set("return", value)
+	ret.Set("retcode", int64(retcode))
+	ret.Set("success", success)
 	returned := j.giveScheduled(r, c, ret)
 	if c.ReturnJob {
 		j.sendScheduled(r, c, ret, returned)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/yaml"
 )
 
 // build reads all jobs; those that are as before go on.
@@ -88,13 +89,26 @@ func (s *Scheduler) delay(sp splay) func() time.Duration {
 func sum(raw *data.Map, sp *spec) string {
 	m := data.NewMap()
 	for k, v := range raw.All() {
+		if isHidden(k) {
+			continue
+		}
 		switch k {
 		case "enabled", "skip_explicit", "run_explicit", "until", "after", "range", "skip_during_range", "name":
 		default:
 			m.Set(k, v)
 		}
 	}
-	return fmt.Sprint(data.Repr(m), data.Repr(sp.times), sp.splay, sp.every)
+	return fmt.Sprint(canonical(m), data.Repr(sp.times), sp.splay, sp.every)
+}
+
+// canonical returns a text that is the same for maps with the same entries, in whatever order: that of a file is another one
+// than that of a request.
+func canonical(m *data.Map) string {
+	text, err := yaml.Dump(m, yaml.DumpOptions{Flow: yaml.Always, SortKeys: true, Copies: true, Width: -1})
+	if err != nil {
+		return data.Repr(m)
+	}
+	return string(text)
 }
 
 // settle brings all jobs to the present, before something is changed: those that are off let their moments go by.

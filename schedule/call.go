@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/brineproject/brine/data"
@@ -119,3 +120,18 @@ func (c Call) copied() Call {
 	c.Returners = append([]string(nil), c.Returners...)
 	return c
 }
+
+// Outcome returns what is told of a firing (salt/utils/schedule.py, handle_func): a function that ran has succeeded, whatever its
+// return code; what it failed of is in the log alone.
+func Outcome(fun string, out loader.Result) (value any, retcode int, success bool) {
+	switch {
+	case out.Err == nil:
+		return out.Value, out.Retcode, true
+	case out.Kind() == loader.KindMissing:
+		return fmt.Sprintf("'%s' is not available.", fun), failed, false
+	}
+	return "Unhandled exception running " + fun, failed, false
+}
+
+// failed is the return code of a scheduled job that could not do its work.
+const failed = 254

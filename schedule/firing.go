@@ -52,7 +52,6 @@ func (s *Scheduler) execute(w *work, c Call) {
 		s.o.Log.Debugf("Job %s has 'dry_run' set to True. Not running it.", c.Name)
 		return
 	}
-	s.o.Log.Infof("Running scheduled job: %s", c.Name)
 	c = c.copied()
 	s.do(w, func(ctx context.Context) error { return s.o.Run(ctx, c) })
 }
