@@ -20,8 +20,10 @@ func TestRootIsNotLedElsewhere(t *testing.T) {
 		t.Skip("needs root: it changes owners")
 	}
 	for name, lead := range map[string]func(target, path string) error{
-		"link":        os.Symlink,
-		"second name": func(target, path string) error { return errors.Join(os.WriteFile(target, nil, 0o600), os.Link(target, path)) },
+		"link": os.Symlink,
+		"second name": func(target, path string) error {
+			return errors.Join(os.WriteFile(target, nil, 0o600), os.Link(target, path))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
