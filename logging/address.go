@@ -21,6 +21,18 @@ const (
 	syslogPort   = "514"
 )
 
+// ErrFacility is wrapped by the error of New, Apply and Check for a facility of syslog that is none.
+var ErrFacility = errors.New("no facility of syslog")
+
+// unknownFacility is a name that is no facility. Its text is Salt's.
+type unknownFacility string
+
+func (e unknownFacility) Error() string {
+	return fmt.Sprintf("The syslog facility '%s' is not known", string(e))
+}
+
+func (unknownFacility) Unwrap() error { return ErrFacility }
+
 // parseSyslog reads a log_file such as file:///dev/log/LOG_DAEMON, udp://host:514/LOG_USER or tcp://host, as
 // setup_logfile_handler of salt/_logging/impl.py does. Any other value is a path: then ok is false.
 func parseSyslog(file string) (a address, ok bool, err error) {
@@ -101,5 +113,5 @@ func parseFacility(name string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("The syslog facility '%s' is not known", name) //nolint:staticcheck // Salt's words
+	return 0, unknownFacility(name)
 }

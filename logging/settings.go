@@ -50,6 +50,18 @@ func SettingsOf(opts *data.Map) (Settings, error) {
 	return s, r.err
 }
 
+// Check returns the error that New would give for s, without opening anything: one of a log file shows at New alone.
+func Check(s Settings) error {
+	read, err := readSettings(s)
+	if err != nil || s.File == "" || read.file.level >= Quiet {
+		return err
+	}
+	if _, _, err := parseSyslog(s.File); err != nil {
+		return fmt.Errorf("log_file: %w", err)
+	}
+	return nil
+}
+
 // reader reads options and keeps the first error.
 type reader struct {
 	opts *data.Map

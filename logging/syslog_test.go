@@ -57,6 +57,31 @@ func TestSyslogAddressesThatAreNone(t *testing.T) {
 	}
 }
 
+func TestCheckOpensNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "folder", "log")
+	for _, good := range []Settings{{}, {File: file}, {File: "udp://localhost/LOG_USER"}, {File: "udp:///LOG_USER", FileLevel: "quiet"}} {
+		if err := Check(good); err != nil {
+			t.Errorf("%+v: %v", good, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(file)); err == nil {
+		t.Error("the folder of the log file was made")
+	}
+	for _, bad := range []Settings{{File: "udp:///LOG_USER"}, {File: "udp://localhost/LOG_NOPE"}, {Level: "loud"}, {FileFormat: "%(nosuch)s"}} {
+		checked := Check(bad)
+		log, opened := New(bad, Options{})
+		if opened == nil {
+			log.Close()
+		}
+		if checked == nil || opened == nil || checked.Error() != opened.Error() {
+			t.Errorf("%+v: Check gives %v, New %v", bad, checked, opened)
+		}
+		if got, want := errors.Is(opened, ErrFacility), strings.HasSuffix(bad.File, "LOG_NOPE"); got != want {
+			t.Errorf("%+v: %v, no facility %t", bad, opened, got)
+		}
+	}
+}
+
 func TestPacketsArePythons(t *testing.T) {
 	for _, v := range readVectors(t).Packets {
 		facility, err := parseFacility(v.Facility)
