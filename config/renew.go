@@ -16,21 +16,28 @@ type Change struct {
 // read always may.
 func (m *Master) Renew(next *Master) (*Master, Change) {
 	renewed := *m
-	change := replace(&renewed, next, m.Map(), next.Map())
-	renewed.opts = overlay(m.Map(), next.Map(), change.Applied)
-	loaded := renewed
-	renewed.loaded = &loaded
+	renewed.opts = m.Map()
+	change := follow(&renewed, next, renewed.opts, next.Map(), &renewed.loaded)
 	return &renewed, change
 }
 
 // Renew is Master.Renew for a minion.
 func (m *Minion) Renew(next *Minion) (*Minion, Change) {
 	renewed := *m
-	change := replace(&renewed, next, m.Map(), next.Map())
-	renewed.opts = overlay(m.Map(), next.Map(), change.Applied)
-	loaded := renewed
-	renewed.loaded = &loaded
+	renewed.opts = m.Map()
+	change := follow(&renewed, next, renewed.opts, next.Map(), &renewed.loaded)
 	return &renewed, change
+}
+
+// follow changes m and its opts, and sets loaded, which is in m, to a copy of m as it is then. That copy has no such one itself,
+// or they would be a chain that gets longer with each reload.
+func follow[T any](m, next *T, opts, after *data.Map, loaded **T) Change {
+	change := replace(m, next, opts, after)
+	overlay(opts, after, change.Applied)
+	*loaded = nil
+	copied := *m
+	*loaded = &copied
+	return change
 }
 
 // replace sets the live fields of the struct that old points to as they are in next, and tells which options differ.
@@ -70,16 +77,15 @@ func differing(a, b *data.Map) []string {
 	return names
 }
 
-// overlay returns before with the options of some names as they are in after.
-func overlay(before, after *data.Map, names []string) *data.Map {
+// overlay gives opts the options of some names as they are in after.
+func overlay(opts, after *data.Map, names []string) {
 	for _, name := range names {
 		if v, ok := after.Get(name); ok {
-			before.Set(name, v)
+			opts.Set(name, v)
 		} else {
-			before.Delete(name)
+			opts.Delete(name)
 		}
 	}
-	return before
 }
 
 // LiveOptions returns the options of a master that Brine itself reads and that may change while the master runs, in order.

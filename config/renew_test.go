@@ -51,6 +51,9 @@ func TestRenew(t *testing.T) {
 	if _, change := renewed.Renew(next); len(change.Applied) != 0 || !slices.Equal(change.Restart, []string{"ret_port"}) {
 		t.Errorf("the same again: %+v", change)
 	}
+	if renewed.loaded.loaded != nil {
+		t.Error("the configuration before is kept")
+	}
 }
 
 func TestExplain(t *testing.T) {
