@@ -120,7 +120,7 @@ func (d *Daemon) exitCode(err error) int {
 }
 
 // settle makes the folders and becomes the user.
-func (d *Daemon) settle(pid *PIDFile) error {
+func (d *Daemon) settle() error {
 	who, err := LookUp(d.User)
 	if err == nil {
 		err = who.mayBecome()

@@ -38,7 +38,7 @@ type life struct {
 func (l *life) run() int {
 	started, ended := make(chan Role, 1), make(chan error, 1)
 	go func() {
-		role, err := l.Start(l.ctx, func() error { return l.settle(l.pid) })
+		role, err := l.Start(l.ctx, l.settle)
 		if err == nil {
 			started <- role
 			err = role.Run(l.ctx, l.tellReady)
