@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Run starts jobs at their times until ctx ends. It then waits for those under way, whose context is ctx, and returns nil. It must be
-// called once.
+// Run starts jobs at their times until ctx ends. It then waits for those under way, whose context is ctx, and returns nil. It
+// may be called again after its end, as after a panic: then jobs go on at their pace.
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.open(ctx)
-	defer s.close()
+	defer s.leave(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -33,11 +33,14 @@ func (s *Scheduler) open(ctx context.Context) {
 	s.ctx = ctx
 }
 
-func (s *Scheduler) close() {
+// leave waits for the jobs under way when ctx has ended. After a panic it does not: the next Run must not be late for them.
+func (s *Scheduler) leave(ctx context.Context) {
 	s.mu.Lock()
 	s.ctx = nil
 	s.mu.Unlock()
-	s.wg.Wait()
+	if ctx.Err() != nil {
+		s.wg.Wait()
+	}
 }
 
 // step runs what is due, and returns for how long nothing is; ok is false when nothing ever is.

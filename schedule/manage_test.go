@@ -384,6 +384,6 @@ func FuzzJobs(f *testing.F) {
 				t.Errorf("%s: %v", request, err)
 			}
 		}
-		s.close()
+		s.wg.Wait()
 	})
 }
