@@ -78,7 +78,7 @@ func leaveTerminal() error {
 	}
 	defer null.Close()
 	_, _ = os.Stderr.WriteString(readyMark) // who started the daemon may have gone
-	if err := os.Chdir("/"); err != nil { // so that no file system is held
+	if err := os.Chdir("/"); err != nil {   // so that no file system is held
 		return err
 	}
 	for fd := range 3 {
