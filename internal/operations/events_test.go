@@ -27,7 +27,8 @@ func cmdHear(ts *testscript.TestScript, _ bool, _ []string) {
 	client, err := eventbus.Dial(ctx, eventbus.MasterSockets(ts.MkAbs("var/run/salt/master")), eventbus.ClientOptions{})
 	ts.Check(err)
 	ts.Defer(func() { client.Close() })
-	s.heard = &lines{}
+	heard := &lines{}
+	s.heard = heard
 	go func() {
 		for {
 			e, err := client.Next(ctx)
@@ -35,7 +36,7 @@ func cmdHear(ts *testscript.TestScript, _ bool, _ []string) {
 				return
 			}
 			body, _ := e.Map() // shown as it is
-			fmt.Fprintf(s.heard, "%s %s\n", e.Tag, data.Repr(body))
+			fmt.Fprintf(heard, "%s %s\n", e.Tag, data.Repr(body))
 		}
 	}()
 }
