@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -93,6 +94,7 @@ func (p programs) end() {
 		p.log.WithError(err).Error("programs of jobs of earlier")
 		return
 	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !isOwn(e) })
 	marks, intents := noted(entries)
 	marks = append(marks, process.FindLeft(intents, marks)...)
 	for _, m := range process.EndLeft(marks, namesMinion) {

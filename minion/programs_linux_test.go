@@ -102,6 +102,33 @@ func TestProgramsThatWereLeftAreEnded(t *testing.T) {
 	}
 }
 
+// TestNotesOfOthersAreNotBelieved puts the mark of a program of a job into the folder as another user would.
+func TestNotesOfOthersAreNotBelieved(t *testing.T) {
+	if os.Geteuid() != 0 {
+		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
+			t.Fatal("needs root")
+		}
+		t.Skip("needs root: it gives a file to another user")
+	}
+	p, err := makePrograms(t.TempDir(), quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	pid, done := aProgram(t, ctx, p)
+	cancel(process.ErrLeave)
+	<-done
+	for _, name := range notes(t, p) {
+		if err := os.Chown(p.dir+"/"+name, 12345, 12345); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.end()
+	if !alive(t, pid) {
+		t.Error("the program was ended by what another user wrote")
+	}
+}
+
 // asKilledStarter makes the test binary start a program of a job and be killed before it has noted that.
 const asKilledStarter = "BRINE_TEST_KILLED_STARTER"
 

@@ -64,7 +64,7 @@ func endGroups(groups []Mark) {
 		}
 		for by := time.Now().Add(leftTime); len(groups) > 0 && time.Now().Before(by); time.Sleep(leftPause) {
 			all := table()
-			groups = slices.DeleteFunc(groups, func(m Mark) bool { return all.ended(m.PID) })
+			groups = slices.DeleteFunc(groups, func(m Mark) bool { return all.ended(m.PID) || all.isAnothers(m) })
 		}
 	}
 }
@@ -150,6 +150,12 @@ func (all processes) ended(group int) bool {
 		}
 	}
 	return true
+}
+
+// isAnothers reports whether the number of a mark is another process's by now.
+func (all processes) isAnothers(m Mark) bool {
+	s, ok := all[m.PID]
+	return ok && s.start != m.start
 }
 
 // holds reports whether pid, or a process by which it was started, belongs to a session.
