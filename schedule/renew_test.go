@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,8 +14,8 @@ import (
 // where its entries are in another order.
 func TestJobThatComesBackFromItsFileKeepsItsPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		runs := 0
-		s, err := New(Options{Run: func(context.Context, Call) error { runs++; return nil }})
+		var runs atomic.Int64
+		s, err := New(Options{Run: func(context.Context, Call) error { runs.Add(1); return nil }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,17 +28,17 @@ func TestJobThatComesBackFromItsFileKeepsItsPace(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(50 * time.Second)
-		before := runs
+		before := runs.Load()
 		s.SetConfig(data.NewMap("beat", data.NewMap("args", []any{"a"}, "function", "test.ping", "maxrunning", int64(1), "name", "beat", "run_on_start", true, "seconds", int64(60))))
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if runs != before {
-			t.Errorf("run_on_start ran again: %d runs, had %d", runs, before)
+		if runs.Load() != before {
+			t.Errorf("run_on_start ran again: %d runs, had %d", runs.Load(), before)
 		}
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
-		if runs != before+1 {
-			t.Errorf("%d runs after a minute, want %d: the job has lost its pace", runs, before+1)
+		if runs.Load() != before+1 {
+			t.Errorf("%d runs after a minute, want %d: the job has lost its pace", runs.Load(), before+1)
 		}
 		stop()
 		<-done
