@@ -161,7 +161,11 @@ func stalledSubscriber(t *testing.T, tr Transport) {
 	defer close(gate)
 	eventually(t, "two peers", func() bool { return p.Peers() == 2 })
 	body := bytes.Repeat([]byte("x"), 100_000)
+	end := time.Now().Add(patience)
 	for i := 0; p.Stats().Evicted == 0; i++ {
+		if time.Now().After(end) {
+			t.Fatalf("after %d messages the subscriber that does not read is not closed: %d peers, %+v", i, p.Peers(), p.Stats())
+		}
 		p.Publish(transport.Message{Body: append(fmt.Appendf(nil, "%d ", i), body...)})
 		if got, want := good.next(t)[1:10], fmt.Sprintf("%d %s", i, body)[:9]; got != want {
 			t.Fatalf("the good subscriber got %q, want %q", got, want)
