@@ -113,7 +113,7 @@ func (g *Group) wait(ctx context.Context) error {
 // add starts a part. It does not wait until that is ready.
 func (g *Group) add(p Part) *child {
 	c := newChild(g, p)
-	own := suture.New(p.Name, suture.Spec{FailureThreshold: 1, FailureBackoff: restartPause, Timeout: g.o.Stop})
+	own := suture.New(p.Name, suture.Spec{FailureThreshold: 1, FailureBackoff: restartPause, Timeout: 2 * g.o.Stop}) // who waits for it gives up first, and tells
 	own.Add(c)
 	g.mu.Lock()
 	defer g.mu.Unlock()
