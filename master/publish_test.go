@@ -65,7 +65,7 @@ func newBench(t testing.TB, change func(*config.Master), accepted ...string) *be
 		},
 		Submit: func(context.Context, string, transport.Options) (Service, error) { return b.wire, nil },
 	}
-	if b.Master, err = New(t.Context(), cfg, Options{Ports: ports, Jobs: func(context.Context) (returner.JobCache, error) { return b.jobs, nil }, Runners: all.Plugins(), Log: silent(t)}); err != nil {
+	if b.Master, err = New(t.Context(), cfg, Options{Ports: ports, Jobs: func(context.Context) (returner.JobCache, error) { return b.jobs, nil }, Runners: all.Plugins(all.Needs{}), Log: silent(t)}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -61,7 +61,7 @@ func codes() []daemon.ExitCode {
 }
 
 func (p *program) start(ctx context.Context, log *logging.Log, settle func() error) (daemon.Role, error) {
-	m, err := master.New(ctx, p.cfg, master.Options{Ports: Ports(), Jobs: JobCache(p.cfg, log), Runners: all.Plugins(), Settle: settle, Log: log})
+	m, err := master.New(ctx, p.cfg, master.Options{Ports: Ports(), Jobs: JobCache(p.cfg, log), Runners: all.Plugins(all.Needs{}), Settle: settle, Log: log})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,6 @@ import (
 )
 
 // Plugins returns the runners, in the order in which providers of one name are tried.
-func Plugins() []loader.Plugin {
+func Plugins(Needs) []loader.Plugin {
 	return []loader.Plugin{test.Plugin()}
 }
