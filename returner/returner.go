@@ -28,6 +28,7 @@ type Job struct {
 	Load    data.Raw // the publish load as a MessagePack map in bin form, without credentials
 	Minions []string // who is expected to return
 	Missing []string // who was named but has no accepted key
+	Absent  []string // who of Minions had no connection when the job was sent; kept by a Tracker alone
 	NoCache bool     // returns of this job are not to be kept
 	Started time.Time
 }

@@ -1,0 +1,93 @@
+package returner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/brineproject/brine/job"
+)
+
+// A State says how far a job has come on one minion.
+type State string
+
+// The states of a job on a minion, in the order in which they may follow one another. A later one replaces an earlier
+// one and is never replaced by it, with two exceptions: who was gone or queued may come back and be running, and
+// whoever returns has returned, whatever was thought of it.
+const (
+	Absent       State = "not connected" // had no connection when the job was sent
+	Queued       State = "queued"        // was away; the job is kept for it
+	Sent         State = "sent"          // the publication went out; nothing is known yet
+	Acknowledged State = "acknowledged"  // the minion has said that it took the job
+	Running      State = "running"       // the minion has said that it is at work
+	Gone         State = "gone"          // the minion has said that it does not run the job, and has not returned; or its queued job expired
+	Refused      State = "refused"       // what it returned was not taken, or it said that it will not run the job
+	Returned     State = "returned"      // the return is kept
+)
+
+// Progress is how far a job has come on one minion.
+type Progress struct {
+	Minion string
+	State  State
+	Since  time.Time // when the state was learned; for Returned when the return came
+	Why    string    // for Refused and Gone: what is known of the reason; else empty
+}
+
+// A ProgressReader tells how far jobs have come. Several goroutines may use it.
+type ProgressReader interface {
+	// Progress returns one entry for each minion that is expected to return, in the order of Job.Minions, and after
+	// them those for others that took part. The error wraps ErrUnknownJob where there is no such job.
+	Progress(ctx context.Context, id job.ID) ([]Progress, error)
+}
+
+// A Tracker keeps how far jobs have come. It is what a JobCache may be besides; a cache that is none knows only who
+// returned. Returned follows from SaveReturn, and Sent and Absent from SaveJob.
+type Tracker interface {
+	ProgressReader
+	// Track notes states, without waiting for the disk: what was noted in the last second may be lost when the program
+	// is killed, and then an earlier state is told, never one that was not. States of jobs or minions that are not
+	// known are dropped, and so is a state that may not follow what is known already.
+	Track(id job.ID, list ...Progress)
+}
+
+// ProgressOf returns how far a job has come, from any cache: one that is no ProgressReader tells only who returned.
+func ProgressOf(ctx context.Context, r JobReader, id job.ID) ([]Progress, error) {
+	if p, ok := r.(ProgressReader); ok {
+		return p.Progress(ctx, id)
+	}
+	j, err := r.Job(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	returns, err := r.Returns(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("progress of job %s: %w", id, err)
+	}
+	return Derive(j, returns), nil
+}
+
+// Derive returns what a job and its returns say of its progress.
+func Derive(j *Job, returns []Return) []Progress {
+	list := make([]Progress, 0, len(j.Minions))
+	at := make(map[string]int, len(j.Minions))
+	place := func(minion string) *Progress {
+		i, ok := at[minion]
+		if !ok {
+			i = len(list)
+			at[minion] = i
+			list = append(list, Progress{Minion: minion, State: Sent, Since: j.Started})
+		}
+		return &list[i]
+	}
+	for _, id := range j.Minions {
+		place(id)
+	}
+	for _, id := range j.Absent {
+		place(id).State = Absent
+	}
+	for _, r := range returns {
+		p := place(r.Minion)
+		p.State, p.Since = Returned, r.Received
+	}
+	return list
+}
