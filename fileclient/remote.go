@@ -1,0 +1,196 @@
+package fileclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A Request sends an encrypted request to a master and returns its reply, as loader.Host.Request.
+type Request func(ctx context.Context, load *data.Map) (reply any, err error)
+
+// tries is how often a request is sent whose reply makes no sense (salt/fileclient.py, RemoteClient.get_file).
+const tries = 4
+
+// remote is the file server of a master, ours or Salt's.
+type remote struct{ request Request }
+
+var (
+	_ Source   = (*remote)(nil)
+	_ Receiver = (*remote)(nil)
+)
+
+// Remote returns the file server of a master.
+func Remote(request Request) Source { return &remote{request} }
+
+// ask sends a request until read can make sense of the reply.
+func (r *remote) ask(ctx context.Context, load *data.Map, read func(reply any) error) error {
+	var err error
+	for range tries {
+		var reply any
+		if reply, err = r.request(ctx, load); err != nil {
+			return err
+		}
+		if err = read(reply); !errors.Is(err, ErrReply) || ctx.Err() != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w", load.Text("cmd"), err)
+}
+
+// names asks for a list of names.
+func (r *remote) names(ctx context.Context, load *data.Map) (names []string, err error) {
+	err = r.ask(ctx, load, func(reply any) error {
+		list, ok := reply.([]any)
+		if !ok {
+			return malformed(reply)
+		}
+		names = make([]string, 0, len(list))
+		for _, v := range list {
+			names = append(names, text(v))
+		}
+		return nil
+	})
+	return names, err
+}
+
+// table asks for a dictionary.
+func (r *remote) table(ctx context.Context, load *data.Map) (m *data.Map, err error) {
+	err = r.ask(ctx, load, func(reply any) error {
+		var ok bool
+		if m, ok = reply.(*data.Map); !ok {
+			return malformed(reply)
+		}
+		return nil
+	})
+	return m, err
+}
+
+func malformed(reply any) error {
+	shown := data.Repr(reply)
+	return fmt.Errorf("%w: %s", ErrReply, shown[:min(len(shown), 100)])
+}
+
+// text returns a text that may have come as bytes.
+func text(v any) string {
+	if b, ok := v.([]byte); ok {
+		return string(b)
+	}
+	return data.Str(v)
+}
+
+func (r *remote) Envs(ctx context.Context) ([]string, error) {
+	return r.names(ctx, data.NewMap("cmd", "_file_envs")) // with more in it, Salt 3006.0 fails
+}
+
+func (r *remote) Files(ctx context.Context, env, prefix string) ([]string, error) {
+	return r.names(ctx, data.NewMap("saltenv", env, "prefix", prefix, "cmd", "_file_list"))
+}
+
+func (r *remote) Dirs(ctx context.Context, env, prefix string) ([]string, error) {
+	return r.names(ctx, data.NewMap("saltenv", env, "prefix", prefix, "cmd", "_dir_list"))
+}
+
+func (r *remote) EmptyDirs(ctx context.Context, env, prefix string) ([]string, error) {
+	return r.names(ctx, data.NewMap("saltenv", env, "prefix", prefix, "cmd", "_file_list_emptydirs"))
+}
+
+func (r *remote) Symlinks(ctx context.Context, env, prefix string) (*data.Map, error) {
+	return r.table(ctx, data.NewMap("saltenv", env, "prefix", prefix, "cmd", "_symlink_list"))
+}
+
+func (r *remote) Opts(ctx context.Context) (*data.Map, error) {
+	return r.table(ctx, data.NewMap("cmd", "_master_opts"))
+}
+
+func (r *remote) Tops(ctx context.Context, opts *data.Map) (*data.Map, error) {
+	return r.table(ctx, data.NewMap("cmd", "_master_tops", "id", opts.Text("id"), "opts", opts))
+}
+
+func (r *remote) Hash(ctx context.Context, env, path string) (sum Sum, err error) {
+	err = r.ask(ctx, data.NewMap("path", path, "saltenv", env, "cmd", "_file_hash"), func(reply any) error {
+		m, ok := reply.(*data.Map)
+		if !ok && data.Truth(reply) {
+			return malformed(reply)
+		}
+		sum = Sum{Type: text(m.Value("hash_type")), Hex: text(m.Value("hsum"))}
+		if !data.Truth(m.Value("hsum")) {
+			return fmt.Errorf("salt://%s in saltenv %s: %w", path, env, ErrNotFound)
+		}
+		return nil
+	})
+	return sum, err
+}
+
+func (r *remote) Stat(ctx context.Context, env, path string) (st Stat, err error) {
+	err = r.ask(ctx, data.NewMap("path", path, "saltenv", env, "cmd", "_file_find"), func(reply any) error {
+		m, ok := reply.(*data.Map)
+		if !ok {
+			return malformed(reply)
+		}
+		if !data.Truth(m.Value("path")) {
+			return fmt.Errorf("salt://%s in saltenv %s: %w", path, env, ErrNotFound)
+		}
+		st = readStat(m.Value("stat"))
+		return nil
+	})
+	return st, err
+}
+
+// Places in a stat list (Python's os.stat_result).
+const (
+	statMode = 0
+	statSize = 6
+)
+
+// readStat reads a stat list, of which some backends give the mode alone or nothing.
+func readStat(v any) Stat {
+	list, _ := v.([]any)
+	at := func(i int) int64 {
+		if i < len(list) {
+			if n, ok := list[i].(int64); ok && n >= 0 {
+				return n
+			}
+		}
+		return -1
+	}
+	return Stat{Mode: at(statMode), Size: at(statSize)}
+}
+
+func (r *remote) Read(ctx context.Context, env, path string, loc int64, gzip int) (c Chunk, err error) {
+	load := data.NewMap("path", path, "saltenv", env, "cmd", "_serve_file")
+	if gzip != 0 {
+		load.Set("gzip", int64(gzip))
+	}
+	load.Set("loc", loc)
+	err = r.ask(ctx, load, func(reply any) error {
+		m, ok := reply.(*data.Map)
+		if !ok || !m.Has("data") {
+			return malformed(reply)
+		}
+		switch body := m.Value("data").(type) {
+		case []byte:
+			c.Data = body
+		case string:
+			c.Data = []byte(body)
+		default:
+			return malformed(reply)
+		}
+		if c.Gzip = data.Truth(m.Value("gzip")) && len(c.Data) > 0; len(c.Data) == 0 && !data.Truth(m.Value("dest")) {
+			return fmt.Errorf("salt://%s in saltenv %s: %w", path, env, ErrNotFound)
+		}
+		return nil
+	})
+	return c, err
+}
+
+func (r *remote) Receive(ctx context.Context, path []string, loc, size int64, piece []byte) (bool, error) {
+	parts := make([]any, len(path))
+	for i, p := range path {
+		parts[i] = p
+	}
+	reply, err := r.request(ctx, data.NewMap("cmd", "_file_recv", "path", parts, "size", size, "loc", loc, "data", piece))
+	return data.Truth(reply), err
+}
