@@ -17,7 +17,10 @@ type Publisher struct {
 	*server
 	shards []*shard
 	next   atomic.Uint32
+	roster roster
 }
+
+var _ transport.PeerLister = (*Publisher)(nil)
 
 // NewPublisher returns a publisher on a listener, which it owns from then on.
 func NewPublisher(l net.Listener, o transport.Options) *Publisher {
@@ -89,12 +92,26 @@ func (p *Publisher) PeerAddrs() []net.Addr {
 	return addrs
 }
 
+// PeerList returns the connections of now, in no order.
+func (p *Publisher) PeerList() []transport.Peer { return p.roster.list() }
+
+// PeerChanges counts the connections that came and went, and what they first subscribed to.
+func (p *Publisher) PeerChanges() uint64 { return p.roster.changes.Load() }
+
 // converse listens to what one peer subscribes to.
 func (p *Publisher) converse(ctx context.Context, pe *peer) error {
 	shard := p.shards[int(p.next.Add(1))%len(p.shards)]
 	sub := &subscriber{out: pe.out}
 	defer shard.remove(sub)
-	pe.subscribe = func(on bool, topic []byte) error { return shard.subscribe(sub, on, topic) }
+	p.roster.enter(pe)
+	defer p.roster.leave(pe)
+	pe.subscribe = func(on bool, topic []byte) error {
+		err := shard.subscribe(sub, on, topic)
+		if err == nil && on {
+			p.roster.note(pe, topic)
+		}
+		return err
+	}
 	pe.idle = func(quiet time.Duration) error { return p.checkIdle(shard, sub, quiet) }
 	for {
 		frames, err := pe.receive()
