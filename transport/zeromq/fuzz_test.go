@@ -149,17 +149,17 @@ func FuzzOutbox(f *testing.F) {
 		got := &bytes.Buffer{}
 		counters := &transport.Counters{}
 		conn := &sink{w: got, gate: make(chan struct{})}
-		o := newOutbox(conn, &limits, counters)
+		o := transport.NewOutbox(conn, &limits, counters)
 		var joined []byte
 		var ends []int
 		for i, n := range sizes {
 			joined = append(joined, frames(strings.Repeat(string(rune('a'+i%26)), int(n)))...)
 			ends = append(ends, len(joined))
 		}
-		o.sendBatch(joined, ends)
-		o.sendBatch(joined, ends)
+		o.SendBatch(joined, ends)
+		o.SendBatch(joined, ends)
 		close(conn.gate)
-		if err := o.drained(t.Context()); err != nil {
+		if err := o.Drained(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for b := got.Bytes(); len(b) > 0; {

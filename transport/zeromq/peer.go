@@ -30,7 +30,7 @@ type profile struct {
 type peer struct {
 	guard *guard
 	conn  *zmq4.Conn
-	out   *outbox
+	out   *transport.Outbox
 	quiet time.Duration // without a message; kept by the reader
 	// subscribe is told of each subscription and its end; nil where there are none.
 	subscribe func(on bool, topic []byte) error
@@ -65,7 +65,7 @@ func (pr *profile) handshake(conn net.Conn) (p *peer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p = &peer{guard: g, conn: zc, out: newOutbox(conn, &pr.limits, pr.counters)}
+	p = &peer{guard: g, conn: zc, out: transport.NewOutbox(conn, &pr.limits, pr.counters)}
 	return p, p.begin(pr.readAhead)
 }
 
@@ -118,7 +118,7 @@ func (p *peer) command(name string, body []byte) error {
 }
 
 // urgent sends a command if the queue has room; a peer that reads nothing needs none.
-func (p *peer) urgent(b []byte) { _ = p.out.send(b) }
+func (p *peer) urgent(b []byte) { _ = p.out.Send(b) }
 
 func (p *peer) ping() {
 	if p.guard.pings() {
@@ -140,14 +140,14 @@ func (p *peer) silent() error {
 func (p *peer) remote() net.Addr { return p.guard.RemoteAddr() }
 
 // finish sends what is queued until ctx ends.
-func (p *peer) finish(ctx context.Context) { _ = p.out.drained(ctx) }
+func (p *peer) finish(ctx context.Context) { _ = p.out.Drained(ctx) }
 
 // cut ends the connection; the reader notices and closes the peer.
 func (p *peer) cut() { p.guard.Conn.Close() }
 
 // close is for the reader.
 func (p *peer) close() {
-	p.out.close()
+	p.out.Close()
 	p.cut()
 	p.guard.release()
 }

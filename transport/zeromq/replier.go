@@ -19,42 +19,25 @@ import (
 type Replier struct {
 	*server
 	handler transport.Handler
-	jobs    chan *request
+	crew    *transport.Crew[*request]
 	known   transport.Sources
 	buffers sync.Pool // *[]byte, for replies
-
-	mu      sync.Mutex
-	workers int
-	crew    sync.WaitGroup
 }
 
 // NewReplier returns a replier on a listener, which it owns from then on.
 func NewReplier(l net.Listener, o transport.Options) *Replier {
-	return &Replier{server: newServer(zmq4.Router, 4<<10, l, o), jobs: make(chan *request)}
+	s := &Replier{server: newServer(zmq4.Router, 4<<10, l, o)}
+	s.crew = transport.NewCrew(s.opts.Workers, s.answer)
+	return s
 }
 
 // Serve answers requests with h until ctx ends.
 func (s *Replier) Serve(ctx context.Context, h transport.Handler) error {
 	err := s.serve(ctx, func() { s.handler = h }, s.converse)
-	if err == nil {
-		close(s.jobs)
-		s.dismiss()
-	}
-	return err
-}
-
-// dismiss waits for the workers, but for a second only: by now the context of their handlers has ended.
-func (s *Replier) dismiss() {
-	gone := make(chan struct{})
-	go func() {
-		s.crew.Wait()
-		close(gone)
-	}()
-	select {
-	case <-gone:
-	case <-time.After(time.Second):
+	if err == nil && !s.crew.Dismiss(time.Second) { // by now the context of the handlers has ended
 		s.log.Warn("handlers of requests do not end; going on without them")
 	}
+	return err
 }
 
 // A client is one connection of a replier.
@@ -150,15 +133,10 @@ func (c *client) leave() {
 
 // submit hands a request to a worker that is free, else to a new one, else to the first that becomes free.
 func (s *Replier) submit(r *request) error {
-	select {
-	case s.jobs <- r:
-		return nil
-	default:
-	}
-	if s.hire(r) {
+	if s.crew.Submit(r) {
 		return nil
 	}
-	return waiting(r.client, s.jobs, r)
+	return waiting(r.client, s.crew.Queue(), r)
 }
 
 // waiting sends v to ch. The peer, whose heartbeats are not read meanwhile, gets some of ours as signs of life.
@@ -179,23 +157,6 @@ func waiting[T any](c *client, ch chan<- T, v T) error {
 
 // pingsWhenBusy is short, because the other side may have less patience than we.
 func (c *client) pingsWhenBusy() time.Duration { return min(c.guard.tick(), 2*time.Second) }
-
-func (s *Replier) hire(r *request) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.workers >= s.opts.Workers {
-		return false
-	}
-	s.workers++
-	s.crew.Go(func() { s.work(r) })
-	return true
-}
-
-func (s *Replier) work(r *request) {
-	for ok := true; ok; r, ok = <-s.jobs {
-		s.answer(r)
-	}
-}
 
 // answer runs the handler, and closes the connection if it does not reply.
 func (s *Replier) answer(r *request) {
@@ -250,7 +211,7 @@ func (r *request) Reply(body []byte) error {
 	if len(body) < shareFrom {
 		return r.replySmall(n, body)
 	}
-	_, err := r.client.out.sendParts(appendHeader(r.head(make([]byte, 0, n)), 0, len(body)), body)
+	_, err := r.client.out.SendParts(appendHeader(r.head(make([]byte, 0, n)), 0, len(body)), body)
 	return err
 }
 
@@ -262,7 +223,7 @@ func (r *request) replySmall(head int, body []byte) error {
 		buf = new([]byte)
 	}
 	b := appendFrame(r.head(slices.Grow((*buf)[:0], head+len(body))), 0, body)
-	kept, err := r.client.out.sendParts(b, nil)
+	kept, err := r.client.out.SendParts(b, nil)
 	if !kept {
 		*buf = b
 		pool.Put(buf)

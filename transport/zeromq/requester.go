@@ -123,14 +123,14 @@ func (q *Requester) send(ctx context.Context, p *peer, id uint64, body []byte) e
 		head, body = append(head, body...), nil
 	}
 	for {
-		_, err := p.out.sendParts(head, body)
+		_, err := p.out.SendParts(head, body)
 		if errors.Is(err, transport.ErrGone) {
 			return transport.ErrDisconnected
 		}
 		if !errors.Is(err, transport.ErrQueueFull) {
 			return err
 		}
-		if err := p.out.drained(ctx); err != nil {
+		if err := p.out.Drained(ctx); err != nil {
 			return err
 		}
 	}

@@ -161,15 +161,15 @@ func (s *shard) deliver() {
 	joined, ends := join(b.wires, nil)
 	for _, sub := range b.touched {
 		if len(sub.matched) == len(b.wires) {
-			sub.out.sendBatch(joined, ends)
+			sub.out.SendBatch(joined, ends)
 		} else {
-			sub.out.sendBatch(join(b.wires, sub.matched))
+			sub.out.SendBatch(join(b.wires, sub.matched))
 		}
 		sub.matched = sub.matched[:0]
 	}
 	if all != nil {
 		for _, sub := range all.members {
-			sub.out.sendBatch(joined, ends)
+			sub.out.SendBatch(joined, ends)
 		}
 	}
 	clear(b.wires)
@@ -235,7 +235,7 @@ func (s *shard) count(sub *subscriber) int {
 
 // A subscriber is one peer of a publisher, with its places among the members of topics.
 type subscriber struct {
-	out     *outbox
+	out     *transport.Outbox
 	places  map[string]int
 	bytes   int
 	matched []int // messages of the batch that it gets

@@ -28,7 +28,7 @@ func NewSubscriber(d transport.Dialer, topics ...string) *Subscriber {
 func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error {
 	l := newLink(zmq4.Sub, s.dialer)
 	l.run(ctx, func(_ context.Context, p *peer) error {
-		if err := p.out.send(s.subscriptions(p.guard.minor)); err != nil {
+		if err := p.out.Send(s.subscriptions(p.guard.minor)); err != nil {
 			return err
 		}
 		l.up()

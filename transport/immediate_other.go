@@ -1,6 +1,6 @@
 //go:build !unix
 
-package zeromq
+package transport
 
 import "net"
 

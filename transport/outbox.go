@@ -1,4 +1,4 @@
-package zeromq
+package transport
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"github.com/brineproject/brine/transport"
 )
 
 const (
@@ -16,13 +14,15 @@ const (
 	flushEntries = 64
 )
 
-// An outbox sends whole messages to one peer without ever waiting for it. What the kernel takes at once goes at once;
-// the rest is queued, and a goroutine that lives until the queue is empty sends it.
-type outbox struct {
+// An Outbox sends whole messages to one peer without ever waiting for it. What the kernel takes at once goes at once;
+// the rest is queued, up to the limits QueueMessages and QueueBytes, and a goroutine that lives until the queue is empty
+// sends it. A peer that takes nothing for WriteStall is closed. Transports build their connections on it; several
+// goroutines may use it.
+type Outbox struct {
 	conn     net.Conn
 	now      *immediate // nil where the system or the connection cannot write without waiting
-	limits   *transport.Limits
-	counters *transport.Counters
+	limits   *Limits
+	counters *Counters
 
 	mu      sync.Mutex
 	queue   []entry // queue[head:] waits; of the first a part may be gone
@@ -39,27 +39,28 @@ type entry struct {
 	msgs int
 }
 
-func newOutbox(conn net.Conn, l *transport.Limits, c *transport.Counters) *outbox {
-	return &outbox{conn: conn, now: newImmediate(conn), limits: l, counters: c}
+// NewOutbox returns the outbox of conn, on which nobody else may write. What it sends, drops and closes is counted in c.
+func NewOutbox(conn net.Conn, l *Limits, c *Counters) *Outbox {
+	return &Outbox{conn: conn, now: newImmediate(conn), limits: l, counters: c}
 }
 
-// send sends one message or command, or nothing of it when the queue is full.
-func (o *outbox) send(b []byte) error {
-	_, err := o.sendParts(b, nil)
+// Send sends one message or command, or nothing of it when the queue is full.
+func (o *Outbox) Send(b []byte) error {
+	_, err := o.SendParts(b, nil)
 	return err
 }
 
-// sendParts sends one message given as two pieces, of which the second may be shared with others. It reports whether
+// SendParts sends one message given as two pieces, of which the second may be shared with others. It reports whether
 // it keeps them in the queue; if not, they are the caller's again.
-func (o *outbox) sendParts(b, tail []byte) (kept bool, err error) {
+func (o *Outbox) SendParts(b, tail []byte) (kept bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil {
-		return false, transport.ErrGone
+		return false, ErrGone
 	}
 	if o.flushed != nil && !o.fits(1, len(b)+len(tail)) {
 		o.counters.Dropped.Add(1)
-		return false, transport.ErrQueueFull
+		return false, ErrQueueFull
 	}
 	o.counters.Sent.Add(1)
 	if b = o.write(b); len(b) == 0 && len(tail) > 0 {
@@ -70,9 +71,9 @@ func (o *outbox) sendParts(b, tail []byte) (kept bool, err error) {
 	return len(b)+len(tail) > 0, o.gone()
 }
 
-func (o *outbox) gone() error {
+func (o *Outbox) gone() error {
 	if o.err != nil {
-		return transport.ErrGone
+		return ErrGone
 	}
 	return nil
 }
@@ -84,9 +85,9 @@ func btoi(b bool) int {
 	return 0
 }
 
-// sendBatch sends the messages that lie one after another in b and end at ends; those that find the queue full are
+// SendBatch sends the messages that lie one after another in b and end at ends; those that find the queue full are
 // dropped, the newest first. b is kept and must not change.
-func (o *outbox) sendBatch(b []byte, ends []int) {
+func (o *Outbox) SendBatch(b []byte, ends []int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil {
@@ -111,7 +112,7 @@ func (o *outbox) sendBatch(b []byte, ends []int) {
 }
 
 // fitting returns how many of the messages, beginning with first, the queue takes. One that has been begun must go on.
-func (o *outbox) fitting(ends []int, first, begun int, must bool) int {
+func (o *Outbox) fitting(ends []int, first, begun int, must bool) int {
 	last := first
 	for last < len(ends) && (must || o.fits(last+1-first, ends[last]-begun)) {
 		last++
@@ -120,12 +121,12 @@ func (o *outbox) fitting(ends []int, first, begun int, must bool) int {
 	return last
 }
 
-func (o *outbox) fits(msgs, bytes int) bool {
-	return !transport.Over(o.msgs+msgs, o.limits.QueueMessages) && !transport.Over(o.bytes+bytes, o.limits.QueueBytes)
+func (o *Outbox) fits(msgs, bytes int) bool {
+	return !Over(o.msgs+msgs, o.limits.QueueMessages) && !Over(o.bytes+bytes, o.limits.QueueBytes)
 }
 
 // write sends what can be sent at once, and returns the rest.
-func (o *outbox) write(b []byte) []byte {
+func (o *Outbox) write(b []byte) []byte {
 	if o.flushed != nil || o.now == nil || len(b) == 0 || o.err != nil {
 		return b
 	}
@@ -137,7 +138,7 @@ func (o *outbox) write(b []byte) []byte {
 	return b[n:]
 }
 
-func (o *outbox) enqueue(b []byte, msgs int) {
+func (o *Outbox) enqueue(b []byte, msgs int) {
 	if len(b) == 0 || o.err != nil {
 		return
 	}
@@ -151,7 +152,7 @@ func (o *outbox) enqueue(b []byte, msgs int) {
 }
 
 // flush sends the queue and ends. A peer that takes nothing for too long is closed.
-func (o *outbox) flush() {
+func (o *Outbox) flush() {
 	var vec [flushEntries][]byte
 	for {
 		batch := o.batch(vec[:0])
@@ -167,7 +168,7 @@ func (o *outbox) flush() {
 }
 
 // batch returns what is to be sent next; nothing when the flusher is to end.
-func (o *outbox) batch(vec [][]byte) [][]byte {
+func (o *Outbox) batch(vec [][]byte) [][]byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	room := flushBytes
@@ -189,7 +190,7 @@ func (o *outbox) batch(vec [][]byte) [][]byte {
 }
 
 // written takes n bytes off the queue.
-func (o *outbox) written(n int, err error) {
+func (o *Outbox) written(n int, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for n > 0 && o.head < len(o.queue) {
@@ -210,7 +211,7 @@ func (o *outbox) written(n int, err error) {
 	}
 }
 
-func (o *outbox) compact() {
+func (o *Outbox) compact() {
 	if o.head > 64 && o.head > len(o.queue)/2 {
 		n := copy(o.queue, o.queue[o.head:])
 		clear(o.queue[n:])
@@ -219,7 +220,7 @@ func (o *outbox) compact() {
 }
 
 // fail ends the connection; the reader notices and cleans up.
-func (o *outbox) fail(err error) {
+func (o *Outbox) fail(err error) {
 	if o.err != nil {
 		return
 	}
@@ -230,22 +231,22 @@ func (o *outbox) fail(err error) {
 	o.conn.Close()
 }
 
-func (o *outbox) end(err error) {
+func (o *Outbox) end(err error) {
 	o.err = err
 	o.queue, o.head, o.msgs, o.bytes = nil, 0, 0, 0
 }
 
-// close drops what is queued and lets nothing more be sent. The connection is closed by the caller.
-func (o *outbox) close() {
+// Close drops what is queued and lets nothing more be sent. The connection is closed by the caller.
+func (o *Outbox) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil {
-		o.end(transport.ErrGone)
+		o.end(ErrGone)
 	}
 }
 
-// drained waits until the queue is empty.
-func (o *outbox) drained(ctx context.Context) error {
+// Drained waits until the queue is empty.
+func (o *Outbox) Drained(ctx context.Context) error {
 	o.mu.Lock()
 	flushed := o.flushed
 	o.mu.Unlock()
