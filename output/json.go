@@ -24,6 +24,16 @@ func newJSON(o Options) Outputter {
 	})
 }
 
+// JSON returns v on one line as salt.utils.json.dumps writes it: as the outputter json does. The error wraps ErrKey for a
+// key that JSON cannot have; bytes become the text of their Python form.
+func JSON(v any) (string, error) {
+	w := jsonWriter{item: ", "}
+	if !w.write(v, 0) {
+		return "", fmt.Errorf("write JSON: %w", ErrKey)
+	}
+	return w.b.String(), nil
+}
+
 // jsonStep returns what a level is indented by; ok is false when all is to stand on one line.
 func jsonStep(indent any) (step string, ok bool) {
 	switch n := indent.(type) {
