@@ -1,0 +1,60 @@
+package auth
+
+import "github.com/brineproject/brine/data"
+
+// A Kind is a way to prove who one is.
+type Kind int
+
+const (
+	ByKey   Kind = iota // the key file of a user on the master's host
+	ByToken             // a token that an earlier login was given
+	ByEauth             // a login at an outside system
+)
+
+// String returns the name of k in Salt's texts.
+func (k Kind) String() string {
+	switch k {
+	case ByToken:
+		return "token"
+	case ByEauth:
+		return "eauth"
+	}
+	return "user"
+}
+
+// Credentials are what a request says of its sender, with nothing proved yet.
+type Credentials struct {
+	Kind    Kind
+	Key     string    // content of the key file
+	User    string    // on the master's host, or sudo_NAME
+	HasUser bool      // the request has a field user
+	Token   string    // for ByToken
+	Eauth   string    // for ByEauth: the system of external_auth
+	Fields  *data.Map // for ByEauth: username and password; nothing else reaches a system
+}
+
+// loginFields are the fields of a request that a system of external_auth may see. Salt's loader lets eauth and token pass
+// besides, which no module of Salt's asks for.
+var loginFields = [...]string{"username", "password"}
+
+// FromLoad takes the credentials of a request in which they stand at the top level: runner, wheel and mk_token. A field that
+// should be a text and is none counts as the empty text, which proves nothing.
+func FromLoad(load *data.Map) Credentials { return FromKwargs(load, load) }
+
+// FromKwargs takes the credentials of a publish: token and login stand in its kwargs, key and user beside them
+// (salt/master.py, _prep_auth_info).
+func FromKwargs(load, kwargs *data.Map) Credentials {
+	c := Credentials{Key: load.Text("key"), User: load.Text("user"), HasUser: load.Has("user"), Fields: data.NewMap()}
+	switch {
+	case kwargs.Has("token"):
+		c.Kind, c.Token = ByToken, kwargs.Text("token")
+	case kwargs.Has("eauth"):
+		c.Kind, c.Eauth = ByEauth, kwargs.Text("eauth")
+		for _, name := range loginFields {
+			if text, ok := kwargs.Value(name).(string); ok {
+				c.Fields.Set(name, text)
+			}
+		}
+	}
+	return c
+}

@@ -1,0 +1,194 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+)
+
+// Options say who may do what. Most are options of the master.
+type Options struct {
+	User     string // user: who the master runs for
+	CacheDir string // cachedir: holds the key files
+	TokenDir string // token_dir
+	HashType string // hash_type, by which tokens are as long as its digests
+
+	PublisherACL  *data.Map // publisher_acl
+	Blacklist     *data.Map // publisher_acl_blacklist
+	SudoACL       bool      // sudo_acl
+	VerifyClients bool      // client_acl_verify
+	ExternalAuth  *data.Map // external_auth
+	PermissiveACL bool      // permissive_acl
+	ACLModule     string    // eauth_acl_module
+
+	TokenExpire         time.Duration // token_expire
+	TokenExpireOverride any           // token_expire_user_override: true, or a map of systems to lists of users
+	KeepACLInToken      bool          // keep_acl_in_token
+
+	// System makes the system of external_auth that has a name. Nil means that there is none.
+	System func(name string) (System, error)
+	// Targets returns the minions that a compound target of a rule names. One of which the master knows nothing is not among them.
+	Targets func(tgt string) ([]string, error)
+	Now     func() time.Time // nil means time.Now
+	Log     logrus.FieldLogger
+}
+
+// A Gate knows who may do what on one master. Several goroutines may use it.
+type Gate struct {
+	log    logrus.FieldLogger
+	now    func() time.Time
+	held   atomic.Pointer[held]
+	keys   *keys
+	tokens *Tokens
+	pace   *pace
+}
+
+// held is what a Gate goes by until its options change.
+type held struct {
+	Options
+	blacklist blacklist
+
+	mu      sync.Mutex
+	systems map[string]System
+}
+
+// New makes a key file for every user who may give orders, as each start of a master does, and returns a gate.
+func New(o Options) (*Gate, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	g := &Gate{log: o.Log, now: o.Now, keys: newKeys(o.CacheDir, o.Log), pace: newPace()}
+	var err error
+	if g.tokens, err = OpenTokens(o.TokenDir, o.HashType, o.Now); err != nil {
+		return nil, err
+	}
+	if err := g.SetOptions(o); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// SetOptions replaces the options. Users who come to rights get key files, others lose them; folders, hash and clock stay
+// as they were. Rules that cannot be read are logged and allow nothing.
+func (g *Gate) SetOptions(o Options) error {
+	h := &held{Options: o, blacklist: newBlacklist(o.Blacklist), systems: map[string]System{}}
+	if err := g.keys.renew(o); err != nil {
+		return err
+	}
+	g.warnOfRules("publisher_acl", o.PublisherACL)
+	for system, users := range o.ExternalAuth.All() {
+		if m, ok := users.(*data.Map); ok {
+			g.warnOfRules("external_auth: "+data.Str(system), m)
+		}
+	}
+	g.held.Store(h)
+	return nil
+}
+
+func (g *Gate) warnOfRules(option string, users *data.Map) {
+	for name, list := range users.All() {
+		if isSetting(data.Str(name)) {
+			continue
+		}
+		if _, err := parseRules(list); err != nil {
+			g.log.WithError(err).Warnf("%s: rules of %s allow nothing where they cannot be read", option, data.Str(name))
+		}
+	}
+}
+
+// Identify returns who sent a request, and what he may do. The error is a *[Refusal] that wraps ErrNotAuthenticated, the same for
+// all causes, and for a wrong login as late as for any other.
+func (g *Gate) Identify(ctx context.Context, c Credentials) (*Identity, error) {
+	h := g.held.Load()
+	switch c.Kind {
+	case ByToken:
+		return g.byToken(ctx, h, c)
+	case ByEauth:
+		return g.byLogin(ctx, h, c)
+	}
+	return g.byKey(h, c)
+}
+
+// byKey looks at the key file of a user (salt/auth/__init__.py, check_authentication).
+func (g *Gate) byKey(h *held, c Credentials) (*Identity, error) {
+	who, ok := g.keys.prove(c)
+	if !ok {
+		return nil, notAuthenticated(c)
+	}
+	i := &Identity{Name: who.name, Kind: ByKey, gate: g}
+	switch {
+	case who.full:
+		i.full = true
+	case who.sudo && (!h.SudoACL || h.PublisherACL.Len() == 0):
+		i.full, i.Name = true, h.User
+	default:
+		i.rules = h.ofUser(who.name)
+		if len(i.rules) == 0 {
+			return nil, notAuthenticated(c)
+		}
+	}
+	return i, nil
+}
+
+// ofUser returns the rights of a user of the master's host (salt/utils/master.py, get_values_of_matching_keys).
+func (h *held) ofUser(name string) rules {
+	var all rules
+	for expr, list := range h.PublisherACL.All() {
+		if nameMatch(data.Str(expr), name) {
+			found, _ := parseRules(list) // SetOptions told of what is wrong
+			all = append(all, found...)
+		}
+	}
+	return all
+}
+
+// Blocked reports whether publisher_acl_blacklist forbids a publish to everybody: to a user, or of a function. It is asked before
+// anything else, for what the caller says he is, and again for who he is.
+func (g *Gate) Blocked(user string, fun any) bool {
+	return g.held.Load().blacklist.blocks(user, fun)
+}
+
+// targets reports whether minions, of which there must be one, are all named by tgt.
+func (g *Gate) targets(tgt string, minions []string) bool {
+	if len(minions) == 0 {
+		return false
+	}
+	named, err := g.held.Load().Targets(tgt)
+	if err != nil {
+		g.log.WithError(err).Warnf("the target %s of a rule allows nothing", tgt)
+		return false
+	}
+	have := make(map[string]bool, len(named))
+	for _, id := range named {
+		have[id] = true
+	}
+	return !slices.ContainsFunc(minions, func(id string) bool { return !have[id] })
+}
+
+// system returns the system of external_auth with a name.
+func (h *held) system(name string) (System, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s := h.systems[name]; s != nil {
+		return s, nil
+	}
+	if !h.ExternalAuth.Has(name) {
+		return nil, fmt.Errorf("The eauth system %q is not enabled", name) //nolint:staticcheck // Salt's text
+	}
+	if h.System == nil {
+		return nil, fmt.Errorf("external_auth: %s: this program has no such system", name)
+	}
+	s, err := h.System(name)
+	if err != nil {
+		return nil, fmt.Errorf("external_auth: %s: %w", name, err)
+	}
+	h.systems[name] = s
+	return s, nil
+}

@@ -1,0 +1,227 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/transport"
+)
+
+const (
+	loginLimit    = 20 * time.Second // how long a system may take
+	loginsAtOnce  = 32               // questions to systems
+	loginsWaiting = 1024             // logins under way, those included that wait to be refused
+	leastPause    = time.Second      // about how long a refused login takes
+	mostPause     = 5 * time.Second
+)
+
+// A pace makes all refused logins take about as long, whatever was wrong, and bounds how many there are
+// (salt/auth/__init__.py, time_auth).
+type pace struct {
+	asking  chan struct{}
+	waiting chan struct{}
+
+	mu   sync.Mutex
+	fail time.Duration // how long the slowest refusal took
+}
+
+func newPace() *pace {
+	return &pace{asking: make(chan struct{}, loginsAtOnce), waiting: make(chan struct{}, loginsWaiting), fail: leastPause}
+}
+
+// run does one login, and lets others have the worker meanwhile. When too many are under way it is refused at once.
+func (p *pace) run(ctx context.Context, login func(context.Context) bool) (ok bool) {
+	select {
+	case p.waiting <- struct{}{}:
+		defer func() { <-p.waiting }()
+	default:
+		return false
+	}
+	transport.Aside(ctx, func() {
+		start := time.Now()
+		if ok = p.ask(ctx, login); !ok {
+			p.delay(ctx, start)
+		}
+	})
+	return ok
+}
+
+func (p *pace) ask(ctx context.Context, login func(context.Context) bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, loginLimit)
+	defer cancel()
+	select {
+	case p.asking <- struct{}{}:
+		defer func() { <-p.asking }()
+		return login(ctx)
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// delay waits until a refusal that began at start may be told.
+func (p *pace) delay(ctx context.Context, start time.Time) {
+	p.mu.Lock()
+	p.fail = min(max(p.fail, time.Since(start)), mostPause)
+	whole := p.fail
+	p.mu.Unlock()
+	whole = whole*3/4 + rand.N(whole/2)
+	select {
+	case <-time.After(time.Until(start.Add(whole))):
+	case <-ctx.Done():
+	}
+}
+
+// byLogin asks a system of external_auth.
+func (g *Gate) byLogin(ctx context.Context, h *held, c Credentials) (*Identity, error) {
+	i := &Identity{Name: c.Fields.Text("username"), Kind: ByEauth, gate: g}
+	ok := g.pace.run(ctx, func(ctx context.Context) bool {
+		s, ok := g.login(ctx, h, c)
+		if ok {
+			i.rules = h.rightsOf(ctx, g, c.Eauth, s, loginOf(c), nil)
+		}
+		return ok
+	})
+	if !ok {
+		return nil, notAuthenticated(c)
+	}
+	return i, nil
+}
+
+func loginOf(c Credentials) Login {
+	return Login{Name: c.Fields.Text("username"), Password: c.Fields.Text("password")}
+}
+
+// login asks the system that c names. Why not is told to the log alone.
+func (g *Gate) login(ctx context.Context, h *held, c Credentials) (System, bool) {
+	l := loginOf(c)
+	s, err := h.system(c.Eauth)
+	if err == nil {
+		err = l.check()
+	}
+	ok := false
+	if err == nil {
+		ok, err = s.Login(ctx, l)
+	}
+	if err != nil {
+		g.log.WithError(err).Warnf("login of user %q at %q", clip(l.Name), clip(c.Eauth))
+	}
+	return s, ok && err == nil
+}
+
+const (
+	maxName     = 255
+	maxPassword = 4096
+)
+
+// check refuses logins that no system should be asked about. An empty password is one: LDAP servers take it for nobody's, and
+// let him in.
+func (l Login) check() error {
+	control := func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }
+	switch {
+	case l.Name == "" || l.Password == "":
+		return errors.New("a name and a password are needed")
+	case len(l.Name) > maxName || len(l.Password) > maxPassword:
+		return errors.New("the name or the password is too long")
+	case strings.ContainsFunc(l.Name, control) || strings.ContainsRune(l.Password, 0):
+		return errors.New("the name or the password has control characters")
+	}
+	return nil
+}
+
+func clip(s string) string {
+	if len(s) > maxName {
+		return s[:maxName] + "…"
+	}
+	return s
+}
+
+// rightsOf returns the rights of a user of a system. Groups are those of a token, or asked for when there is a login with a
+// password (salt/auth/__init__.py, get_auth_list).
+func (h *held) rightsOf(ctx context.Context, g *Gate, name string, s System, l Login, groups []string) rules {
+	list, own := h.ownRules(ctx, g, s, l)
+	if !own {
+		if l.Password != "" {
+			groups = groupsOf(ctx, g, s, l)
+		}
+		users, _ := h.ExternalAuth.Value(name).(*data.Map)
+		list = listOf(users, l.Name, groups, h.PermissiveACL)
+	}
+	if e, ok := s.(Expander); ok {
+		expanded, err := e.Expand(ctx, list)
+		if err != nil {
+			g.log.WithError(err).Warnf("expand the rights of user %q", l.Name)
+		} else {
+			list = expanded
+		}
+	}
+	all, _ := parseRules(list)
+	return all
+}
+
+// ownRules returns the rights that a system gives itself, or the one that eauth_acl_module names.
+func (h *held) ownRules(ctx context.Context, g *Gate, s System, l Login) (list []any, ok bool) {
+	if h.ACLModule != "" {
+		other, err := h.system(h.ACLModule)
+		if err != nil {
+			g.log.WithError(err).Warn("eauth_acl_module")
+			return nil, false
+		}
+		s = other
+	}
+	r, isRuler := s.(Ruler)
+	if !isRuler || l.Password == "" {
+		return nil, false
+	}
+	list, ok, err := r.Rules(ctx, l)
+	if err != nil {
+		g.log.WithError(err).Warnf("rights of user %q", l.Name)
+	}
+	return list, ok && err == nil
+}
+
+func groupsOf(ctx context.Context, g *Gate, s System, l Login) []string {
+	grouper, ok := s.(Grouper)
+	if !ok {
+		return nil
+	}
+	groups, err := grouper.Groups(ctx, l)
+	if err != nil {
+		g.log.WithError(err).Warnf("groups of user %q", l.Name)
+		return nil
+	}
+	return groups
+}
+
+// listOf returns the rights under a user's name, under those of his groups, which end in %, and, when his name has none or
+// permissive_acl is on, under * (salt/utils/minions.py, fill_auth_list).
+func listOf(users *data.Map, name string, groups []string, permissive bool) []any {
+	var list []any
+	named := false
+	for k, v := range users.All() {
+		entry := data.Str(k)
+		group, isGroup := strings.CutSuffix(entry, "%")
+		switch {
+		case isSetting(entry) || entry == "*":
+		case isGroup && slices.Contains(groups, group):
+			list = append(list, items(v)...)
+		case !isGroup && entry == name:
+			named = true
+			list = append(list, items(v)...)
+		}
+	}
+	if permissive || !named {
+		list = append(list, items(users.Value("*"))...)
+	}
+	return list
+}
+
+// errNoToken says why a token is not to be used, to the log.
+var errNoToken = fmt.Errorf("no such token, or it has expired")

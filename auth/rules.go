@@ -1,0 +1,239 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A rule is one entry of a list of rights.
+type rule struct {
+	form  string  // what stands behind @; such a rule is about runners and wheel functions
+	every bool    // a form, or fun, without conditions
+	fun   pattern // for all minions, where tgt is empty
+	tgt   string  // a compound target
+	calls []call  // what may be called there, or of that form
+}
+
+// A call is a function that a rule allows, and with which arguments.
+type call struct {
+	fun   pattern
+	limit bool        // args must be met
+	args  []condition // one of them
+}
+
+// A condition says which arguments a function may get. Those that it does not name may be anything.
+type condition struct {
+	args   []wanted
+	names  []string
+	kwargs []wanted
+}
+
+// A wanted argument matches a pattern, or is anything.
+type wanted struct {
+	any bool
+	pattern
+}
+
+// rules are the rights of one user.
+type rules []rule
+
+// parseRules reads a list of rights. What cannot be read allows nothing, and is told of by the error; the rest holds. A single text is
+// a list of one. Salt takes such a text for a list of its letters.
+func parseRules(list any) (rules, error) {
+	var all rules
+	var errs []error
+	for _, entry := range items(list) {
+		r, err := parseRule(entry)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		all = append(all, r)
+	}
+	return all, errors.Join(errs...)
+}
+
+// items returns the elements of a list, or what is none as a list of one.
+func items(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	case data.Tuple:
+		return v
+	}
+	return []any{v}
+}
+
+func parseRule(entry any) (rule, error) {
+	switch e := entry.(type) {
+	case string:
+		if form, ok := strings.CutPrefix(e, "@"); ok {
+			return rule{form: form, every: true}, nil
+		}
+		p, err := newPattern(e)
+		return rule{every: true, fun: p}, err
+	case *data.Map:
+		name, value, err := single(e)
+		if err != nil {
+			return rule{}, err
+		}
+		calls, err := parseCalls(value)
+		if form, ok := strings.CutPrefix(name, "@"); ok {
+			return rule{form: form, calls: calls}, err
+		}
+		return rule{tgt: name, calls: calls}, err
+	}
+	return rule{}, fmt.Errorf("rule %s is neither a text nor a map", short(entry))
+}
+
+// single returns the only entry of m.
+func single(m *data.Map) (name string, value any, err error) {
+	if m.Len() == 1 {
+		for k, v := range m.All() {
+			if name, ok := k.(string); ok && name != "" {
+				return name, v, nil
+			}
+		}
+	}
+	return "", nil, fmt.Errorf("rule %s should have one name and what is allowed there", short(m))
+}
+
+func parseCalls(list any) ([]call, error) {
+	var calls []call
+	var errs []error
+	for _, item := range items(list) {
+		c, err := parseCall(item)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		calls = append(calls, c)
+	}
+	if len(calls) == 0 {
+		return nil, errors.Join(errs...)
+	}
+	return calls, nil
+}
+
+func parseCall(item any) (call, error) {
+	switch c := item.(type) {
+	case string:
+		p, err := newPattern(c)
+		return call{fun: p}, err
+	case *data.Map:
+		name, value, err := single(c)
+		if err != nil {
+			return call{}, err
+		}
+		p, err := newPattern(name)
+		if err != nil {
+			return call{}, err
+		}
+		conditions, err := parseConditions(value)
+		return call{fun: p, limit: true, args: conditions}, err
+	}
+	return call{}, fmt.Errorf("function %s is neither a text nor a map", short(item))
+}
+
+func parseConditions(list any) ([]condition, error) {
+	var all []condition
+	for _, item := range items(list) {
+		m, ok := item.(*data.Map)
+		if !ok {
+			return nil, fmt.Errorf("conditions %s are no map of args and kwargs", short(item))
+		}
+		c, err := parseCondition(m)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func parseCondition(m *data.Map) (condition, error) {
+	var c condition
+	for _, v := range items(m.Value("args")) {
+		w, err := parseWanted(v)
+		if err != nil {
+			return c, err
+		}
+		c.args = append(c.args, w)
+	}
+	kwargs, ok := m.Value("kwargs").(*data.Map)
+	if !ok && m.Value("kwargs") != nil {
+		return c, fmt.Errorf("kwargs %s is no map", short(m.Value("kwargs")))
+	}
+	for k, v := range kwargs.All() {
+		w, err := parseWanted(v)
+		if err != nil {
+			return c, err
+		}
+		c.names, c.kwargs = append(c.names, data.Str(k)), append(c.kwargs, w)
+	}
+	return c, nil
+}
+
+// parseWanted reads the condition for one argument: a regular expression, a number, or nothing for any value.
+func parseWanted(v any) (wanted, error) {
+	switch v := v.(type) {
+	case nil:
+		return wanted{any: true}, nil
+	case string:
+		p, err := newPattern(v)
+		return wanted{pattern: p}, err
+	case bool, int64, float64:
+		p, err := newPattern(data.Str(v))
+		return wanted{pattern: p}, err
+	}
+	return wanted{}, fmt.Errorf("condition %s is no text", short(v))
+}
+
+// short returns a value for an error, not longer than a line.
+func short(v any) string {
+	s := data.Repr(v)
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
+}
+
+// allowsEverywhere reports whether a rule that is for all minions allows fun.
+func (rs rules) allowsEverywhere(fun string) bool {
+	return slices.ContainsFunc(rs, func(r rule) bool { return r.form == "" && r.every && r.fun.match(fun) })
+}
+
+// An arguments value is what a function is called with.
+type arguments struct {
+	args   []any
+	kwargs *data.Map
+	odd    bool // one argument may be a position or a name: no condition on arguments is met
+}
+
+// allow reports whether one of calls allows fun with its arguments.
+func allow(calls []call, fun string, a arguments) bool {
+	return slices.ContainsFunc(calls, func(c call) bool {
+		return c.fun.match(fun) && (!c.limit || !a.odd && slices.ContainsFunc(c.args, func(w condition) bool { return w.met(a) }))
+	})
+}
+
+func (c condition) met(a arguments) bool {
+	for i, w := range c.args {
+		if i >= len(a.args) || !w.any && !w.match(data.Str(a.args[i])) {
+			return false
+		}
+	}
+	for i, name := range c.names {
+		v, ok := a.kwargs.Get(name)
+		if !ok || !c.kwargs[i].any && !c.kwargs[i].match(data.Str(v)) {
+			return false
+		}
+	}
+	return true
+}
