@@ -14,6 +14,7 @@ type Crew[J any] struct {
 
 	mu      sync.Mutex
 	workers int
+	surplus int // workers that came in place of others who are back
 	all     sync.WaitGroup
 }
 
@@ -49,6 +50,9 @@ func (c *Crew[J]) hire(j J) bool {
 func (c *Crew[J]) work(j J) {
 	for ok := true; ok; j, ok = <-c.queue {
 		c.do(j)
+		if c.goes() {
+			return
+		}
 	}
 }
 
