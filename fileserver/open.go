@@ -1,0 +1,197 @@
+package fileserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Bounds of the files that stay open.
+const (
+	mostPins      = 4096
+	mostOpen      = 128
+	pinsOfAClient = 64
+	pinLife       = 2 * time.Minute
+)
+
+// openFiles keeps files open from one piece to the next. A pin is that of one client on one path, and holds the version that
+// the client began with; those of the same version share one open file.
+type openFiles struct {
+	mu      sync.Mutex
+	pins    *lru[pinKey, *pin]
+	clients map[string]int // pins of each client
+	shared  map[hashKey]*openFile
+	open    int // files that pins hold
+}
+
+type pinKey struct{ client, env, path string }
+
+type pin struct {
+	file *openFile
+	used time.Time
+}
+
+// openFile is a file that is closed when nobody uses it.
+type openFile struct {
+	File
+	found *Found
+	key   hashKey
+	users int // pins and reads under way
+	pins  int
+}
+
+func newOpenFiles() *openFiles {
+	o := &openFiles{clients: map[string]int{}, shared: map[hashKey]*openFile{}}
+	o.pins = newLRU(mostPins, o.unpinned)
+	return o
+}
+
+// unpinned is called by the lru for pins that are dropped; o.mu is held.
+func (o *openFiles) unpinned(k pinKey, p *pin) {
+	if o.clients[k.client]--; o.clients[k.client] == 0 {
+		delete(o.clients, k.client)
+	}
+	if p.file.pins--; p.file.pins == 0 {
+		o.open--
+	}
+	o.leave(p.file)
+}
+
+// leave ends one use of a file; o.mu is held.
+func (o *openFiles) leave(f *openFile) {
+	if f.users--; f.users > 0 {
+		return
+	}
+	if o.shared[f.key] == f {
+		delete(o.shared, f.key)
+	}
+	_ = f.Close() // it was only read
+}
+
+func (o *openFiles) release(f *openFile) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.leave(f)
+}
+
+// pinned returns the file of a pin.
+func (o *openFiles) pinned(k pinKey) (*openFile, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p, ok := o.pins.get(k)
+	if !ok || time.Since(p.used) > pinLife {
+		return nil, false
+	}
+	p.used = time.Now()
+	p.file.users++
+	return p.file, true
+}
+
+// sameVersion returns an open file of the version that was found.
+func (o *openFiles) sameVersion(found *Found) (*openFile, bool) {
+	if found.Version == "" {
+		return nil, false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f, ok := o.shared[hashKey{backend: found.Backend, version: found.Version}]
+	if ok {
+		f.users++
+	}
+	return f, ok
+}
+
+// add takes a file that was opened.
+func (o *openFiles) add(file File, found *Found) *openFile {
+	f := &openFile{File: file, found: found, users: 1, key: hashKey{backend: found.Backend, version: found.Version}}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if found.Version != "" {
+		o.shared[f.key] = f // of two that were opened at once the first goes on by itself
+	}
+	return f
+}
+
+// pin keeps a file for a client.
+func (o *openFiles) pin(k pinKey, f *openFile) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if p, ok := o.pins.get(k); ok && p.file == f {
+		p.used = time.Now()
+		return
+	}
+	o.pins.drop(k)
+	if o.clients[k.client] >= pinsOfAClient {
+		return // it asks for many at once; each piece is of its moment
+	}
+	f.users++
+	if f.pins++; f.pins == 1 {
+		o.open++
+	}
+	o.clients[k.client]++
+	o.pins.set(k, &pin{f, time.Now()})
+	o.makeRoom(pinLife)
+}
+
+// makeRoom drops pins that are too old, and more while too many files are open; o.mu is held.
+func (o *openFiles) makeRoom(life time.Duration) {
+	for {
+		_, p, ok := o.pins.oldest()
+		if !ok || o.open <= mostOpen && time.Since(p.used) <= life {
+			return
+		}
+		o.pins.dropOldest()
+	}
+}
+
+func (o *openFiles) sweep(idle time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.makeRoom(idle)
+}
+
+func (o *openFiles) closeAll() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.pins.len() > 0 {
+		o.pins.dropOldest()
+	}
+	clear(o.shared) // those that are read now are not for others
+}
+
+// take returns the file of a request, in use: the one that the client began with, or that of now.
+func (s *Server) take(ctx context.Context, backends []Backend, r Request) (*openFile, error) {
+	key := pinKey{r.Client, r.Env, r.Path}
+	if r.Client != "" && r.Loc > 0 {
+		if f, ok := s.files.pinned(key); ok {
+			return f, nil
+		}
+	}
+	f, err := s.open(ctx, backends, r)
+	if err == nil && r.Client != "" {
+		s.files.pin(key, f)
+	}
+	return f, err
+}
+
+// open finds and opens a file.
+func (s *Server) open(ctx context.Context, backends []Backend, r Request) (*openFile, error) {
+	for try := 1; ; try++ {
+		found, err := find(ctx, backends, r.Path, r.Env)
+		if err != nil {
+			return nil, err
+		}
+		if f, ok := s.files.sameVersion(found); ok {
+			return f, nil
+		}
+		file, err := found.backend.Open(ctx, found)
+		switch {
+		case err == nil:
+			return s.files.add(file, found), nil
+		case !errors.Is(err, ErrChanged) || try == attempts:
+			return nil, fmt.Errorf("open %q: %w", shown(found.Rel), err)
+		}
+	}
+}

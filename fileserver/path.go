@@ -1,0 +1,60 @@
+package fileserver
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// longestPath is that of Linux, in bytes.
+const longestPath = 4096
+
+// target is what a path of a request means.
+type target struct {
+	path  string // clean and relative
+	env   string
+	query Query
+}
+
+// parse reads a path as it comes from a minion (salt/fileserver/__init__.py, Fileserver.find_file): with | in front it is
+// all path; else what follows ? are options, of which saltenv replaces env. It reports whether the path can be that of a
+// file.
+func parse(raw, env string) (target, bool) {
+	t := target{path: raw, env: env}
+	if len(raw) > longestPath || len(env) > longestPath {
+		return t, false
+	}
+	if strings.HasPrefix(raw, "|") {
+		t.path = strings.TrimLeft(raw, "|")
+	} else if name, rest, ok := strings.Cut(raw, "?"); ok {
+		t.path = name
+		t.takeOptions(rest)
+	}
+	if strings.Contains(t.path, "../") || strings.HasPrefix(t.path, "/") || !plain(t.path) || !plain(t.env) {
+		return t, false
+	}
+	t.path = path.Clean(t.path)
+	return t, t.path != "." && fs.ValidPath(t.path)
+}
+
+// takeOptions reads name=value pairs between &, up to the next ?. What is no pair is left out.
+func (t *target) takeOptions(s string) {
+	s, _, _ = strings.Cut(s, "?")
+	for pair := range strings.SplitSeq(s, "&") {
+		name, value, ok := strings.Cut(pair, "=")
+		switch {
+		case !ok || name == "env":
+		case name == "saltenv":
+			t.env = value
+		default:
+			if t.query == nil {
+				t.query = Query{}
+			}
+			t.query[name] = value
+		}
+	}
+}
+
+// plain reports whether a name is text that a file system can hold.
+func plain(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }

@@ -1,0 +1,75 @@
+package fileserver
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Serve returns a piece of a file: Options.BufferSize bytes, or what is left. The error wraps ErrNotFound when there is no
+// such file, ErrRequest when the request makes no sense, and ErrChanged when the file has become shorter since the client
+// began with it.
+func (s *Server) Serve(ctx context.Context, r Request) (Chunk, error) {
+	if r.Loc < 0 || r.Gzip < 0 || r.Gzip > gzip.BestCompression {
+		return Chunk{}, fmt.Errorf("%w: loc %d, gzip %d", ErrRequest, r.Loc, r.Gzip)
+	}
+	o := s.opts.Load()
+	for try := 1; ; try++ {
+		c, err := s.piece(ctx, o, r)
+		if errors.Is(err, ErrChanged) && r.Loc == 0 && try < attempts {
+			continue
+		}
+		return c, err
+	}
+}
+
+// piece reads one piece.
+func (s *Server) piece(ctx context.Context, o *Options, r Request) (Chunk, error) {
+	f, err := s.take(ctx, o.Backends, r)
+	if err != nil {
+		return Chunk{}, err
+	}
+	defer s.files.release(f)
+	c := Chunk{Dest: f.found.Rel, Size: f.Size()}
+	if r.Loc >= f.Size() {
+		return c, nil
+	}
+	c.Data = make([]byte, min(int64(o.BufferSize), f.Size()-r.Loc))
+	switch n, err := f.ReadAt(c.Data, r.Loc); {
+	case n == len(c.Data):
+	case err == io.EOF:
+		return Chunk{}, fmt.Errorf("read %q: %w: it ends at byte %d, not %d", shown(f.found.Rel), ErrChanged, r.Loc+int64(n), f.Size())
+	default:
+		return Chunk{}, fmt.Errorf("read %q: %w", shown(f.found.Rel), err)
+	}
+	if r.Gzip > 0 {
+		c.Gzip = r.Gzip
+		c.Data, err = s.compress(c.Data, r.Gzip)
+	}
+	return c, err
+}
+
+// compress returns a gzip stream of its own.
+func (s *Server) compress(b []byte, level int) ([]byte, error) {
+	var out bytes.Buffer
+	w, _ := s.gzips[level].Get().(*gzip.Writer)
+	if w == nil {
+		var err error
+		if w, err = gzip.NewWriterLevel(&out, level); err != nil {
+			return nil, err
+		}
+	} else {
+		w.Reset(&out)
+	}
+	defer s.gzips[level].Put(w)
+	if _, err := w.Write(b); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
