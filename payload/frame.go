@@ -51,6 +51,15 @@ func NewFrameReader(r io.Reader, max int) *FrameReader {
 	return f
 }
 
+// SetMax changes how large frames may be, the one that is being read included; 0 means the size of WireLimits.
+func (f *FrameReader) SetMax(max int) {
+	f.limits = Limits{Size: max}.filled()
+	f.walker.size = f.limits.Size
+}
+
+// Buffered returns how many bytes of the next frames have come. Zero means that no frame has begun.
+func (f *FrameReader) Buffered() int { return len(f.buf) }
+
 // Next returns the body of the next frame, which must be a string. The caller owns it. At the end of the stream
 // the error is io.EOF, within a frame io.ErrUnexpectedEOF; for a stream that is no frames it wraps ErrFrame, and
 // also ErrLimit for a frame that is too large. After an error every call returns the same one.
@@ -92,7 +101,7 @@ func (f *FrameReader) next() (Frame, error) {
 	}
 }
 
-// cut takes a copy of the first message off the buffer, or returns nil when it is not whole yet.
+// cut takes the first message off the buffer, or returns nil when it is not whole yet.
 func (f *FrameReader) cut() ([]byte, error) {
 	if len(f.buf) == 0 {
 		return nil, nil
@@ -107,6 +116,12 @@ func (f *FrameReader) cut() ([]byte, error) {
 		return nil, fmt.Errorf("more than %d bytes: %w", f.limits.Size, ErrLimit)
 	case err != nil || !done:
 		return nil, err
+	}
+	if w.pos == len(f.buf) && 2*w.pos > cap(f.buf) && w.pos > chunk { // a large one need not be copied
+		msg := f.buf
+		f.buf = nil
+		w.begin(f.limits)
+		return msg, nil
 	}
 	msg := bytes.Clone(f.buf[:w.pos])
 	f.drop(w.pos)

@@ -33,6 +33,11 @@ type Dialer struct {
 	// DialTimeout bounds one attempt to connect to one address; 0 means 5 s.
 	DialTimeout time.Duration
 
+	// Hello returns what a subscriber says first on each connection, to a publisher that wants to know its subscribers
+	// (tcp); publications are read meanwhile, and nothing is said when it fails. Nil says
+	// nothing.
+	Hello func(ctx context.Context) ([]byte, error)
+
 	// OnState is told of each connection made and lost, in order; err says why it was lost or not made (the first
 	// time in a row). It must not block for long and must not call the client.
 	OnState func(up bool, err error)

@@ -91,7 +91,10 @@ type Message struct {
 	// Topics are the names that it goes to, each as a message of its own with the topic before the body. Nil sends
 	// the body alone, to all.
 	Topics []string
-	Body   []byte
+	// IDs are the minions that it is for, nil where only they can tell. A transport whose subscribers say who they are
+	// (tcp) sends it to these, and to those that it does not know; others look at Topics alone.
+	IDs  []string
+	Body []byte
 }
 
 // A Requester sends requests and awaits the replies. Several goroutines may use it at once.

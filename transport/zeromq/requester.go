@@ -86,7 +86,7 @@ func (q *Requester) await(ctx context.Context) (*peer, error) {
 		select {
 		case <-up:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for connection to %s: %w", q.link.dialer.Addr, ctx.Err())
+			return nil, fmt.Errorf("wait for connection to %s: %w", q.link.Dialer.Addr, ctx.Err())
 		case <-q.done:
 			return nil, transport.ErrClosed
 		}
@@ -149,7 +149,7 @@ func (q *Requester) receive(ctx context.Context, id uint64, reply <-chan answer)
 // session hands the replies of one connection to those who wait for them.
 func (q *Requester) session(ctx context.Context, p *peer) error {
 	q.connect(p)
-	q.link.up()
+	q.link.Up()
 	for {
 		frames, err := p.receive()
 		if err == nil {

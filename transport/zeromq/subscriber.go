@@ -31,7 +31,7 @@ func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error
 		if err := p.out.Send(s.subscriptions(p.guard.minor)); err != nil {
 			return err
 		}
-		l.up()
+		l.Up()
 		for {
 			frames, err := p.receive()
 			if err != nil {

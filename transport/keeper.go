@@ -1,0 +1,68 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+)
+
+// A Keeper keeps one connection of a client up: it dials, runs a session, and after its end dials again.
+type Keeper struct {
+	Dialer Dialer
+	// Wanted is called before each attempt but the first. It waits until there is use for a connection, and returns
+	// false when ctx ends; nil always wants one.
+	Wanted func(ctx context.Context) bool
+
+	told bool // that there is no connection
+}
+
+// Run holds sessions until ctx ends. A session ends with its connection, which is closed after it, and when ctx ends.
+func (k *Keeper) Run(ctx context.Context, session func(context.Context, net.Conn) error) {
+	pauses := k.Dialer.Backoff()
+	for ctx.Err() == nil {
+		begun := time.Now()
+		k.tell(k.once(ctx, session))
+		if time.Since(begun) > pauses.Longest() {
+			pauses.Reset()
+		}
+		if !pauses.Wait(ctx) || k.Wanted != nil && !k.Wanted(ctx) {
+			return
+		}
+	}
+}
+
+func (k *Keeper) once(ctx context.Context, session func(context.Context, net.Conn) error) error {
+	conn, err := k.Dialer.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	return session(ctx, conn)
+}
+
+// Up tells that there is a connection; the session calls it.
+func (k *Keeper) Up() {
+	k.told = false
+	if k.Dialer.OnState != nil {
+		k.Dialer.OnState(true, nil)
+	}
+}
+
+// tell says why there is no connection, once in a row.
+func (k *Keeper) tell(err error) {
+	if errors.Is(err, context.Canceled) {
+		err = ErrClosed
+	}
+	if k.Dialer.Log != nil {
+		k.Dialer.Log.WithError(err).Debugf("no connection to %s", k.Dialer.Addr)
+	}
+	if k.told {
+		return
+	}
+	k.told = true
+	if k.Dialer.OnState != nil {
+		k.Dialer.OnState(false, err)
+	}
+}
