@@ -1,0 +1,142 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/runner"
+)
+
+type activeArgs struct {
+	DisplayProgress bool `default:"False"`
+}
+
+// active asks all minions what they run, and returns the jobs with the minions that run them and those that have returned.
+//
+// CLI Example:
+//
+//	salt-run jobs.active
+func (m *module) active(ctx context.Context, a activeArgs) (any, error) {
+	ret := &data.Map{}
+	answers := &data.Map{}
+	if m.env.Host.Order == nil {
+		return nil, &runner.UnableError{Text: "jobs.active: there is no master here to ask minions through"}
+	}
+	order := data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "saltutil.running", "arg", []any{}, "timeout", m.env.Option("timeout"))
+	if err := m.env.Host.Order(ctx, order, func(id string, ret *data.Map) bool {
+		answers.Set(id, ret.Value("ret"))
+		return true
+	}); err != nil {
+		runner.RunOf(ctx).Printf("%v\n", err)
+		return ret, nil
+	}
+	progress(ctx, a.DisplayProgress, "Attempting to contact minions: %s", data.Repr(answers.Keys()))
+	for id, v := range answers.All() {
+		progress(ctx, a.DisplayProgress, "Received reply from minion %s", id)
+		list, _ := v.([]any)
+		for _, e := range list {
+			addRunning(ret, id, e)
+		}
+	}
+	return ret, m.addReturned(ctx, ret)
+}
+
+// addRunning adds a note of saltutil.running of one minion.
+func addRunning(ret *data.Map, minion, note any) {
+	load, ok := note.(*data.Map)
+	jid := data.Str(load.Value("jid"))
+	if !ok || jid == "" {
+		return
+	}
+	one, ok := ret.Value(jid).(*data.Map)
+	if !ok {
+		one = instance(jid, load)
+		one.Set("Running", []any{})
+		one.Set("Returned", []any{})
+		ret.Set(jid, one)
+	}
+	running, _ := one.Value("Running").([]any)
+	one.Set("Running", append(running, data.NewMap(minion, load.Value("pid"))))
+}
+
+// addReturned adds to each job who has returned.
+func (m *module) addReturned(ctx context.Context, ret *data.Map) error {
+	cache, err := m.cache(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for jid, v := range ret.All() {
+		r, err := find(ctx, cache, jid.(string))
+		if err != nil {
+			return err
+		}
+		returned := []any{}
+		for _, one := range r.returns {
+			returned = append(returned, one.minion)
+		}
+		v.(*data.Map).Set("Returned", returned)
+	}
+	return nil
+}
+
+// master returns what runs on the master itself, from the notes in the folder proc of its cachedir.
+//
+// CLI Example:
+//
+//	salt-run jobs.master
+func (m *module) master(context.Context, loader.NoArgs) (any, error) {
+	ret := []any{}
+	dir := filepath.Join(m.env.Opts.Text("cachedir"), "proc")
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ret, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return len(a.Name()) - len(b.Name()) })
+	for _, e := range entries {
+		if note, ok := running(root, e.Name()); ok {
+			ret = append(ret, note)
+		}
+	}
+	return ret, nil
+}
+
+// maxNote bounds the file of a note, in bytes.
+const maxNote = 1 << 20
+
+// running returns a note whose process is alive.
+func running(root *os.Root, name string) (*data.Map, bool) {
+	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxNote {
+		return nil, false
+	}
+	raw, err := root.ReadFile(name)
+	if err != nil {
+		return nil, false
+	}
+	v, err := payload.UnmarshalText(raw, payload.WireLimits())
+	note, ok := v.(*data.Map)
+	if err != nil || !ok {
+		return nil, false
+	}
+	pid, err := loader.Int(note.Value("pid"))
+	if err != nil {
+		return nil, false
+	}
+	_, err = process.MarkOf(int(pid))
+	return note, err == nil
+}

@@ -1,0 +1,242 @@
+// Package jobs is Salt's runner jobs: what was ordered, what runs, and what came back (salt/runners/jobs.py).
+//
+// Beside Salt's functions there is status, which tells how far a job has come on each minion.
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/runner"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Needs are what the runner works on.
+type Needs struct {
+	Jobs returner.JobReader // the master's job cache
+	// Other opens a job cache by the name of its returner, for ext_source and ext_job_cache; nil knows only Jobs.
+	Other func(ctx context.Context, name string) (returner.JobReader, error)
+}
+
+// Plugin returns the runner jobs.
+func Plugin(n Needs) loader.Plugin {
+	return loader.Plugin{Name: "jobs", New: func(env *loader.Env) (*loader.Module, error) {
+		if n.Jobs == nil {
+			return nil, errors.New("there is no job cache")
+		}
+		return (&module{env, n}).module(), nil
+	}}
+}
+
+type module struct {
+	env   *loader.Env
+	needs Needs
+}
+
+func (m *module) module() *loader.Module {
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("active", docActive, m.active),
+		loader.F("exit_success", docExitSuccess, m.exitSuccess),
+		loader.F("last_run", docLastRun, m.lastRun),
+		loader.F("list_job", docListJob, m.listJob),
+		loader.F("list_jobs", docListJobs, m.listJobs),
+		loader.F("list_jobs_filter", docListJobsFilter, m.listJobsFilter),
+		loader.F("lookup_jid", docLookupJid, m.lookupJid),
+		loader.F("master", docMaster, m.master),
+		loader.F("print_job", docPrintJob, m.printJob),
+		loader.F("status", docStatus, m.status),
+	}}
+}
+
+// cacheName returns the name of the job cache that is asked: ext_job_cache, what the caller says, master_job_cache.
+func (m *module) cacheName(asked any) string {
+	for _, name := range []any{m.env.Option("ext_job_cache"), asked} {
+		if s, ok := name.(string); ok && s != "" {
+			return s
+		}
+	}
+	return m.masterCache()
+}
+
+// masterCache returns the name of the master's own cache.
+func (m *module) masterCache() string {
+	if name := m.env.Opts.Text("master_job_cache"); name != "" {
+		return name
+	}
+	return "local_cache"
+}
+
+// cache returns the job cache that is asked.
+func (m *module) cache(ctx context.Context, asked any) (returner.JobReader, error) {
+	name := m.cacheName(asked)
+	if name == m.masterCache() {
+		return m.needs.Jobs, nil
+	}
+	if m.needs.Other == nil {
+		return nil, loader.Exception("KeyError", "%s", data.Repr(name+".get_load"))
+	}
+	r, err := m.needs.Other(ctx, name)
+	if err != nil {
+		return nil, loader.Execution("job cache %s: %w", name, err)
+	}
+	return r, nil
+}
+
+// A record is one job with what came back.
+type record struct {
+	jid     string
+	load    *data.Map // of the publication; empty for a job without one
+	minions []string
+	returns []answer
+}
+
+// An answer is what one minion returned: fields return, retcode, success and out, as far as they came.
+type answer struct {
+	minion string
+	fields *data.Map
+}
+
+// find looks a job up. One that is not there has an empty load and no answers.
+func find(ctx context.Context, r returner.JobReader, jid string) (*record, error) {
+	found := &record{jid: jid, load: &data.Map{}}
+	id, err := job.ParseID(jid)
+	if err != nil {
+		return found, nil // no such job can be
+	}
+	j, err := r.Job(ctx, id)
+	switch {
+	case errors.Is(err, returner.ErrUnknownJob):
+		return found, nil
+	case err != nil:
+		return nil, err
+	}
+	if found.load, err = loadOf(j); err != nil {
+		return nil, err
+	}
+	found.minions = j.Minions
+	returns, err := r.Returns(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range returns {
+		fields, err := fieldsOf(one)
+		if err != nil {
+			return nil, err
+		}
+		found.returns = append(found.returns, answer{one.Minion, fields})
+	}
+	return found, nil
+}
+
+// loadOf decodes the publication of a job.
+func loadOf(j *returner.Job) (*data.Map, error) {
+	v, err := payload.UnmarshalText(j.Load, payload.WireLimits())
+	if err != nil {
+		return nil, fmt.Errorf("read job %s: %w", j.ID, err)
+	}
+	m, ok := v.(*data.Map)
+	if !ok {
+		return nil, fmt.Errorf("read job %s: its load is no map", j.ID)
+	}
+	return m, nil
+}
+
+// fieldsOf returns those fields of a return that Salt's job cache keeps (salt/returners/local_cache.py).
+func fieldsOf(r returner.Return) (*data.Map, error) {
+	fields, err := payload.ParseFields(r.Load, payload.WireLimits())
+	if err != nil {
+		return nil, fmt.Errorf("read return of %s: %w", r.Minion, err)
+	}
+	kept := &data.Map{}
+	for _, name := range []string{"return", "retcode", "success", "out"} {
+		raw := fields.Raw(name)
+		if raw == nil {
+			continue
+		}
+		v, err := payload.UnmarshalText(raw, payload.WireLimits())
+		if err != nil {
+			return nil, fmt.Errorf("read return of %s: %w", r.Minion, err)
+		}
+		kept.Set(name, v)
+	}
+	return kept, nil
+}
+
+// results returns the answers by minion.
+func (r *record) results() *data.Map {
+	m := &data.Map{}
+	for _, a := range r.returns {
+		m.Set(a.minion, a.fields)
+	}
+	return m
+}
+
+// instance returns a job as Salt shows it.
+func (r *record) instance() *data.Map {
+	m := instance(r.jid, r.load)
+	if len(r.minions) > 0 && r.load.Len() > 0 {
+		m.Set("Minions", texts(r.minions))
+		start := m.Value("StartTime")
+		m.Delete("StartTime")
+		m.Set("StartTime", start)
+	}
+	return m
+}
+
+// instance returns a publication, or a note of saltutil.running, as Salt shows jobs (_format_jid_instance).
+func instance(jid string, load *data.Map) *data.Map {
+	start := job.ID(jid).StartTime()
+	if load.Len() == 0 {
+		return data.NewMap("Error", "Cannot contact returner or no job with this jid", "StartTime", start)
+	}
+	m := data.NewMap("Function", or(load, "fun", "unknown-function"), "Arguments", arguments(load.Value("arg")),
+		"Target", or(load, "tgt", "unknown-target"), "Target-type", or(load, "tgt_type", "list"), "User", or(load, "user", "root"))
+	kwargs, _ := load.Value("kwargs").(*data.Map)
+	for _, from := range []*data.Map{load, kwargs} {
+		if v, ok := from.Get("metadata"); ok {
+			m.Set("Metadata", v)
+			break
+		}
+	}
+	m.Set("StartTime", start)
+	return m
+}
+
+func or(m *data.Map, key string, otherwise any) any {
+	if v, ok := m.Get(key); ok {
+		return v
+	}
+	return otherwise
+}
+
+func arguments(v any) []any {
+	switch v := v.(type) {
+	case []any:
+		return v
+	case data.Tuple:
+		return v
+	}
+	return []any{}
+}
+
+func texts(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// progress tells what is going on, where the caller asked for it.
+func progress(ctx context.Context, wanted bool, format string, args ...any) {
+	if wanted {
+		runner.RunOf(ctx).Progress(ctx, format, args...)
+	}
+}

@@ -1,0 +1,267 @@
+package jobs
+
+import (
+	"context"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/returner"
+)
+
+type listArgs struct {
+	ExtSource       any  `default:"None"`
+	Outputter       any  `default:"None"`
+	SearchMetadata  any  `default:"None"`
+	SearchFunction  any  `default:"None"`
+	SearchTarget    any  `default:"None"`
+	StartTime       any  `default:"None"`
+	EndTime         any  `default:"None"`
+	DisplayProgress bool `default:"False"`
+}
+
+// listJobs returns the jobs that minions were given, by job id. Where several conditions are given, all must hold.
+//
+// search_metadata
+//
+//	A dictionary; one of its pairs must be in the metadata of the job.
+//
+// search_function
+//
+//	Globs for the function: one, several with commas, or a list.
+//
+// search_target
+//
+//	Globs for the target as it was given, likewise.
+//
+// start_time
+//
+//	Jobs that started then or later, as a date with or without a time.
+//
+// end_time
+//
+//	Jobs that started then or before.
+//
+// CLI Example:
+//
+//	salt-run jobs.list_jobs
+//	salt-run jobs.list_jobs search_function='test.*' search_target='localhost' search_metadata='{"bar": "foo"}'
+//	salt-run jobs.list_jobs start_time='2015, Mar 16 19:00' end_time='2015, Mar 18 22:00'
+func (m *module) listJobs(ctx context.Context, a listArgs) (any, error) {
+	all, err := m.list(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return printedBy(a.Outputter, all), nil
+}
+
+func printedBy(outputter, v any) any {
+	if data.Truth(outputter) {
+		return data.NewMap("outputter", outputter, "data", v)
+	}
+	return v
+}
+
+// list returns the jobs that fit, by job id, the oldest first.
+func (m *module) list(ctx context.Context, a listArgs) (*data.Map, error) {
+	s, err := m.newSearch(a)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := m.jobs(ctx, a.ExtSource, a.DisplayProgress)
+	if err != nil {
+		return nil, err
+	}
+	ret := &data.Map{}
+	ret.Grow(len(jobs))
+	for _, j := range slices.Backward(jobs) {
+		load, err := loadOf(&j)
+		if err != nil {
+			m.env.Log.Error(err)
+			continue
+		}
+		if load.Len() == 0 {
+			continue // a job that minions were not given
+		}
+		if one := instance(string(j.ID), load); s.fits(one, string(j.ID)) {
+			ret.Set(string(j.ID), one)
+		}
+	}
+	return ret, nil
+}
+
+// jobs returns all jobs of the cache that is asked, the newest first.
+func (m *module) jobs(ctx context.Context, source any, tell bool) ([]returner.Job, error) {
+	cache, err := m.cache(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	progress(ctx, tell, "Querying returner %s for jobs.", m.cacheName(source))
+	return cache.Jobs(ctx, returner.Filter{})
+}
+
+// A search is the conditions that a job must meet.
+type search struct {
+	metadata           *data.Map // nil: none is asked for
+	functions, targets []*match.Glob
+	since, until       *moment
+}
+
+func (m *module) newSearch(a listArgs) (*search, error) {
+	s := &search{functions: globs(a.SearchFunction), targets: globs(a.SearchTarget)}
+	if data.Truth(a.SearchMetadata) {
+		var ok bool
+		if s.metadata, ok = a.SearchMetadata.(*data.Map); !ok {
+			m.env.Log.Info("The search_metadata parameter must be specified as a dictionary.  Ignoring.")
+			s.metadata = &data.Map{}
+		}
+	}
+	var err error
+	if s.since, err = momentOf(a.StartTime); err != nil {
+		return nil, err
+	}
+	s.until, err = momentOf(a.EndTime)
+	return s, err
+}
+
+// globs reads an argument that holds one glob or several.
+func globs(v any) []*match.Glob {
+	if !data.Truth(v) {
+		return nil
+	}
+	var patterns []string
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			patterns = append(patterns, data.Str(e))
+		}
+	default:
+		patterns = loader.SplitInput(data.Str(v))
+	}
+	var list []*match.Glob
+	for _, p := range patterns {
+		list = append(list, match.CompileGlob(p))
+	}
+	return list
+}
+
+// fits reports whether a job meets all conditions.
+func (s *search) fits(one *data.Map, jid string) bool {
+	return s.fitsMetadata(one) && anyFits(s.targets, one.Value("Target")) && anyFits(s.functions, one.Value("Function")) && s.fitsTime(jid)
+}
+
+func (s *search) fitsMetadata(one *data.Map) bool {
+	if s.metadata == nil {
+		return true
+	}
+	has, _ := one.Value("Metadata").(*data.Map)
+	for k, want := range s.metadata.All() {
+		if v, ok := has.Get(k); ok && data.Equal(v, want) {
+			return true
+		}
+	}
+	return false
+}
+
+// anyFits reports whether one of the globs fits a text, or one text of a list. No globs fit everything.
+func anyFits(globs []*match.Glob, v any) bool {
+	if globs == nil {
+		return true
+	}
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	for _, e := range list {
+		text := data.Str(e)
+		if slices.ContainsFunc(globs, func(g *match.Glob) bool { return g.Match(text) }) {
+			return true
+		}
+	}
+	return false
+}
+
+type filterArgs struct {
+	Count           int
+	FilterFindJob   bool `default:"True"`
+	ExtSource       any  `default:"None"`
+	Outputter       any  `default:"None"`
+	DisplayProgress bool `default:"False"`
+}
+
+// listJobsFilter returns the newest jobs as a list, the oldest of them first.
+//
+// count
+//
+//	How many.
+//
+// filter_find_job
+//
+//	False shows the questions too by which programs find out who runs a job.
+//
+// CLI Example:
+//
+//	salt-run jobs.list_jobs_filter 50
+//	salt-run jobs.list_jobs_filter 100 filter_find_job=False
+func (m *module) listJobsFilter(ctx context.Context, a filterArgs) (any, error) {
+	jobs, err := m.jobs(ctx, a.ExtSource, a.DisplayProgress)
+	if err != nil {
+		return nil, err
+	}
+	ret := []any{}
+	for _, j := range jobs {
+		if len(ret) >= a.Count {
+			break
+		}
+		load, err := loadOf(&j)
+		if err != nil || load.Len() == 0 || a.FilterFindJob && load.Value("fun") == "saltutil.find_job" {
+			continue
+		}
+		one := instance(string(j.ID), load)
+		start := one.Value("StartTime")
+		one.Delete("StartTime")
+		one.Set("JID", string(j.ID))
+		one.Set("StartTime", start)
+		ret = append(ret, one)
+	}
+	slices.Reverse(ret)
+	return printedBy(a.Outputter, ret), nil
+}
+
+type lastArgs struct {
+	ExtSource       any  `default:"None"`
+	Outputter       any  `default:"None"`
+	Metadata        any  `default:"None"`
+	Function        any  `default:"None"`
+	Target          any  `default:"None"`
+	DisplayProgress bool `default:"False"`
+}
+
+// lastRun returns the newest job that fits, with what came back; False where none does.
+//
+// CLI Example:
+//
+//	salt-run jobs.last_run
+//	salt-run jobs.last_run target=nodename
+//	salt-run jobs.last_run function='cmd.run'
+//	salt-run jobs.last_run metadata="{'foo': 'bar'}"
+func (m *module) lastRun(ctx context.Context, a lastArgs) (any, error) {
+	if _, ok := a.Metadata.(*data.Map); data.Truth(a.Metadata) && !ok {
+		m.env.Log.Info("The metadata parameter must be specified as a dictionary")
+		return false, nil
+	}
+	all, err := m.list(ctx, listArgs{ExtSource: a.ExtSource, SearchMetadata: a.Metadata, SearchFunction: a.Function,
+		SearchTarget: a.Target, DisplayProgress: a.DisplayProgress})
+	if err != nil {
+		return nil, err
+	}
+	last := ""
+	for jid := range all.All() {
+		last = max(last, jid.(string))
+	}
+	if last == "" {
+		return false, nil
+	}
+	return m.printJob(ctx, jidArgs{last, a.ExtSource})
+}

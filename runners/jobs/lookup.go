@@ -1,0 +1,182 @@
+package jobs
+
+import (
+	"context"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/returner"
+)
+
+type lookupArgs struct {
+	Jid             string
+	ExtSource       any  `default:"None"`
+	Returned        bool `default:"True"`
+	Missing         bool `default:"False"`
+	DisplayProgress bool `default:"False"`
+}
+
+// lookupJid returns what minions returned for a job.
+//
+// jid
+//
+//	The job.
+//
+// ext_source
+//
+//	The returner to ask, in place of the master's job cache.
+//
+// returned
+//
+//	False leaves the minions out that have returned.
+//
+// missing
+//
+//	True names the minions too that have not returned.
+//
+// CLI Example:
+//
+//	salt-run jobs.lookup_jid 20130916125524463507
+//	salt-run jobs.lookup_jid 20130916125524463507 --out=highstate
+func (m *module) lookupJid(ctx context.Context, a lookupArgs) (any, error) {
+	r, err := m.look(ctx, a.Jid, a.ExtSource, a.DisplayProgress)
+	if err != nil {
+		return nil, err
+	}
+	ret := &data.Map{}
+	for _, one := range r.returns {
+		progress(ctx, a.DisplayProgress, "%s", one.minion)
+		if a.Returned {
+			ret.Set(one.minion, one.fields.Value("return"))
+		}
+	}
+	if a.Missing {
+		results := r.results()
+		for _, id := range r.minions {
+			if !results.Has(id) {
+				ret.Set(id, "Minion did not return")
+			}
+		}
+	}
+	if len(r.returns) > 0 {
+		if out := r.returns[0].fields.Value("out"); data.Truth(out) {
+			return data.NewMap("outputter", out, "data", ret), nil
+		}
+	}
+	return ret, nil
+}
+
+// look finds a job in the cache that is asked.
+func (m *module) look(ctx context.Context, jid string, source any, tell bool) (*record, error) {
+	cache, err := m.cache(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	progress(ctx, tell, "Querying returner: %s", m.cacheName(source))
+	r, err := find(ctx, cache, jid)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(r.minions)
+	return r, nil
+}
+
+type listJobArgs struct {
+	Jid             string
+	ExtSource       any  `default:"None"`
+	DisplayProgress bool `default:"False"`
+}
+
+// listJob returns a job with all that is known of it.
+//
+// CLI Example:
+//
+//	salt-run jobs.list_job 20130916125524463507
+//	salt-run jobs.list_job 20130916125524463507 --out=pprint
+func (m *module) listJob(ctx context.Context, a listJobArgs) (any, error) {
+	r, err := m.look(ctx, a.Jid, a.ExtSource, a.DisplayProgress)
+	if err != nil {
+		return nil, err
+	}
+	ret := data.NewMap("jid", a.Jid)
+	ret.Update(r.instance())
+	ret.Set("Result", r.results())
+	return ret, nil
+}
+
+type jidArgs struct {
+	Jid       string
+	ExtSource any `default:"None"`
+}
+
+// printJob returns a job with all that is known of it, under its id.
+//
+// CLI Example:
+//
+//	salt-run jobs.print_job 20130916125524463507
+func (m *module) printJob(ctx context.Context, a jidArgs) (any, error) {
+	r, err := m.look(ctx, a.Jid, a.ExtSource, false)
+	if err != nil {
+		return nil, err
+	}
+	ret := r.instance()
+	ret.Set("Result", r.results())
+	return data.NewMap(a.Jid, ret), nil
+}
+
+// exitSuccess returns for each minion of a job whether it returned something that counts as true.
+//
+// CLI Example:
+//
+//	salt-run jobs.exit_success 20160520145827701627
+func (m *module) exitSuccess(ctx context.Context, a jidArgs) (any, error) {
+	r, err := m.look(ctx, a.Jid, a.ExtSource, false)
+	if err != nil {
+		return nil, err
+	}
+	ret := &data.Map{}
+	for _, id := range r.minions {
+		ret.Set(id, false)
+	}
+	for _, one := range r.returns {
+		if data.Truth(one.fields.Value("return")) {
+			ret.Set(one.minion, true)
+		} else if slices.Contains(r.minions, one.minion) {
+			ret.Set(one.minion, false)
+		}
+	}
+	return ret, nil
+}
+
+type statusArgs struct{ Jid string }
+
+// status returns how far a job has come on each minion: sent, not connected, queued, acknowledged, running, gone, refused or
+// returned, since when that is known, and why where there is a reason. Salt has no such function.
+//
+// CLI Example:
+//
+//	salt-run jobs.status 20130916125524463507
+func (m *module) status(ctx context.Context, a statusArgs) (any, error) {
+	id, err := job.ParseID(a.Jid)
+	if err != nil {
+		return nil, loader.Invocation("%w", err)
+	}
+	list, err := returner.ProgressOf(ctx, m.needs.Jobs, id)
+	if err != nil {
+		return nil, err
+	}
+	ret := &data.Map{}
+	for _, p := range list {
+		one := data.NewMap("state", string(p.State))
+		if !p.Since.IsZero() {
+			one.Set("since", job.NewID(p.Since).StartTime())
+		}
+		if p.Why != "" {
+			one.Set("why", p.Why)
+		}
+		ret.Set(p.Minion, one)
+	}
+	return ret, nil
+}
