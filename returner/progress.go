@@ -25,6 +25,32 @@ const (
 	Returned     State = "returned"      // the return is kept
 )
 
+// order holds the states in the order in which they may follow one another.
+var order = [...]State{Absent, Queued, Sent, Acknowledged, Running, Gone, Refused, Returned}
+
+// Rank returns the place of a state in the order, from 1; 0 for what is no state. Caches keep it, so it never changes.
+func (s State) Rank() int {
+	for i, o := range order {
+		if s == o {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// StateOf returns the state of a rank, "" where it is none.
+func StateOf(rank int) State {
+	if rank < 1 || rank > len(order) {
+		return ""
+	}
+	return order[rank-1]
+}
+
+// Follows reports whether a state may replace an older one.
+func (s State) Follows(old State) bool {
+	return s.Rank() > old.Rank() || old == Gone && (s == Acknowledged || s == Running)
+}
+
 // Progress is how far a job has come on one minion.
 type Progress struct {
 	Minion string
@@ -88,6 +114,26 @@ func Derive(j *Job, returns []Return) []Progress {
 	for _, r := range returns {
 		p := place(r.Minion)
 		p.State, p.Since = Returned, r.Received
+	}
+	return list
+}
+
+// Overlay puts states that were learned over what Derive returned: each in the place of anything but a return, and those
+// of other minions behind.
+func Overlay(list, learned []Progress) []Progress {
+	at := make(map[string]int, len(list))
+	for i := range list {
+		at[list[i].Minion] = i
+	}
+	for _, p := range learned {
+		i, ok := at[p.Minion]
+		switch {
+		case !ok:
+			at[p.Minion] = len(list)
+			list = append(list, p)
+		case list[i].State != Returned:
+			list[i] = p
+		}
 	}
 	return list
 }

@@ -50,6 +50,9 @@ func Run(t *testing.T, place func(t *testing.T) Opener) {
 		{"an ended context changes nothing", testEnded},
 		{"a context that ends at any time leaves all or nothing", testCancelled},
 		{"many callers save and read at once", testConcurrent},
+		{"who has returned, and who was not there, is told of any cache", testProgress},
+		{"states follow one another in order, over opening again", testTracker},
+		{"states of jobs that are dropped are dropped", testTrackerClean},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &subject{t: t, opener: place(t)}

@@ -11,15 +11,25 @@ const (
 	cleanJobs    = 100
 	cleanReturns = 400
 	cleanBytes   = 4 << 20 // of returns
+	cleanStates  = 2000
 	vacuumPages  = 512
 )
+
+// livingTimes says how much older than others a job may get before it is dropped, while a minion is at work on it as far
+// as is known.
+const livingTimes = 7
+
+// living is true for a job that a minion has taken, or waits for, and has not returned.
+const living = `EXISTS (SELECT 1 FROM progress AS p WHERE p.job = jobs.n AND p.state IN (2, 4, 5) AND
+	NOT EXISTS (SELECT 1 FROM returns AS r WHERE r.job = p.job AND r.minion = p.minion))`
 
 // vacuumFrom is the number of free pages from which Clean makes the file smaller, if they are a quarter of it.
 const vacuumFrom = 2048
 
 // Clean drops the jobs that started before a time, with their returns, and tells how many jobs those were. It works in
 // slices between which others write. A job is gone at once with its returns, for whoever reads; a Clean that was
-// stopped half-way is finished by the next.
+// stopped half-way is finished by the next. A job that a minion is known to be at work on stays until it is seven times
+// as old, so that its return finds it.
 func (s *Store) Clean(ctx context.Context, before time.Time) (total int, err error) {
 	for {
 		if err := s.sweep(ctx); err != nil {
@@ -42,9 +52,10 @@ func (s *Store) Clean(ctx context.Context, before time.Time) (total int, err err
 
 // dropOld drops some old jobs and marks their returns.
 func (s *Store) dropOld(ctx context.Context, before time.Time) (n int, err error) {
+	evenLiving := before.Add(-(livingTimes - 1) * max(s.o.Now().Sub(before), 0))
 	err = s.queue.do(ctx, &change{
 		do: func(f *file) error {
-			res, err := f.do.markOld.Exec(before.UnixMicro(), cleanJobs)
+			res, err := f.do.markOld.Exec(before.UnixMicro(), evenLiving.UnixMicro(), cleanJobs)
 			if err != nil {
 				return err
 			}
@@ -85,8 +96,7 @@ func (f *file) sweep() (more bool, err error) {
 		return false, err
 	}
 	if len(numbers) == 0 {
-		_, err = f.do.unmark.Exec()
-		return false, err
+		return f.sweepStates()
 	}
 	for i, left := 0, int64(cleanBytes); i < len(numbers) && left > 0; i++ {
 		if sizes[i] > pieceSize {
@@ -104,6 +114,22 @@ func (f *file) sweep() (more bool, err error) {
 		left -= sizes[i]
 	}
 	return true, nil
+}
+
+// sweepStates drops some states of jobs whose returns are gone, and tells whether there are more.
+func (f *file) sweepStates() (more bool, err error) {
+	res, err := f.do.dropProgress.Exec(cleanStates)
+	if err != nil {
+		return false, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n > 0 {
+		return true, err
+	}
+	if _, err := f.do.dropAbsent.Exec(); err != nil {
+		return false, err
+	}
+	_, err = f.do.unmark.Exec()
+	return false, err
 }
 
 func (f *file) oldReturns() (numbers, sizes []int64, err error) {

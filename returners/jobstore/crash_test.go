@@ -69,6 +69,7 @@ func save(s *Store, caller int, acknowledge func(...any)) error {
 		}
 		minion := fmt.Sprintf("m%d-%d", os.Getpid(), n)
 		for _, id := range []job.ID{j.ID, old.ID} {
+			s.Track(id, returner.Progress{Minion: minion, State: returner.Acknowledged, Since: victimTime(n)})
 			_, err := s.SaveReturn(ctx, id, &returner.Return{Minion: minion, Load: victimLoad(minion, n), Received: victimTime(n)})
 			if err != nil && id == j.ID {
 				return err
@@ -106,6 +107,7 @@ func TestKilled(t *testing.T) {
 
 func checkVictim(t *testing.T, s *testStore, id job.ID, minions map[string]int) {
 	t.Helper()
+	checkProgress(t, s, id, minions)
 	got, err := s.Returns(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
@@ -175,4 +177,34 @@ func victimJob(caller int) job.ID { return job.NewID(victimTime(caller)) }
 
 func victimTime(n int) time.Time {
 	return time.Date(2026, 3, 1, 0, 0, n, 0, time.UTC)
+}
+
+// checkProgress sees to it that those whose returns were acknowledged are told to have returned, and that no other is.
+func checkProgress(t *testing.T, s *testStore, id job.ID, minions map[string]int) {
+	t.Helper()
+	list, err := s.Progress(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]returner.State{}
+	for _, p := range list {
+		told[p.Minion] = p.State
+	}
+	for minion := range minions {
+		if told[minion] != returner.Returned {
+			t.Fatalf("job %s: minion %s is %q, its return was acknowledged", id, minion, told[minion])
+		}
+	}
+	returns, err := s.Returns(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range returns {
+		delete(told, r.Minion)
+	}
+	for minion, state := range told {
+		if state != returner.Acknowledged {
+			t.Fatalf("job %s: minion %s is %q without a return", id, minion, state)
+		}
+	}
 }

@@ -162,9 +162,14 @@ func salvage(ctx context.Context, f *file, aside string) (n rescued, err error) 
 		{"returns", "n, job, " + returnColumns, &n.returns},
 		{"pieces", "n, return, load", new(int)},
 		{"gone", "job AS n", new(int)},
+		{"absent", "job AS n, sum, minions", new(int)},
+		{"progress", "job AS n, minion, state, since, why, sum", new(int)},
 	} {
 		var failed error
 		*t.rows, failed = copyTable(ctx, f, old, t.name, t.columns)
+		if t.rows != &n.jobs && t.rows != &n.returns && codeOf(failed) == codeError {
+			continue // version 1 has no such table
+		}
 		err = cmp.Or(err, failed)
 	}
 	failed := errors.Join(old.Close(), ignoreMissing(os.Remove(aside+"-shm")), dropOrphans(f))
@@ -188,7 +193,9 @@ DELETE FROM gone WHERE job IN (SELECT n FROM jobs);
 INSERT OR IGNORE INTO gone SELECT DISTINCT job FROM returns WHERE job NOT IN (SELECT n FROM jobs);
 INSERT INTO sqlite_sequence (name, seq) SELECT 'jobs', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'jobs');
 UPDATE sqlite_sequence SET seq = max(seq, coalesce((SELECT max(job) FROM gone), 0)) WHERE name = 'jobs';
-DELETE FROM pieces WHERE return NOT IN (SELECT n FROM returns);`
+DELETE FROM pieces WHERE return NOT IN (SELECT n FROM returns);
+DELETE FROM absent WHERE job NOT IN (SELECT n FROM jobs);
+DELETE FROM progress WHERE job NOT IN (SELECT n FROM jobs);`
 
 // copyTable copies the rows of one table and tells how many those were.
 func copyTable(ctx context.Context, f *file, old *sql.DB, table, columns string) (int, error) {

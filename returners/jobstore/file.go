@@ -23,16 +23,18 @@ type file struct {
 	write *sql.DB   // nil where the file is only read
 	conn  *sql.Conn // the only one of write
 	do    statements
+	old   bool // has no tables for the progress of jobs; such a file is only read
 }
 
 // statements are those of the writer.
 type statements struct {
-	begin, commit, rollback                   *sql.Stmt
-	addJob, findJob, setJob                   *sql.Stmt
-	addReturn, findReturn, dropReturn         *sql.Stmt
-	addPiece, dropPieces                      *sql.Stmt
-	markOld, dropOld, unmark                  *sql.Stmt
-	oldReturns, freePages, allPages, giveBack *sql.Stmt
+	begin, commit, rollback                    *sql.Stmt
+	addJob, findJob, setJob                    *sql.Stmt
+	addReturn, findReturn, dropReturn          *sql.Stmt
+	addPiece, dropPieces                       *sql.Stmt
+	markOld, dropOld, unmark                   *sql.Stmt
+	oldReturns, freePages, allPages, giveBack  *sql.Stmt
+	addAbsent, track, dropProgress, dropAbsent *sql.Stmt
 }
 
 // texts are the statements of the writer, by where they go.
@@ -52,10 +54,15 @@ func (s *statements) texts() map[**sql.Stmt]string {
 		&s.addPiece:   "INSERT INTO pieces (return, load) VALUES (?, ?)",
 		&s.dropPieces: "DELETE FROM pieces WHERE n IN (SELECT n FROM pieces WHERE return = ? LIMIT ?)",
 
-		&s.markOld:    "INSERT INTO gone SELECT n FROM jobs WHERE started < ? ORDER BY started LIMIT ?",
+		&s.markOld:    "INSERT INTO gone SELECT n FROM jobs WHERE started < ?1 AND NOT (started >= ?2 AND " + living + ") ORDER BY started LIMIT ?3",
 		&s.dropOld:    "DELETE FROM jobs WHERE n IN (SELECT job FROM gone)",
 		&s.oldReturns: "SELECT returns.n, CAST(size AS INTEGER) FROM gone JOIN returns USING (job) LIMIT ?",
 		&s.unmark:     "DELETE FROM gone",
+
+		&s.addAbsent:    "INSERT OR REPLACE INTO absent (job, sum, minions) SELECT n, ?2, ?3 FROM jobs WHERE id = ?1",
+		&s.track:        trackText,
+		&s.dropProgress: "DELETE FROM progress WHERE (job, minion) IN (SELECT job, minion FROM gone JOIN progress USING (job) LIMIT ?)",
+		&s.dropAbsent:   "DELETE FROM absent WHERE job IN (SELECT job FROM gone)",
 
 		&s.freePages: "PRAGMA freelist_count",
 		&s.allPages:  "PRAGMA page_count",
@@ -106,10 +113,11 @@ func openToRead(ctx context.Context, name string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkVersion(ctx, read); err != nil {
+	found, err := checkVersion(ctx, read)
+	if err != nil {
 		return nil, errors.Join(err, read.Close())
 	}
-	return &file{name: name, read: read}, nil
+	return &file{name: name, read: read, old: found < version}, nil
 }
 
 // private makes the file and its folder if there is none, and sees to it that only the owner may read it.

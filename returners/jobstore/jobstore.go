@@ -13,6 +13,9 @@
 // A return is kept as the MessagePack that came. Its answer (the fields return and retcode) has a digest of its own,
 // by which a repetition is told from a second answer without reading the first. Long returns lie in pieces, so that
 // none needs more memory than what the caller holds already.
+//
+// How far jobs have come on minions ([returner.Tracker]) is gathered for half a second and then written with what else
+// waits. Most jobs have returned by then, and nothing is written of them but their returns.
 package jobstore
 
 import (
@@ -53,8 +56,9 @@ func (o Options) filled() Options {
 // A Store is the job cache of a running master. Several goroutines may use it, one process may have it open.
 type Store struct {
 	Reader
-	queue *queue
-	ended chan struct{} // closed when the writer has ended
+	queue  *queue
+	tracks *tracks
+	ended  chan struct{} // closed when the writer has ended
 
 	renewed time.Time // when the file was found damaged last; the writer's own
 }
@@ -62,6 +66,9 @@ type Store struct {
 var (
 	_ returner.JobCache  = (*Store)(nil)
 	_ returner.JobReader = (*Reader)(nil)
+
+	_ returner.Tracker        = (*Store)(nil)
+	_ returner.ProgressReader = (*Reader)(nil)
 )
 
 // Open opens the file, or makes it and its folder. A damaged file is moved aside, with a line in the log, and a new one
@@ -76,6 +83,7 @@ func Open(ctx context.Context, name string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open job cache %s: %w", name, err)
 	}
 	s := &Store{Reader: Reader{name: name, o: o, file: f, recent: newRecent()}, queue: newQueue(), ended: make(chan struct{})}
+	s.tracks = newTracks(s.writeTracks)
 	s.Reader.renew = s.renewFile
 	go s.write()
 	return s, nil
@@ -83,6 +91,7 @@ func Open(ctx context.Context, name string, o Options) (*Store, error) {
 
 // Close ends the writer when what waits is written, and closes the file. Only the first call does something.
 func (s *Store) Close() error {
+	s.tracks.close()
 	s.queue.close()
 	<-s.ended
 	return s.Reader.Close()

@@ -9,12 +9,12 @@ import (
 
 // version of the tables. It stands in the header of the file and in the table about; a file is taken for one of a
 // newer version only when both say so, since a flipped bit must not stop a master.
-const version = 1
+const version = 2
 
 // applicationID marks the file as a job cache.
 const applicationID = 0x42726e4a
 
-// tables of version 1. Jobs and returns are numbered: the numbers of jobs are never used again, those of returns rise
+// tables of version 1, which version 2 adds to. Jobs and returns are numbered: the numbers of jobs are never used again, those of returns rise
 // as they come. The jobs in gone were dropped and their returns are still to be.
 const tables = `
 CREATE TABLE about (version INTEGER NOT NULL, tables TEXT NOT NULL, roots TEXT NOT NULL);
@@ -27,11 +27,18 @@ CREATE TABLE pieces (n INTEGER PRIMARY KEY, return INTEGER NOT NULL, load BLOB N
 CREATE INDEX pieces_by_return ON pieces (return);
 CREATE TABLE gone (job INTEGER PRIMARY KEY);`
 
+// progressTables came with version 2. In absent are the minions of a job that had no connection when it was sent; in
+// progress is what was learned of single minions later. What is neither there nor among the returns is as it was sent.
+const progressTables = `
+CREATE TABLE absent (job INTEGER PRIMARY KEY, sum INTEGER NOT NULL, minions BLOB NOT NULL);
+CREATE TABLE progress (job INTEGER NOT NULL, minion TEXT NOT NULL, state INTEGER NOT NULL, since INTEGER NOT NULL, why TEXT NOT NULL,
+	sum INTEGER NOT NULL, PRIMARY KEY (job, minion)) WITHOUT ROWID;`
+
 // How SQLite describes the tables, and where they begin. An operator may have added an index, or statistics.
 const (
 	described = `(SELECT group_concat(name || ' ' || coalesce(sql, ''), x'0a') FROM` + ours
 	roots     = `(SELECT group_concat(name || ' ' || rootpage, x'0a') FROM` + ours
-	ours      = ` (SELECT * FROM sqlite_master WHERE tbl_name IN ('about', 'gone', 'jobs', 'pieces', 'returns') AND
+	ours      = ` (SELECT * FROM sqlite_master WHERE tbl_name IN ('about', 'absent', 'gone', 'jobs', 'pieces', 'progress', 'returns') AND
 	(type = 'table' OR name LIKE 'sqlite_autoindex_%' OR name IN ('jobs_by_start', 'pieces_by_return')) ORDER BY name))`
 )
 
@@ -51,42 +58,56 @@ func prepareTables(ctx context.Context, db querier) error {
 	if n == 0 {
 		return createTables(ctx, db)
 	}
-	if err := checkVersion(ctx, db); err != nil {
+	found, err := checkVersion(ctx, db)
+	if err != nil {
 		return err
 	}
 	if _, err := db.ExecContext(ctx, "BEGIN IMMEDIATE; ROLLBACK"); err != nil {
 		return err
 	}
-	return checkLayout(ctx, db)
+	if err := checkLayout(ctx, db); err != nil || found == version {
+		return err
+	}
+	return addProgressTables(ctx, db)
+}
+
+// addProgressTables makes version 2 of version 1, as a whole or not at all.
+func addProgressTables(ctx context.Context, db querier) error {
+	_, err := db.ExecContext(ctx, fmt.Sprintf("BEGIN IMMEDIATE;%s; UPDATE about SET version = %d, tables = %s, roots = %s; PRAGMA user_version = %[2]d; COMMIT",
+		progressTables, version, described, roots))
+	if err != nil {
+		return fmt.Errorf("add tables for the progress of jobs: %w", err)
+	}
+	return nil
 }
 
 func createTables(ctx context.Context, db querier) error {
 	_, err := db.ExecContext(ctx, fmt.Sprintf("BEGIN IMMEDIATE;%s; INSERT INTO about VALUES (%d, %s, %s); PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
-		tables, version, described, roots, applicationID, version))
+		tables+progressTables, version, described, roots, applicationID, version))
 	if err != nil {
 		return fmt.Errorf("make tables: %w", err)
 	}
 	return nil
 }
 
-// checkVersion reports what is wrong with the version of the tables.
-func checkVersion(ctx context.Context, db querier) error {
+// checkVersion returns the version of the tables, or what is wrong with it.
+func checkVersion(ctx context.Context, db querier) (found int64, err error) {
 	header, err := readNumber(ctx, db, "PRAGMA user_version")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	about, err := readNumber(ctx, db, "SELECT version FROM about")
 	switch {
 	case codeOf(err) == codeError, errors.Is(err, errRecord), errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("%w: %w", errDamaged, err)
+		return 0, fmt.Errorf("%w: %w", errDamaged, err)
 	case err != nil:
-		return err
+		return 0, err
 	case header == about && header > version:
-		return fmt.Errorf("%w: its tables have version %d, this program knows %d", ErrNewer, header, version)
-	case header != version || about != version:
-		return fmt.Errorf("%w: its versions are %d and %d", errDamaged, header, about)
+		return 0, fmt.Errorf("%w: its tables have version %d, this program knows %d", ErrNewer, header, version)
+	case header != about || header < 1:
+		return 0, fmt.Errorf("%w: its versions are %d and %d", errDamaged, header, about)
 	}
-	return nil
+	return header, nil
 }
 
 // checkLayout reports tables that are not as they were made. It reads the whole file, which may take a while, if they

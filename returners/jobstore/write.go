@@ -114,11 +114,17 @@ func (s *Store) SaveJob(ctx context.Context, j *returner.Job) error {
 	}
 	var kept *returner.Job
 	own := row.own(j)
+	absent, err := newAbsentRow(j)
+	if err != nil {
+		return fmt.Errorf("save job %s: %w", j.ID, err)
+	}
 	err = s.queue.do(ctx, &change{
 		size: len(row.load) + len(row.minions),
 		do: func(f *file) (err error) {
-			kept, err = f.addJob(row, own)
-			return err
+			if kept, err = f.addJob(row, own); err != nil || kept != own {
+				return err
+			}
+			return f.addAbsent(absent)
 		},
 		after: func() { s.recent.set(kept) },
 	})
@@ -216,6 +222,7 @@ func (s *Store) SaveReturn(ctx context.Context, id job.ID, r *returner.Return) (
 	if err != nil {
 		return false, fmt.Errorf("save return of minion %s for job %s: %w", r.Minion, id, err)
 	}
+	s.tracks.forget(id, r.Minion)
 	return fresh, nil
 }
 

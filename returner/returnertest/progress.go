@@ -1,0 +1,121 @@
+package returnertest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/returner"
+)
+
+// told returns what is known of a job in one line: minions with their states.
+func (s *subject) told(id job.ID) string {
+	s.t.Helper()
+	list, err := returner.ProgressOf(s.t.Context(), s.JobCache, id)
+	if err != nil {
+		s.t.Fatalf("ProgressOf(%s) = %v", id, err)
+	}
+	var b strings.Builder
+	for _, p := range list {
+		if p.Since.IsZero() {
+			s.t.Errorf("ProgressOf(%s) does not say since when %s is %s", id, p.Minion, p.State)
+		}
+		fmt.Fprintf(&b, " %s=%s", p.Minion, p.State)
+		if p.Why != "" {
+			fmt.Fprintf(&b, "(%s)", p.Why)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func (s *subject) wantTold(id job.ID, want string) {
+	s.t.Helper()
+	if got := s.told(id); got != want {
+		s.t.Errorf("progress of job %s: %s, want %s", id, got, want)
+	}
+}
+
+func testProgress(t *testing.T, s *subject) {
+	j := Job(t, 1, "test.ping", "c", "a", "b")
+	s.save(j)
+	s.wantTold(j.ID, "c=sent a=sent b=sent")
+	s.ret(j.ID, Return(t, j.ID, "a", true, 1), true)
+	s.ret(j.ID, Return(t, j.ID, "other", true, 2), true)
+	for range 2 {
+		s.wantTold(j.ID, "c=sent a=returned b=sent other=returned")
+		s.reopen()
+	}
+	if list, err := returner.ProgressOf(t.Context(), s.JobCache, Job(t, 2, "test.ping").ID); !errors.Is(err, returner.ErrUnknownJob) {
+		t.Errorf("ProgressOf of an unknown job = %v, %v, want ErrUnknownJob", list, err)
+	}
+}
+
+// track notes one state.
+func (s *subject) track(id job.ID, minion string, state returner.State, why string) {
+	s.t.Helper()
+	s.JobCache.(returner.Tracker).Track(id, returner.Progress{Minion: minion, State: state, Since: begin.Add(time.Minute), Why: why})
+}
+
+func (s *subject) needTracker() {
+	s.t.Helper()
+	if _, ok := s.JobCache.(returner.Tracker); !ok {
+		s.t.Skip("this cache keeps no states: it is no Tracker")
+	}
+}
+
+func testTracker(t *testing.T, s *subject) {
+	s.needTracker()
+	j := Job(t, 1, "test.ping", "a", "b", "c", "d", "e", "f")
+	j.Absent = []string{"c", "d"}
+	s.save(j)
+	s.wantTold(j.ID, "a=sent b=sent c=not connected d=not connected e=sent f=sent")
+	s.track(j.ID, "a", returner.Acknowledged, "")
+	s.track(j.ID, "b", returner.Running, "")
+	s.track(j.ID, "b", returner.Acknowledged, "") // late
+	s.track(j.ID, "c", returner.Queued, "")
+	s.track(j.ID, "e", returner.Refused, "its signature is wrong")
+	s.track(j.ID, "f", returner.Gone, "it says so")
+	s.track(Job(t, 2, "x").ID, "a", returner.Running, "") // nobody knows the job
+	want := "a=acknowledged b=running c=queued d=not connected e=refused(its signature is wrong) f=gone(it says so)"
+	for range 2 {
+		s.wantTold(j.ID, want)
+		s.reopen()
+	}
+	s.track(j.ID, "a", returner.Running, "")
+	s.track(j.ID, "b", returner.Sent, "") // late
+	s.track(j.ID, "c", returner.Sent, "")
+	s.track(j.ID, "e", returner.Running, "")
+	s.track(j.ID, "f", returner.Acknowledged, "") // it came back
+	s.track(j.ID, "g", returner.Acknowledged, "") // not expected
+	want = "a=running b=running c=sent d=not connected e=refused(its signature is wrong) f=acknowledged g=acknowledged"
+	for range 2 {
+		s.wantTold(j.ID, want)
+		s.reopen()
+	}
+	for _, minion := range []string{"a", "d", "e"} {
+		s.ret(j.ID, Return(t, j.ID, minion, true, 1), true)
+	}
+	s.track(j.ID, "a", returner.Gone, "late")
+	want = "a=returned b=running c=sent d=returned e=returned f=acknowledged g=acknowledged"
+	for range 2 {
+		s.wantTold(j.ID, want)
+		s.reopen()
+	}
+}
+
+func testTrackerClean(t *testing.T, s *subject) {
+	s.needTracker()
+	old, young := Job(t, 1, "test.ping", "a", "b"), Job(t, 5000, "test.ping", "a", "b")
+	old.Absent, young.Absent = []string{"b"}, []string{"b"}
+	s.save(old, young)
+	s.track(old.ID, "a", returner.Gone, "")
+	s.track(young.ID, "a", returner.Gone, "")
+	s.reopen()
+	s.clean(begin.Add(1000*time.Second), 1)
+	s.save(old) // it gets nothing of what was kept before
+	s.wantTold(young.ID, "a=gone b=not connected")
+	s.wantTold(old.ID, "a=sent b=not connected")
+}

@@ -1,0 +1,159 @@
+package jobstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/returner"
+)
+
+// An absentRow is one of the table absent.
+type absentRow struct {
+	id      job.ID
+	minions []byte // nil where there are none
+}
+
+func newAbsentRow(j *returner.Job) (*absentRow, error) {
+	row := &absentRow{id: j.ID}
+	if len(j.Absent) == 0 {
+		return row, nil
+	}
+	var err error
+	row.minions, err = packNames(j.Absent)
+	return row, err
+}
+
+func (r *absentRow) checksum() int64 { return int64(newSum().bytes([]byte(r.id), r.minions).Sum32()) }
+
+func (f *file) addAbsent(r *absentRow) error {
+	if r.minions == nil {
+		return nil
+	}
+	_, err := f.do.addAbsent.Exec(string(r.id), r.checksum(), r.minions)
+	return err
+}
+
+// maxWhy is how much is kept of a reason, in bytes.
+const maxWhy = 500
+
+// A stateRow is one of the table progress.
+type stateRow struct {
+	id     job.ID
+	minion string
+	state  int64
+	since  int64
+	why    string
+}
+
+func newStateRow(id job.ID, p returner.Progress) *stateRow {
+	return &stateRow{id: id, minion: p.Minion, state: int64(p.State.Rank()), since: p.Since.UnixMicro(), why: p.Why[:min(len(p.Why), maxWhy)]}
+}
+
+func (r *stateRow) checksum() int64 {
+	return int64(newSum().bytes([]byte(r.id), []byte(r.minion), []byte(r.why)).number(r.state).number(r.since).Sum32())
+}
+
+// trackText adds a state, or puts it in the place of one that it may follow; see returner.State.Follows.
+const trackText = `INSERT INTO progress (job, minion, state, since, why, sum) SELECT n, ?2, ?3, ?4, ?5, ?6 FROM jobs WHERE id = ?1
+	ON CONFLICT (job, minion) DO UPDATE SET (state, since, why, sum) = (excluded.state, excluded.since, excluded.why, excluded.sum)
+	WHERE excluded.state > progress.state OR progress.state = 6 AND excluded.state IN (4, 5)`
+
+func (f *file) track(r *stateRow) error {
+	_, err := f.do.track.Exec(string(r.id), r.minion, r.state, r.since, r.why, r.checksum())
+	return err
+}
+
+// Progress returns how far a job has come, as [returner.ProgressReader] says. A file of an older version tells only who
+// returned.
+func (r *Reader) Progress(ctx context.Context, id job.ID) ([]returner.Progress, error) {
+	j, err := r.Job(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	known := *j
+	var (
+		states  []returner.Progress
+		returns []returner.Return
+	)
+	err = r.look(ctx, func(tx *sql.Tx) (err error) {
+		if returns, err = r.findReceived(ctx, tx, id); err != nil || r.file.old {
+			return err
+		}
+		if known.Absent, err = r.findAbsent(ctx, tx, id); err != nil {
+			return err
+		}
+		states, err = r.findStates(ctx, tx, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read progress of job %s: %w", id, err)
+	}
+	return returner.Overlay(returner.Derive(&known, returns), states), nil
+}
+
+// findReceived returns who has returned and when, without what.
+func (r *Reader) findReceived(ctx context.Context, tx *sql.Tx, id job.ID) (list []returner.Return, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT minion, received FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY n", string(id))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var minion string
+		var received int64
+		if err := recordError(rows.Scan(&minion, &received)); err == nil {
+			list = append(list, returner.Return{Minion: minion, Received: time.UnixMicro(received).UTC()})
+		} else if err = r.damagedRecord(err); err != nil {
+			return nil, err
+		}
+	}
+	return list, rows.Err()
+}
+
+func (r *Reader) findAbsent(ctx context.Context, tx *sql.Tx, id job.ID) ([]string, error) {
+	row, sum := absentRow{id: id}, int64(0)
+	err := recordError(tx.QueryRowContext(ctx, "SELECT sum, minions FROM absent WHERE job = (SELECT n FROM jobs WHERE id = ?)", string(id)).Scan(&sum, &row.minions))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err == nil && row.checksum() != sum {
+		err = fmt.Errorf("absent minions of job %.64q: %w", id, errRecord)
+	}
+	if err != nil {
+		return nil, r.damagedRecord(err)
+	}
+	ids, err := unpackNames(row.minions)
+	if err != nil {
+		return nil, r.damagedRecord(fmt.Errorf("absent minions of job %.64q: %w: %w", id, errRecord, err))
+	}
+	return ids, nil
+}
+
+func (r *Reader) findStates(ctx context.Context, tx *sql.Tx, id job.ID) (list []returner.Progress, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT minion, state, since, why, sum FROM progress WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY minion", string(id))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		row, sum := stateRow{id: id}, int64(0)
+		err := recordError(rows.Scan(&row.minion, &row.state, &row.since, &row.why, &sum))
+		if err == nil && (row.checksum() != sum || returner.StateOf(int(row.state)) == "") {
+			err = fmt.Errorf("state of minion %.64q in job %.64q: %w", row.minion, id, errRecord)
+		}
+		if err == nil {
+			list = append(list, row.progress())
+		} else if err = r.damagedRecord(err); err != nil {
+			return nil, err
+		}
+	}
+	return list, rows.Err()
+}
+
+func (r *stateRow) progress() returner.Progress {
+	return returner.Progress{Minion: r.minion, State: returner.StateOf(int(r.state)), Since: time.UnixMicro(r.since).UTC(), Why: r.why}
+}

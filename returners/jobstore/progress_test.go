@@ -1,0 +1,218 @@
+package jobstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returner/returnertest"
+)
+
+// told returns the states of a job's minions.
+func told(t *testing.T, r returner.ProgressReader, id job.ID) map[string]returner.State {
+	t.Helper()
+	list, err := r.Progress(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]returner.State{}
+	for _, p := range list {
+		states[p.Minion] = p.State
+	}
+	return states
+}
+
+// makeOld makes a file of version 1 with a job and a return.
+func makeOld(t *testing.T, file string) *returner.Job {
+	t.Helper()
+	s := openStore(t, file, &record{})
+	j := returnertest.Job(t, 1, "test.ping", "web1", "web2")
+	s.saves(t, j)
+	s.savesReturn(t, j.ID, returnertest.Return(t, j.ID, "web1", true, 1))
+	_, err := s.file.conn.ExecContext(t.Context(), "BEGIN IMMEDIATE; DROP TABLE progress; DROP TABLE absent; UPDATE about SET version = 1, tables = "+
+		described+", roots = "+roots+"; PRAGMA user_version = 1; COMMIT")
+	if err = errors.Join(err, s.giveUp(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// TestOldFileIsMigrated opens a file of version 1: it gets the new tables and loses nothing.
+func TestOldFileIsMigrated(t *testing.T) {
+	file, log := filepath.Join(t.TempDir(), "jobs.db"), &record{}
+	j := makeOld(t, file)
+	for range 2 {
+		s := openStore(t, file, log)
+		if got := s.minions(t, j.ID); got != "web1" {
+			t.Errorf("returns of %q, want web1", got)
+		}
+		s.Track(j.ID, returner.Progress{Minion: "web2", State: returner.Running, Since: time.Now()})
+		if got := told(t, s, j.ID); got["web1"] != returner.Returned || got["web2"] != returner.Running {
+			t.Errorf("progress %v", got)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log.want(t, 0)
+}
+
+// TestOldFileIsRead reads a file of version 1 beside its master, without changing it.
+func TestOldFileIsRead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "jobs.db")
+	j := makeOld(t, file)
+	r, err := OpenReadOnly(t.Context(), file, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got := told(t, r, j.ID); got["web1"] != returner.Returned || got["web2"] != returner.Sent {
+		t.Errorf("progress %v", got)
+	}
+	if v, err := readNumber(t.Context(), r.file.read, "PRAGMA user_version"); err != nil || v != 1 {
+		t.Errorf("version %d, %v", v, err)
+	}
+}
+
+// TestOtherProcessSeesProgress reads with a Reader what a Store was told, after the half second that it gathers.
+func TestOtherProcessSeesProgress(t *testing.T) {
+	s, file, log := newStore(t)
+	j := returnertest.Job(t, 1, "test.ping", "web1", "web2")
+	j.Absent = []string{"web2"}
+	s.saves(t, j)
+	r, err := OpenReadOnly(t.Context(), file, log.options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got := told(t, r, j.ID); got["web1"] != returner.Sent || got["web2"] != returner.Absent {
+		t.Errorf("progress %v", got)
+	}
+	s.Track(j.ID, returner.Progress{Minion: "web1", State: returner.Acknowledged, Since: time.Now()})
+	if got := told(t, s, j.ID); got["web1"] != returner.Acknowledged {
+		t.Errorf("its own progress %v", got)
+	}
+	for end := time.Now().Add(20 * time.Second); told(t, r, j.ID)["web1"] != returner.Acknowledged; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("another process never sees it")
+		}
+	}
+}
+
+// TestReturnedMinionsAreNotWritten notes that minions have taken a job, and saves their returns at once: nothing is
+// written of the former.
+func TestReturnedMinionsAreNotWritten(t *testing.T) {
+	s, _, _ := newStore(t)
+	j := returnertest.Job(t, 1, "test.ping")
+	s.saves(t, j)
+	s.tracks.mu.Lock() // nothing is written while the test notes and returns
+	s.tracks.timer = time.NewTimer(time.Hour)
+	s.tracks.mu.Unlock()
+	for n := range 100 {
+		minion := fmt.Sprint("web", n)
+		s.Track(j.ID, returner.Progress{Minion: minion, State: returner.Acknowledged, Since: time.Now()})
+		s.savesReturn(t, j.ID, returnertest.Return(t, j.ID, minion, true, 1))
+	}
+	s.Track(j.ID, returner.Progress{Minion: "db1", State: returner.Acknowledged, Since: time.Now()})
+	s.tracks.flush()
+	if n, err := readNumber(t.Context(), s.file.read, "SELECT count(*) FROM progress"); err != nil || n != 1 {
+		t.Errorf("%d states were written, %v, want that of db1 alone", n, err)
+	}
+}
+
+// TestStatesThatWaitAreBounded notes more states than may wait.
+func TestStatesThatWaitAreBounded(t *testing.T) {
+	tr := newTracks(func(map[place]returner.Progress) error { return nil })
+	for n := range mostTracks + 100 {
+		tr.note("20260301120001123456", []returner.Progress{{Minion: fmt.Sprint(n), State: returner.Acknowledged}})
+	}
+	if len(tr.waiting) > mostTracks {
+		t.Errorf("%d states wait", len(tr.waiting))
+	}
+	tr.close()
+}
+
+// TestStatesSurviveAFailure has writing fail once.
+func TestStatesSurviveAFailure(t *testing.T) {
+	var written map[place]returner.Progress
+	fault := errors.New("disk full")
+	tr := newTracks(func(states map[place]returner.Progress) error { written = states; return fault })
+	at := place{"20260301120001123456", "web1"}
+	tr.note(at.id, []returner.Progress{{Minion: at.minion, State: returner.Acknowledged}})
+	tr.flush()
+	if got := tr.of(at.id); len(got) != 1 {
+		t.Fatalf("after a failure %v is known", got)
+	}
+	fault = nil
+	tr.close()
+	if written[at].State != returner.Acknowledged || len(tr.of(at.id)) != 0 {
+		t.Errorf("written %v", written)
+	}
+}
+
+// TestJobThatIsRunStays cleans while a minion is at work on an old job: its return finds the job. A job that is much
+// older goes all the same.
+func TestJobThatIsRunStays(t *testing.T) {
+	s, _, _ := newStore(t)
+	living, done, ancient := returnertest.Job(t, 10000, "a", "web1"), returnertest.Job(t, 10001, "b", "web1"), returnertest.Job(t, 0, "c", "web1")
+	s.saves(t, living, done, ancient)
+	for _, j := range []*returner.Job{living, done, ancient} {
+		s.Track(j.ID, returner.Progress{Minion: "web1", State: returner.Running, Since: j.Started})
+	}
+	s.tracks.flush()
+	s.savesReturn(t, done.ID, returnertest.Return(t, done.ID, "web1", true, 1))
+	s.o.Now = func() time.Time { return done.Started.Add(time.Minute) }
+	if n, err := s.Clean(t.Context(), done.Started.Add(time.Second)); err != nil || n != 2 {
+		t.Fatalf("Clean = %d, %v, want the two that nobody works on, or not any more", n, err)
+	}
+	s.savesReturn(t, living.ID, returnertest.Return(t, living.ID, "web1", true, 1))
+	if n, err := s.Clean(t.Context(), done.Started.Add(time.Second)); err != nil || n != 1 {
+		t.Errorf("Clean = %d, %v, want the one that has returned", n, err)
+	}
+}
+
+// TestDamagedStatesAreLeftOut damages what is kept of progress: the state before is told, with a line in the log.
+func TestDamagedStatesAreLeftOut(t *testing.T) {
+	s, _, log := newStore(t)
+	j := returnertest.Job(t, 1, "test.ping", "web1", "web2")
+	j.Absent = []string{"web2"}
+	s.saves(t, j)
+	s.Track(j.ID, returner.Progress{Minion: "web1", State: returner.Running, Since: j.Started})
+	s.tracks.flush()
+	damage := func(text string) {
+		t.Helper()
+		if err := s.queue.do(t.Context(), &change{do: func(f *file) error {
+			_, err := f.conn.ExecContext(context.Background(), text)
+			return err
+		}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage("UPDATE progress SET state = 6")
+	damage("UPDATE absent SET minions = x'9141'")
+	if got := told(t, s, j.ID); got["web1"] != returner.Sent || got["web2"] != returner.Sent {
+		t.Errorf("progress %v", got)
+	}
+	log.want(t, 2, "left out")
+}
+
+// BenchmarkTrackedReturn is BenchmarkSaveReturn of minions that have acknowledged the job before.
+func BenchmarkTrackedReturn(b *testing.B) {
+	s, _, _ := newStore(b)
+	j := returnertest.Job(b, 1, "test.echo", make([]string, 300)...)
+	s.saves(b, j)
+	r := returnertest.Return(b, j.ID, "", make([]byte, 200), 1)
+	b.ReportAllocs()
+	each(b, 256, func(n int) error {
+		own := *r
+		own.Minion = fmt.Sprint("minion", n)
+		s.Track(j.ID, returner.Progress{Minion: own.Minion, State: returner.Acknowledged, Since: r.Received})
+		_, err := s.SaveReturn(b.Context(), j.ID, &own)
+		return err
+	})
+}
