@@ -9,10 +9,10 @@
 //	files/<saltenv>/<path>            files of salt://
 //	extrn_files/<saltenv>/<host>/…    files of http(s) and ftp
 //	localfiles/<path>                 copies of the minion's own files
-//	partial/                          downloads that were broken off
+//	files/.partial, extrn_files/.partial, localfiles/.partial  files that are not whole yet
 //
 // A file is asked for its hash first, and comes over the network only when the copy at its destination differs. Its pieces are asked for
-// a few at a time and written in order to a file in partial/; when all of it is there and has the hash that was told, it takes its
+// a few at a time and written in order to a file in .partial; when all of it is there and has the hash that was told, it takes its
 // place by a rename, so that a reader sees the old file or the new one. A download that was broken off goes on where it ended as long as the file on
 // the server is the same. Memory does not grow with the size of a file; a compressed piece may not grow beyond what is left of the
 // size that the server told.
@@ -23,6 +23,8 @@ package fileclient
 
 import (
 	"errors"
+	"io"
+	"sync"
 
 	"github.com/sirupsen/logrus"
 )
@@ -37,6 +39,8 @@ var (
 	ErrHash = errors.New("content does not have the hash that was told")
 	// ErrReply is wrapped when a file server answers what makes no sense.
 	ErrReply = errors.New("malformed reply of the file server")
+	// ErrNoFolder is wrapped when the folder of a destination is missing and is not to be made.
+	ErrNoFolder = errors.New("the folder of the destination does not exist")
 	// ErrScheme is wrapped when nothing can get files of a URL's scheme.
 	ErrScheme = errors.New("no way to get files of this scheme")
 )
@@ -52,7 +56,9 @@ type Options struct {
 
 // A Client gets files. Several goroutines may use it.
 type Client struct {
-	opts Options
+	opts  Options
+	slots chan struct{} // one for each piece that may be under way
+	tidy  sync.Once     // drops old partial files
 }
 
 // New returns a client.
@@ -60,5 +66,10 @@ func New(o Options) *Client {
 	if o.HashType == "" {
 		o.HashType = "sha256"
 	}
-	return &Client{opts: o}
+	if o.Log == nil {
+		quiet := logrus.New()
+		quiet.SetOutput(io.Discard)
+		o.Log = quiet
+	}
+	return &Client{opts: o, slots: make(chan struct{}, mostPieces)}
 }

@@ -1,0 +1,148 @@
+package fileclient
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Bounds of what is under way at once.
+const (
+	window     = 4        // pieces of one file
+	mostPieces = 8        // pieces of all files of a client
+	mostFiles  = 4        // files of one call
+	largest    = 64 << 20 // bytes of a piece, where the file's size is not known
+)
+
+// A download brings one file, from byte at on, to a writer.
+type download struct {
+	c         *Client
+	env, path string
+	gzip      int
+	size      int64 // of the file; -1 where the server does not tell it
+	to        io.Writer
+	at        int64 // bytes that were written
+	step      int64 // bytes of a piece; 0 while that is not known
+	ended     bool
+}
+
+// A piece is one answer of the file server.
+type piece struct {
+	Chunk
+	err error
+}
+
+func (d *download) run(ctx context.Context) error {
+	for !d.done() {
+		if err := d.round(ctx); err != nil {
+			return fmt.Errorf("salt://%s at byte %d: %w", d.path, d.at, err)
+		}
+	}
+	return nil
+}
+
+func (d *download) done() bool { return d.ended || d.size >= 0 && d.at >= d.size }
+
+// round asks for one piece after another, a few at a time, until the file ends or a piece has another length than those before it.
+func (d *download) round(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var asked []<-chan piece
+	defer func() {
+		cancel()
+		for _, a := range asked {
+			<-a
+			<-d.c.slots
+		}
+	}()
+	next := d.at
+	for {
+		for d.wants(next, len(asked)) && d.c.slot(ctx, len(asked) == 0) {
+			asked = append(asked, d.ask(ctx, next))
+			next += d.step
+		}
+		if len(asked) == 0 {
+			return ctx.Err()
+		}
+		p := <-asked[0]
+		asked = asked[1:]
+		n, err := d.take(p)
+		<-d.c.slots
+		if err != nil || n == 0 {
+			d.ended = true
+			return err
+		}
+		if d.step == 0 {
+			d.step, next = n, d.at
+		}
+		if n != d.step || d.done() {
+			d.step = 0
+			return nil
+		}
+	}
+}
+
+// wants reports whether to ask for the piece at next now, where so many are under way.
+func (d *download) wants(next int64, asked int) bool {
+	if asked >= window || d.step == 0 && asked > 0 {
+		return false
+	}
+	return d.size < 0 || next < d.size
+}
+
+// slot takes a place among the pieces under way; without wait it does not, when there is none.
+func (c *Client) slot(ctx context.Context, wait bool) bool {
+	select {
+	case c.slots <- struct{}{}:
+		return true
+	default:
+	}
+	if !wait {
+		return false
+	}
+	select {
+	case c.slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (d *download) ask(ctx context.Context, loc int64) <-chan piece {
+	answer := make(chan piece, 1)
+	go func() {
+		chunk, err := d.c.opts.Source.Read(ctx, d.env, d.path, loc, d.gzip)
+		answer <- piece{chunk, err}
+	}()
+	return answer
+}
+
+// take writes a piece and returns its length.
+func (d *download) take(p piece) (int64, error) {
+	if p.err != nil {
+		return 0, p.err
+	}
+	body := io.Reader(bytes.NewReader(p.Data))
+	if p.Gzip {
+		packed, err := gzip.NewReader(body)
+		if err != nil {
+			return 0, fmt.Errorf("%w: %w", ErrReply, err)
+		}
+		body = packed
+	}
+	most := int64(largest)
+	if d.size >= 0 {
+		most = d.size - d.at
+	}
+	n, err := io.Copy(d.to, io.LimitReader(body, most+1))
+	d.at += n
+	switch {
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("%w: %w", ErrReply, err)
+	case err == nil && n > most:
+		err = fmt.Errorf("%w: there is more than the server told of: %w", ErrReply, ErrHash)
+	}
+	return n, err
+}

@@ -1,0 +1,203 @@
+package fileclient
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// A Get says how a file of the file server is got.
+type Get struct {
+	Env      string // environment, unless the URL names one; "" means base
+	Makedirs bool   // make the folder of the destination
+	Gzip     int    // level from 1 to 9 by which the server compresses; 0 is none
+}
+
+// GetFile brings a file of a salt:// URL to dest and returns where it is now: dest, the file of that name in dest where that is a
+// folder or ends in a slash, or with dest "" its place in the cache. A file that is there already, by its hash, is not got. The
+// error wraps ErrNotFound, ErrNoFolder, ErrPath, ErrHash or ErrScheme (salt/fileclient.py, RemoteClient.get_file).
+func (c *Client) GetFile(ctx context.Context, url, dest string, g Get) (string, error) {
+	file, env, ok := ParseURL(url)
+	if !ok {
+		return "", fmt.Errorf("%w: %s", ErrScheme, url)
+	}
+	if env == "" {
+		env = g.env()
+	}
+	pl, err := saltPlace(env, file)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrNotFound, err) // which is what a file server says of such a path
+	}
+	s := &saltFile{c: c, env: env, path: file, gzip: g.Gzip}
+	if err := s.look(ctx); err != nil {
+		return "", err
+	}
+	if dest == "" {
+		return c.path(pl), s.cache(ctx, pl)
+	}
+	dest = inFolder(dest, path.Base(pl.rel))
+	return dest, s.bring(ctx, dest, g.Makedirs)
+}
+
+func (g Get) env() string {
+	if g.Env == "" {
+		return "base"
+	}
+	return g.Env
+}
+
+// inFolder returns the path of a file of that name in dest where dest is a folder or ends like one, and dest otherwise.
+func inFolder(dest, name string) string {
+	if info, err := os.Stat(dest); err == nil && info.IsDir() || strings.HasSuffix(dest, "/") || strings.HasSuffix(dest, `\`) {
+		return filepath.Join(dest, name)
+	}
+	return dest
+}
+
+// makeFolder makes the folder of a destination, or finds fault that it is missing.
+func makeFolder(dest string, mayMake bool) error {
+	dir := filepath.Dir(dest)
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	if !mayMake {
+		return fmt.Errorf("%w: %s", ErrNoFolder, dir)
+	}
+	return os.MkdirAll(dir, 0o777) // less what the umask takes
+}
+
+// A saltFile is a file of the file server that is being got.
+type saltFile struct {
+	c         *Client
+	env, path string
+	gzip      int
+	sum       Sum
+	size      int64
+}
+
+// look asks for hash and size.
+func (s *saltFile) look(ctx context.Context) error {
+	stats := make(chan Stat, 1)
+	go func() {
+		st, err := s.c.opts.Source.Stat(ctx, s.env, s.path)
+		if err != nil {
+			st.Size = -1 // the download does without
+		}
+		stats <- st
+	}()
+	var err error
+	s.sum, err = s.c.opts.Source.Hash(ctx, s.env, s.path)
+	s.size = (<-stats).Size
+	return err
+}
+
+// cache brings the file to its place in the cache.
+func (s *saltFile) cache(ctx context.Context, pl place) error {
+	if s.same(s.c.path(pl)) {
+		return nil
+	}
+	p, err := s.fetch(ctx)
+	if err != nil {
+		return err
+	}
+	return p.put(pl)
+}
+
+// bring brings the file to a destination of the caller's.
+func (s *saltFile) bring(ctx context.Context, dest string, makedirs bool) error {
+	if s.same(dest) {
+		return nil
+	}
+	if err := makeFolder(dest, makedirs); err != nil {
+		return err
+	}
+	p, err := s.fetch(ctx)
+	if err != nil {
+		return err
+	}
+	return p.putAt(dest)
+}
+
+// same reports whether a file on the disk has the content that the server has.
+func (s *saltFile) same(file string) bool {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || s.size >= 0 && info.Size() != s.size {
+		return false
+	}
+	have, err := hashOf(file, s.sum.Type)
+	return err == nil && have == s.sum
+}
+
+// fetch downloads the file. One that changed on the server meanwhile, or did not come whole, is got again.
+func (s *saltFile) fetch(ctx context.Context) (*partial, error) {
+	for left := 3; ; left-- {
+		p, err := s.download(ctx)
+		if left == 1 || !errors.Is(err, ErrHash) {
+			return p, err
+		}
+		s.c.opts.Log.WithError(err).Warnf("salt://%s did not come whole; it is got again", s.path)
+		if err := s.look(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (s *saltFile) download(ctx context.Context) (*partial, error) {
+	h, err := newHash(s.sum.Type)
+	if err != nil {
+		return nil, fmt.Errorf("salt://%s: %w", s.path, err)
+	}
+	p, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	at, err := io.Copy(h, p.file) // what came before
+	if err != nil {
+		p.discard()
+		return nil, err
+	}
+	if at > 0 {
+		s.c.opts.Log.Infof("salt://%s goes on at byte %d of %d", s.path, at, s.size)
+	}
+	d := &download{c: s.c, env: s.env, path: s.path, gzip: s.gzip, size: s.size, at: at, to: io.MultiWriter(p.file, h)}
+	if err := d.run(ctx); err != nil {
+		s.broken(p, d.at, err)
+		return nil, err
+	}
+	if err := s.check(h); err != nil {
+		p.discard()
+		return nil, err
+	}
+	return p, nil
+}
+
+// open opens the file that the download goes to.
+func (s *saltFile) open() (*partial, error) {
+	if s.size < resumeFrom {
+		return s.c.newPartial(areaFiles)
+	}
+	return s.c.resume(areaFiles, s.env, s.path, s.sum.Type, s.sum.Hex)
+}
+
+// broken ends a download that failed: what came stays, unless it is what was wrong.
+func (s *saltFile) broken(p *partial, size int64, err error) {
+	if errors.Is(err, ErrHash) || errors.Is(err, ErrReply) || errors.Is(err, ErrNotFound) {
+		p.discard()
+		return
+	}
+	p.leave(size)
+}
+
+func (s *saltFile) check(h hash.Hash) error {
+	if got := hex.EncodeToString(h.Sum(nil)); got != s.sum.Hex {
+		return fmt.Errorf("salt://%s in saltenv %s: %w: %s %s in place of %s", s.path, s.env, ErrHash, s.sum.Type, got, s.sum.Hex)
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package fileclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/brineproject/brine/match"
+)
+
+// each calls do for each of n files, a few at once, and ends at the first error.
+func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(mostFiles)
+	for i := range n {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error { return do(ctx, i) })
+	}
+	return group.Wait()
+}
+
+// CacheFiles caches files of URLs and returns where they are, in their order, "" for those that are not found
+// (salt/fileclient.py, Client.cache_files).
+func (c *Client) CacheFiles(ctx context.Context, urls []string, env string) ([]string, error) {
+	paths := make([]string, len(urls))
+	err := each(ctx, len(urls), func(ctx context.Context, i int) (err error) {
+		paths[i], err = c.CacheFile(ctx, urls[i], env, Fetch{})
+		if missing(err) {
+			paths[i], err = "", nil
+		}
+		return err
+	})
+	return paths, err
+}
+
+func missing(err error) bool { return errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoFolder) }
+
+// CacheMaster caches all files of an environment and returns where they are (salt/fileclient.py, Client.cache_master).
+func (c *Client) CacheMaster(ctx context.Context, env string) ([]string, error) {
+	files, err := c.Files(ctx, env, "")
+	if err != nil {
+		return nil, err
+	}
+	return c.CacheFiles(ctx, saltURLs(files), env)
+}
+
+func saltURLs(files []string) []string {
+	urls := make([]string, len(files))
+	for i, f := range files {
+		urls[i] = SaltURL(f)
+	}
+	return urls
+}
+
+// A Choice narrows what CacheDir caches. A pattern is a glob over the path in the environment, or E@ and a regular expression that is
+// looked for in it.
+type Choice struct {
+	Include, Exclude []string // none: everything, nothing
+	Empty            bool     // folders that hold nothing, too
+}
+
+// CacheDir caches the files below a folder of the file server and returns where they are (salt/fileclient.py, Client.cache_dir).
+func (c *Client) CacheDir(ctx context.Context, url, env string, choice Choice) ([]string, error) {
+	dir, _, ok := ParseURL(url)
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrScheme, url)
+	}
+	wanted, err := choice.compile()
+	if err != nil {
+		return nil, err
+	}
+	dir = strings.TrimSuffix(dir, "/") + "/"
+	files, err := c.Files(ctx, env, "")
+	if err != nil {
+		return nil, err
+	}
+	files = slices.DeleteFunc(slices.Clone(files), func(f string) bool { return !strings.HasPrefix(f, dir) || !wanted(f) })
+	paths, err := c.CacheFiles(ctx, saltURLs(files), env)
+	if err != nil {
+		return nil, err
+	}
+	paths = slices.DeleteFunc(paths, func(p string) bool { return p == "" })
+	if !choice.Empty {
+		return paths, nil
+	}
+	made, err := c.cacheEmpty(ctx, dir, env)
+	return append(paths, made...), err
+}
+
+// cacheEmpty makes in the cache the folders below dir that hold nothing.
+func (c *Client) cacheEmpty(ctx context.Context, dir, env string) ([]string, error) {
+	empty, err := c.EmptyDirs(ctx, env, "")
+	if err != nil {
+		return nil, err
+	}
+	root, err := c.area(areaFiles)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var made []string
+	for _, d := range empty {
+		if !strings.HasPrefix(d, dir) {
+			continue
+		}
+		pl, err := saltPlace(env, d)
+		if err == nil {
+			err = root.MkdirAll(pl.rel, 0o755)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cache folder salt://%s: %w", d, err)
+		}
+		made = append(made, c.path(pl))
+	}
+	return made, nil
+}
+
+// compile returns what tells whether a path is wanted (salt/utils/stringutils.py, check_include_exclude).
+func (c Choice) compile() (func(path string) bool, error) {
+	include, err := patterns(c.Include)
+	if err != nil {
+		return nil, err
+	}
+	exclude, err := patterns(c.Exclude)
+	if err != nil {
+		return nil, err
+	}
+	return func(path string) bool {
+		return (len(c.Include) == 0 || include(path)) && !exclude(path)
+	}, nil
+}
+
+// patterns returns what tells whether one of the patterns matches.
+func patterns(texts []string) (func(path string) bool, error) {
+	var all []interface{ Match(string) bool }
+	for _, text := range texts {
+		expr, ok := strings.CutPrefix(text, "E@")
+		if !ok {
+			all = append(all, match.CompileGlob(text))
+			continue
+		}
+		re, err := match.CompileRegexp(`(?s:.*?)(?:` + expr + `)`) // anywhere
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, re)
+	}
+	return func(path string) bool {
+		return slices.ContainsFunc(all, func(m interface{ Match(string) bool }) bool { return m.Match(path) })
+	}, nil
+}
+
+// GetDir brings the files and empty folders below a folder of the file server to dest, in a folder of its name, and returns where they
+// are, sorted. Gzip and Env of g count (salt/fileclient.py, Client.get_dir).
+func (c *Client) GetDir(ctx context.Context, url, dest string, g Get) ([]string, error) {
+	dir, _, ok := ParseURL(url)
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrScheme, url)
+	}
+	dir = strings.TrimRight(dir, "/")
+	g.Makedirs = true
+	files, err := c.belowDir(ctx, c.opts.Source.Files, g.env(), dir)
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]string, len(files))
+	err = each(ctx, len(files), func(ctx context.Context, i int) error {
+		to, err := target(dest, dir, files[i])
+		if err == nil {
+			paths[i], err = c.GetFile(ctx, SaltURL(files[i]), to, g)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	made, err := c.makeEmpty(ctx, dir, dest, g.env())
+	paths = append(paths, made...)
+	slices.Sort(paths)
+	return paths, err
+}
+
+// belowDir lists what is below a folder.
+func (c *Client) belowDir(ctx context.Context, list func(context.Context, string, string) ([]string, error), env, dir string) ([]string, error) {
+	all, err := list(ctx, env, dir)
+	return slices.DeleteFunc(slices.Clone(all), func(f string) bool { return !strings.HasPrefix(f, dir+"/") }), err
+}
+
+// makeEmpty makes the empty folders below dir at dest.
+func (c *Client) makeEmpty(ctx context.Context, dir, dest, env string) ([]string, error) {
+	empty, err := c.belowDir(ctx, c.opts.Source.EmptyDirs, env, dir)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range empty {
+		if empty[i], err = target(dest, dir, d); err == nil {
+			err = os.MkdirAll(empty[i], 0o777)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return empty, nil
+}
+
+// target returns where in dest a file below the folder dir goes. The names are those of a file server.
+func target(dest, dir, file string) (string, error) {
+	rel := strings.TrimLeft(strings.TrimPrefix(file, parent(dir)), "/")
+	if !filepath.IsLocal(filepath.FromSlash(rel)) || path.Clean(rel) != rel {
+		return "", fmt.Errorf("%w: %q from the file server", ErrPath, file)
+	}
+	return dest + "/" + rel, nil
+}
+
+// parent returns what stands before the last slash.
+func parent(dir string) string {
+	if i := strings.LastIndexByte(dir, '/'); i >= 0 {
+		return dir[:i]
+	}
+	return ""
+}

@@ -1,0 +1,134 @@
+package fileclient
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Folders of the cachedir.
+const (
+	areaFiles  = "files"
+	areaExtern = "extrn_files"
+	areaLocal  = "localfiles"
+	// partialDir is where files lie, in each of these folders, while they are not whole.
+	partialDir = ".partial"
+)
+
+// maxName is the length in letters from which the path of a URL is replaced by its hash.
+const maxName = 255
+
+// A place is a file of the cache: a folder of the cachedir and the path below it, with slashes.
+type place struct{ area, rel string }
+
+// saltPlace returns where a file of the file server is cached.
+func saltPlace(env, file string) (place, error) {
+	return newPlace(areaFiles, env, strings.TrimLeft(file, "|/"))
+}
+
+// externPlace returns where the file of a URL is cached (salt/fileclient.py, Client._extrn_path).
+func externPlace(url, env string) (place, error) {
+	p := parse(url)
+	host, name := p.host(), p.path
+	if p.query != "" {
+		name += "-" + p.query
+	}
+	pl, err := newPlace(areaExtern, env, path.Join(host, strings.TrimLeft(name, "/")))
+	if dir := path.Join(env, host); err != nil || pl.rel != dir && !below(pl.rel, dir) {
+		return place{}, fmt.Errorf("%w: %q", ErrPath, url)
+	}
+	if len([]rune(name)) > maxName {
+		sum := sha256.Sum256([]byte(name))
+		return newPlace(areaExtern, env, path.Join(host, hex.EncodeToString(sum[:])))
+	}
+	return pl, nil
+}
+
+// newPlace joins an environment and a path. The environment may have several parts, as branches have; neither leads out of what holds
+// it.
+func newPlace(area, env, rel string) (place, error) {
+	env, rel = path.Clean(env), path.Clean(rel)
+	whole := path.Join(env, rel)
+	if !localName(env) || !localName(rel) || !below(whole, env) {
+		return place{}, fmt.Errorf("%w: %q in saltenv %q", ErrPath, rel, env)
+	}
+	return place{area, whole}, nil
+}
+
+// localName reports whether a clean path names something inside of the folder that it is relative to.
+func localName(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	return name != "." && first != partialDir && !strings.ContainsRune(name, 0) && filepath.IsLocal(filepath.FromSlash(name))
+}
+
+// below reports whether a clean path lies below a folder.
+func below(name, folder string) bool { return strings.HasPrefix(name, folder+"/") }
+
+// path returns the path of a place in the file system.
+func (c *Client) path(p place) string {
+	return filepath.Join(c.opts.CacheDir, p.area, filepath.FromSlash(p.rel))
+}
+
+// CacheDest returns where the file of a URL is, or would be, cached. A path that is no URL is returned as it is. The error wraps
+// ErrPath (salt/fileclient.py, Client.cache_dest).
+func (c *Client) CacheDest(url, env string) (string, error) {
+	var pl place
+	var err error
+	switch parse(url).scheme {
+	case "":
+		return url, nil
+	case "salt":
+		file, own, _ := ParseURL(url)
+		if own != "" {
+			env = own
+		}
+		pl, err = saltPlace(env, file)
+	default:
+		pl, err = externPlace(url, env)
+	}
+	if err != nil {
+		return "", err
+	}
+	return c.path(pl), nil
+}
+
+// IsCached returns where the file of a URL, or of a path, is cached, and "" when it is not (salt/fileclient.py, Client.is_cached).
+func (c *Client) IsCached(url, env string) string {
+	file, own, _ := ParseURL(url)
+	if own != "" {
+		env = own
+	}
+	sign := ""
+	if escaped(file) {
+		sign = "|"
+	}
+	bare := strings.TrimLeft(file, "|/")
+	if pl, err := newPlace(areaFiles, env, bare); err == nil && exists(c.path(pl)) {
+		return sign + c.path(pl)
+	}
+	if pl, err := localPlace(bare); err == nil && exists(c.path(pl)) {
+		return sign + c.path(pl)
+	}
+	if pl, err := externPlace(file, env); err == nil && exists(c.path(pl)) {
+		return c.path(pl)
+	}
+	return ""
+}
+
+// localPlace returns where a file of the minion itself is cached.
+func localPlace(file string) (place, error) {
+	rel := path.Clean(strings.TrimLeft(filepath.ToSlash(file), "/"))
+	if !localName(rel) {
+		return place{}, fmt.Errorf("%w: %q", ErrPath, file)
+	}
+	return place{areaLocal, rel}, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

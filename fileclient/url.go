@@ -1,0 +1,101 @@
+package fileclient
+
+import (
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+const saltScheme = "salt://"
+
+// ParseURL returns the path of a salt:// URL and the environment that its ?saltenv= names, or "". ok is false for other URLs. The path
+// may begin with |, which says that the rest is no URL to be parsed (salt/utils/url.py, parse).
+func ParseURL(url string) (path, env string, ok bool) {
+	path, ok = strings.CutPrefix(url, saltScheme)
+	if !ok {
+		return url, "", false
+	}
+	if before, _, found := strings.Cut(path, "?env="); found { // before saltenv there was env; what follows is not looked at
+		path = before
+	} else {
+		path, env, _ = strings.Cut(path, "?saltenv=")
+	}
+	return sanitize(path), env, true
+}
+
+// SaltURL returns the salt:// URL of a path on the file server (salt/utils/url.py, create).
+func SaltURL(path string) string {
+	path = sanitize(strings.ReplaceAll(path, `\`, "/"))
+	return saltScheme + strings.TrimPrefix(path, "/")
+}
+
+// SplitEnv returns a salt:// URL without its ?saltenv=, and what that names; other URLs as they are (salt/utils/url.py, split_env).
+func SplitEnv(url string) (bare, env string) {
+	path, env, ok := ParseURL(url)
+	if !ok {
+		return url, ""
+	}
+	return SaltURL(path), env
+}
+
+// escaped reports whether a path begins with the sign that ends the parsing of URLs.
+func escaped(path string) bool { return parse(path).scheme == "" && strings.HasPrefix(path, "|") }
+
+// sanitize replaces what cannot stand in a file name on Windows.
+func sanitize(path string) string {
+	if runtime.GOOS != "windows" {
+		return path
+	}
+	return windowsSigns.Replace(path)
+}
+
+var windowsSigns = strings.NewReplacer("<", "_", ">", "_", ":", "_", "|", "_", "?", "_", "*", "_")
+
+// A parts is a URL as Python's urlparse takes it to pieces.
+type parts struct{ scheme, netloc, path, params, query, fragment string }
+
+var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+
+// parse takes a URL to pieces. It takes any text.
+func parse(url string) (p parts) {
+	url = strings.TrimLeftFunc(url, func(r rune) bool { return r <= ' ' })
+	url = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(url)
+	if scheme, rest, ok := strings.Cut(url, ":"); ok && schemeForm.MatchString(scheme) {
+		p.scheme, url = strings.ToLower(scheme), rest
+	}
+	if rest, ok := strings.CutPrefix(url, "//"); ok {
+		i := strings.IndexAny(rest, "/?#")
+		if i < 0 {
+			i = len(rest)
+		}
+		p.netloc, url = rest[:i], rest[i:]
+	}
+	url, p.fragment, _ = strings.Cut(url, "#")
+	p.path, p.query, _ = strings.Cut(url, "?")
+	if takesParams(p.scheme) {
+		p.path, p.params = splitParams(p.path)
+	}
+	return p
+}
+
+// takesParams reports whether a scheme has parameters behind a semicolon, as far as files are concerned.
+func takesParams(scheme string) bool {
+	switch scheme {
+	case "", "ftp", "http", "https", "sftp":
+		return true
+	}
+	return false
+}
+
+// splitParams cuts a path at the first semicolon of its last part.
+func splitParams(path string) (bare, params string) {
+	last := strings.LastIndexByte(path, '/') + 1
+	i := strings.IndexByte(path[last:], ';')
+	if i < 0 {
+		return path, ""
+	}
+	return path[:last+i], path[last+i+1:]
+}
+
+// host returns the netloc without user and password.
+func (p parts) host() string { return sanitize(p.netloc[strings.LastIndexByte(p.netloc, '@')+1:]) }
