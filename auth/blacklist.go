@@ -7,10 +7,10 @@ import (
 )
 
 // A blacklist is publisher_acl_blacklist (salt/acl/__init__.py).
-type blacklist struct{ users, modules []string }
+type blacklist struct{ users, modules nameExprs }
 
 func newBlacklist(m *data.Map) blacklist {
-	return blacklist{users: names(m.Value("users")), modules: names(m.Value("modules"))}
+	return blacklist{users: newNameExprs(names(m.Value("users"))), modules: newNameExprs(names(m.Value("modules")))}
 }
 
 // names returns the elements of a list as texts, or those of a map by their names.
@@ -28,21 +28,24 @@ func names(list any) []string {
 	return all
 }
 
+const (
+	maxListed = 1024 // functions of one job, and bytes of a name, that a blacklist is compared with
+)
+
 func (b blacklist) blocks(user string, fun any) bool {
-	return matchAny(b.users, user) || len(b.modules) > 0 && b.blocksFun(fun)
+	n := 0
+	return len(b.users) > 0 && (len(user) > maxListed || b.users.match(user)) || len(b.modules) > 0 && b.blocksFun(fun, &n)
 }
 
-// blocksFun looks at each name in fun. What is no name and no list of them cannot be looked at, and is blocked.
-func (b blacklist) blocksFun(fun any) bool {
+// blocksFun looks at each name in fun. What is no name and no list of them cannot be looked at, and is blocked, as is what would
+// take long.
+func (b blacklist) blocksFun(fun any, n *int) bool {
 	switch fun := fun.(type) {
 	case string:
-		return matchAny(b.modules, fun)
+		*n++
+		return *n > maxListed || len(fun) > maxListed || b.modules.match(fun)
 	case []any:
-		return slices.ContainsFunc(fun, b.blocksFun)
+		return slices.ContainsFunc(fun, func(f any) bool { return b.blocksFun(f, n) })
 	}
 	return true
-}
-
-func matchAny(exprs []string, s string) bool {
-	return slices.ContainsFunc(exprs, func(e string) bool { return nameMatch(e, s) })
 }

@@ -41,20 +41,25 @@ var loginFields = [...]string{"username", "password"}
 // should be a text and is none counts as the empty text, which proves nothing.
 func FromLoad(load *data.Map) Credentials { return FromKwargs(load, load) }
 
-// FromKwargs takes the credentials of a publish: token and login stand in its kwargs, key and user beside them
-// (salt/master.py, _prep_auth_info).
-func FromKwargs(load, kwargs *data.Map) Credentials {
-	c := Credentials{Key: load.Text("key"), User: load.Text("user"), HasUser: load.Has("user"), Fields: data.NewMap()}
-	switch {
-	case kwargs.Has("token"):
-		c.Kind, c.Token = ByToken, kwargs.Text("token")
-	case kwargs.Has("eauth"):
-		c.Kind, c.Eauth = ByEauth, kwargs.Text("eauth")
-		for _, name := range loginFields {
-			if text, ok := kwargs.Value(name).(string); ok {
-				c.Fields.Set(name, text)
-			}
+// FromLogin takes the login of a request for a token, which has no other credentials.
+func FromLogin(load *data.Map) Credentials {
+	c := Credentials{Kind: ByEauth, Eauth: load.Text("eauth"), Fields: data.NewMap()}
+	for _, name := range loginFields {
+		if text, ok := load.Value(name).(string); ok {
+			c.Fields.Set(name, text)
 		}
 	}
 	return c
+}
+
+// FromKwargs takes the credentials of a publish: token and login stand in its kwargs, key and user beside them
+// (salt/master.py, _prep_auth_info).
+func FromKwargs(load, kwargs *data.Map) Credentials {
+	switch {
+	case kwargs.Has("token"):
+		return Credentials{Kind: ByToken, Token: kwargs.Text("token"), Fields: data.NewMap()}
+	case kwargs.Has("eauth"):
+		return FromLogin(kwargs)
+	}
+	return Credentials{Key: load.Text("key"), User: load.Text("user"), HasUser: load.Has("user"), Fields: data.NewMap()}
 }

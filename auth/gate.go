@@ -54,9 +54,16 @@ type Gate struct {
 type held struct {
 	Options
 	blacklist blacklist
+	acl       []userRules
 
 	mu      sync.Mutex
 	systems map[string]System
+}
+
+// userRules are the rights under one expression of publisher_acl.
+type userRules struct {
+	who nameExpr
+	rules
 }
 
 // New makes a key file for every user who may give orders, as each start of a master does, and returns a gate.
@@ -81,6 +88,10 @@ func (g *Gate) SetOptions(o Options) error {
 	h := &held{Options: o, blacklist: newBlacklist(o.Blacklist), systems: map[string]System{}}
 	if err := g.keys.renew(o); err != nil {
 		return err
+	}
+	for expr, list := range o.PublisherACL.All() {
+		found, _ := parseRules(list) // warnOfRules tells of what is wrong
+		h.acl = append(h.acl, userRules{newNameExpr(data.Str(expr)), found})
 	}
 	g.warnOfRules("publisher_acl", o.PublisherACL)
 	for system, users := range o.ExternalAuth.All() {
@@ -140,10 +151,9 @@ func (g *Gate) byKey(h *held, c Credentials) (*Identity, error) {
 // ofUser returns the rights of a user of the master's host (salt/utils/master.py, get_values_of_matching_keys).
 func (h *held) ofUser(name string) rules {
 	var all rules
-	for expr, list := range h.PublisherACL.All() {
-		if nameMatch(data.Str(expr), name) {
-			found, _ := parseRules(list) // SetOptions told of what is wrong
-			all = append(all, found...)
+	for _, entry := range h.acl {
+		if entry.who.match(name) {
+			all = append(all, entry.rules...)
 		}
 	}
 	return all

@@ -96,8 +96,9 @@ func keyUsers(o Options, running string) ([]string, error) {
 		}
 	}
 	if o.VerifyClients {
+		matching := newNameExprs(exprs)
 		for _, name := range known {
-			if validUser(name) && matchAny(exprs, name) {
+			if validUser(name) && matching.match(name) {
 				all = append(all, name)
 			}
 		}

@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -222,6 +221,3 @@ func listOf(users *data.Map, name string, groups []string, permissive bool) []an
 	}
 	return list
 }
-
-// errNoToken says why a token is not to be used, to the log.
-var errNoToken = fmt.Errorf("no such token, or it has expired")

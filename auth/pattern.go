@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/match"
@@ -24,12 +25,35 @@ func newPattern(expr string) (pattern, error) {
 
 func (p pattern) match(s string) bool { return p.re != nil && p.re.Match(s) }
 
-// nameMatch reports whether the name of a user is an expression of publisher_acl, as a glob or as a regular expression for
-// the whole name (salt/utils/stringutils.py, expr_match).
-func nameMatch(expr, name string) bool {
-	if match.CompileGlob(expr).Match(name) {
-		return true
-	}
+// A nameExpr is an expression for the names of users, or of functions in a blacklist: a glob, or a regular expression for the
+// whole name (salt/utils/stringutils.py, expr_match).
+type nameExpr struct {
+	glob *match.Glob
+	re   pattern
+}
+
+// newNameExpr compiles an expression. One that is no regular expression is a glob alone.
+func newNameExpr(expr string) nameExpr {
 	p, err := newPattern(expr)
-	return err == nil && p.match(name)
+	if err != nil {
+		p = pattern{}
+	}
+	return nameExpr{match.CompileGlob(expr), p}
+}
+
+func (e nameExpr) match(name string) bool { return e.glob.Match(name) || e.re.match(name) }
+
+// nameExprs match what one of them matches.
+type nameExprs []nameExpr
+
+func newNameExprs(exprs []string) nameExprs {
+	all := make(nameExprs, len(exprs))
+	for i, e := range exprs {
+		all[i] = newNameExpr(e)
+	}
+	return all
+}
+
+func (all nameExprs) match(name string) bool {
+	return slices.ContainsFunc(all, func(e nameExpr) bool { return e.match(name) })
 }

@@ -250,10 +250,9 @@ func (t *Tokens) cleanTemp() error {
 
 // NewToken keeps a token for a login, and returns what is kept: start, expire, name, eauth, token, and groups and auth_list where there are
 // any. expire is how long it is to hold, in seconds, where the user may choose that. The error wraps ErrNotAuthenticated when the
-// login is wrong.
+// login is wrong. c comes from [FromLogin].
 func (g *Gate) NewToken(ctx context.Context, c Credentials, expire any) (*data.Map, error) {
 	h := g.held.Load()
-	c.Kind = ByEauth
 	l := loginOf(c)
 	var m *data.Map
 	ok := g.pace.run(ctx, func(ctx context.Context) bool {
@@ -323,7 +322,7 @@ func (g *Gate) Tokens() *Tokens { return g.tokens }
 func (g *Gate) byToken(ctx context.Context, h *held, c Credentials) (*Identity, error) {
 	m, err := g.tokens.Get(c.Token)
 	if err != nil {
-		if !errors.Is(err, ErrNoToken) || err != ErrNoToken {
+		if err != ErrNoToken { // it is wrapped: there is a file
 			g.log.WithError(err).Warn("a token cannot be used")
 		}
 		return nil, notAuthenticated(c)

@@ -129,15 +129,15 @@ type Master struct {
 	MasterStatsEventIter time.Duration `yaml:"master_stats_event_iter,s" min:"0"`
 
 	// Who may do what.
-	ClientACLVerify         bool          `yaml:"client_acl_verify"`
-	PublisherACL            *data.Map     `yaml:"publisher_acl"`
-	PublisherACLBlacklist   *data.Map     `yaml:"publisher_acl_blacklist"`
-	ExternalAuth            *data.Map     `yaml:"external_auth"`
-	SudoACL                 bool          `yaml:"sudo_acl"`
-	PermissiveACL           bool          `yaml:"permissive_acl"`
-	TokenExpire             time.Duration `yaml:"token_expire,s" min:"0"`
-	TokenExpireUserOverride any           `yaml:"token_expire_user_override"`
-	KeepACLInToken          bool          `yaml:"keep_acl_in_token"`
+	ClientACLVerify         bool          `yaml:"client_acl_verify" live:"yes"`
+	PublisherACL            *data.Map     `yaml:"publisher_acl" live:"yes"`
+	PublisherACLBlacklist   *data.Map     `yaml:"publisher_acl_blacklist" live:"yes"`
+	ExternalAuth            *data.Map     `yaml:"external_auth" live:"yes"`
+	SudoACL                 bool          `yaml:"sudo_acl" live:"yes"`
+	PermissiveACL           bool          `yaml:"permissive_acl" live:"yes"`
+	TokenExpire             time.Duration `yaml:"token_expire,s" min:"0" live:"yes"`
+	TokenExpireUserOverride any           `yaml:"token_expire_user_override" live:"yes"`
+	KeepACLInToken          bool          `yaml:"keep_acl_in_token" live:"yes"`
 	EauthTokens             string        `yaml:"eauth_tokens"`
 	Peer                    *data.Map     `yaml:"peer"`
 	PeerRun                 *data.Map     `yaml:"peer_run"`

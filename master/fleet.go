@@ -20,12 +20,17 @@ type fleet struct {
 
 // resolve returns the accepted minions that may be named by a target, and those named that have no accepted key.
 func (f *fleet) resolve(tgt any, kind, delim string) (ids, missing []string, err error) {
+	return f.resolveAs(tgt, kind, delim, true)
+}
+
+// resolveAs is resolve, in which minions of which nothing is known count as named only if greedy says so.
+func (f *fleet) resolveAs(tgt any, kind, delim string, greedy bool) (ids, missing []string, err error) {
 	accepted, err := f.keys.List(pki.Accepted)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list accepted keys: %w", err)
 	}
 	cfg := f.settings.now()
-	m := match.Fleet{Accepted: accepted, Cache: f.data, DataCache: cfg.MinionDataCache, Greedy: true, Nodegroups: cfg.Nodegroups}
+	m := match.Fleet{Accepted: accepted, Cache: f.data, DataCache: cfg.MinionDataCache, Greedy: greedy, Nodegroups: cfg.Nodegroups}
 	return m.Resolve(tgt, kind, delim)
 }
 

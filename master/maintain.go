@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
@@ -35,6 +36,7 @@ type maintenance struct {
 	ping     func(context.Context) // asks minions for a sign of life after a rotation
 	now      func() time.Time
 	files    *openFiles
+	tokens   *auth.Tokens
 	log      logrus.FieldLogger
 }
 
@@ -43,6 +45,7 @@ func (m *maintenance) tasks() []schedule.Task {
 	return []schedule.Task{
 		{Name: "__keys", Every: keyLook, Do: m.lookAtKeys},
 		{Name: "__jobs", Every: m.interval, Do: m.clean},
+		{Name: "__tokens", Every: m.interval, Do: func(ctx context.Context) error { _, err := m.tokens.Clean(ctx); return err }},
 		{Name: "__sessions", Every: m.interval, Do: func(context.Context) error { return m.forgetSessions() }},
 		{Name: "__files", Every: m.interval, RunOnStart: true, Do: func(context.Context) error { return m.files.check() }},
 		{Name: "__presence", Every: m.interval, Do: func(context.Context) error { m.presence.announce(m.bus, m.log); return nil }},

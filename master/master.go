@@ -4,7 +4,7 @@
 // [New] binds ports and opens everything, so that a fault shows before anything runs; [Master.Run] works until its
 // context ends. The type Master only wires small parts, one file a noun: parts.go makes them, supervise.go runs them,
 // requests.go says which commands there are, publish.go does publish, returns.go takes returns, events.go what minions
-// fire, pillar.go their requests for pillar, users.go who may give orders, fleet.go whom a target names, presence.go
+// fire, pillar.go their requests for pillar, access.go who may give orders, tokens.go tokens, fleet.go whom a target names, presence.go
 // who is connected, maintain.go what is done now and then. Who sent a request has been proved before it comes here
 // (package channel), with one exception of the protocol: minions of Salt 3006.0 to 3006.11 send no proof with some of
 // their requests. What such a request says of its minion is believed only where the minion last proved itself.
@@ -25,9 +25,11 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/returner"
@@ -68,6 +70,8 @@ type Options struct {
 	// Jobs opens the job cache, when the ports are bound and the cachedir is the master's own. The master closes it.
 	Jobs    func(ctx context.Context) (returner.JobCache, error)
 	Runners []loader.Plugin // for the schedule
+	// Login makes a system of external_auth from all options; nil means that there is none.
+	Login func(name string, opts *data.Map) (auth.System, error)
 	// Settle is called when the ports are bound and before anything on disk is touched; nil does nothing.
 	Settle func() error
 	Log    logrus.FieldLogger

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/cache/localfs"
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
@@ -31,7 +32,7 @@ type parts struct {
 	secrets  *channel.Secrets
 	bus      *eventbus.Bus
 	data     *minionData
-	users    *users
+	gate     *gatekeeper
 	presence *presence
 	ids      *job.IDs
 	sender   *channel.Publisher
@@ -53,10 +54,10 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 	if p.key, err = p.keys.LoadOrCreate("master", cfg.KeySize, cfg.KeyPass); err != nil {
 		return nil, err
 	}
-	if p.users, err = newUsers(cfg.CacheDir, cfg.User); err != nil {
+	if err := errors.Join(p.drop.Clear(), m.openCaches(ctx, p)); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(p.drop.Clear(), m.openCaches(ctx, p)); err != nil {
+	if err := m.openGate(p); err != nil {
 		return nil, err
 	}
 	p.bus = eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log})
@@ -65,6 +66,17 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 		Sign: cfg.SignPubMessages, Algorithm: cfg.PublishSigningAlgorithm, Filter: cfg.ZMQFiltering, Syndics: cfg.OrderMasters,
 	})
 	return p, nil
+}
+
+// openGate makes the part that knows who may do what.
+func (m *Master) openGate(p *parts) error {
+	gate, err := auth.New(p.access(p.cfg))
+	if err != nil {
+		return err
+	}
+	m.closers = append(m.closers, gate.Tokens().Close)
+	p.gate = &gatekeeper{gate, p.quiet, p.o.Log}
+	return nil
 }
 
 // openCaches opens what lies in the cachedir.
@@ -126,7 +138,7 @@ func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
 
 func newPublishing(p *parts) *publishing {
 	masterID, _ := p.cfg.Map().Get("master_id")
-	return &publishing{users: p.users, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
+	return &publishing{gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
 		ids: p.ids, masterID: masterID, orderMasters: p.cfg.OrderMasters, keepJobs: p.cfg.JobCache, quiet: p.quiet, now: p.o.Now, log: p.o.Log}
 }
 
@@ -150,12 +162,13 @@ func newRequests(p *parts, pub *publishing) *requests {
 		},
 	}
 	maps.Copy(r.encrypted, noFiles())
+	maps.Copy(r.clear, tokenCommands(p))
 	return r
 }
 
 func newMaintenance(p *parts, pub *publishing) *maintenance {
 	m := &maintenance{jobs: p.jobs, markers: p.markers(), settings: p.settings, interval: max(p.cfg.LoopInterval, time.Second), secrets: p.secrets,
-		drop: p.drop, keys: p.keys, data: p.data, bus: p.bus, presence: p.presence, now: p.o.Now, log: p.o.Log}
+		drop: p.drop, keys: p.keys, data: p.data, bus: p.bus, presence: p.presence, tokens: p.gate.Tokens(), now: p.o.Now, log: p.o.Log}
 	m.files = &openFiles{keys: p.keys, limit: fileLimits, log: p.o.Log.WithField("option", "max_open_files")}
 	m.files.tell(p.cfg.MaxOpenFiles)
 	m.ping = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.settings.now().MinionDataCache) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
@@ -27,7 +28,7 @@ var errIncomplete = errors.New("publish without tgt, tgt_type, fun or user")
 
 // publishing does the command publish (salt/master.py, ClearFuncs.publish).
 type publishing struct {
-	users        *users
+	gate         *gatekeeper
 	fleet        *fleet
 	jobs         returner.JobCache
 	markers      *markers
@@ -48,13 +49,15 @@ func refusal(name, message string) *data.Map {
 
 func clearReply(load *data.Map) *data.Map { return data.NewMap("enc", "clear", "load", load) }
 
-// publish sends a job to the minions that its target names.
+// publish sends a job to the minions that its target names. Whom it names is looked up only for those who have proved
+// themselves.
 func (p *publishing) publish(ctx context.Context, c *channel.Command) (any, error) {
-	if err := p.users.authenticate(c.Load); err != nil {
-		p.tellRefusal(c.Caller.Remote)
-		return refusal("AuthenticationError", "Authentication error occurred."), nil
-	}
 	load := loadMap(c.Load)
+	kwargs, _ := load.Value("kwargs").(*data.Map)
+	who, err := p.publisherOf(ctx, load, kwargs, c.Caller.Remote)
+	if err != nil {
+		return refusedPublish(err), nil
+	}
 	for _, field := range []string{"tgt", "tgt_type", "fun", "user"} {
 		if !load.Has(field) {
 			return nil, fmt.Errorf("%w: %s is missing", errIncomplete, field)
@@ -63,10 +66,12 @@ func (p *publishing) publish(ctx context.Context, c *channel.Command) (any, erro
 	if load.Value("fun") == nil {
 		return nil, fmt.Errorf("%w: fun is None", errIncomplete)
 	}
-	kwargs, _ := load.Value("kwargs").(*data.Map)
 	ids, missing, err := p.fleet.resolve(load.Value("tgt"), load.Text("tgt_type"), kwargs.Text("delimiter"))
 	if err != nil {
 		p.log.WithError(err).Warnf("target %s", data.Str(load.Value("tgt")))
+	}
+	if !p.mayPublish(who, load, ids, c.Caller.Remote) {
+		return refusedPublish(auth.ErrNotAuthorized), nil
 	}
 	if len(ids) == 0 && !p.orderMasters {
 		return p.unmatched(load, err), nil
@@ -79,13 +84,36 @@ func (p *publishing) publish(ctx context.Context, c *channel.Command) (any, erro
 	return p.send(ctx, load, kwargs, id, ids, missing)
 }
 
-// tellRefusal logs once a minute for each source that it was refused. No event is fired: who may not publish has no say
-// over what is on the bus (Salt fires the load with its key).
-func (p *publishing) tellRefusal(from net.Addr) {
-	host := hostOf(from)
-	if more, ok := p.quiet.tell("refusal " + host); ok {
-		p.log.Warnf("Authentication failure of type \"user\" occurred: publish of %s, and %d more since the last warning", host, more)
+// publisherOf returns who sends a publish, whom the blacklist does not stop, and puts his name into the load where he proved it by a
+// login.
+func (p *publishing) publisherOf(ctx context.Context, load, kwargs *data.Map, from net.Addr) (*auth.Identity, error) {
+	credentials := auth.FromKwargs(load, kwargs)
+	if p.gate.Blocked(load.Text("user"), load.Value("fun")) {
+		p.gate.tell("publish", credentials.Kind, from)
+		return nil, auth.ErrNotAuthorized
 	}
+	who, err := p.gate.Identify(ctx, credentials)
+	if err == nil && p.gate.Blocked(who.Name, load.Value("fun")) {
+		err = auth.ErrNotAuthorized
+	}
+	if err != nil {
+		p.gate.tell("publish", credentials.Kind, from)
+		return nil, err
+	}
+	if who.Kind != auth.ByKey {
+		load.Set("user", who.Name)
+	}
+	return who.Under(kwargs.Value("auth_list")), nil
+}
+
+// mayPublish reports whether a user may send this job to these minions.
+func (p *publishing) mayPublish(who *auth.Identity, load *data.Map, ids []string, from net.Addr) bool {
+	arg, _ := load.Value("arg").([]any)
+	if load.Value("arg") != nil && arg == nil && !who.All() || !who.MayPublish(auth.Publication{Fun: load.Value("fun"), Arg: arg, Minions: ids}) {
+		p.gate.tell("publish", who.Kind, from)
+		return false
+	}
+	return true
 }
 
 // unmatched is the reply when no minion is named. Salt does not say why; a target that cannot be read deserves it.
@@ -156,7 +184,7 @@ func withoutSecrets(load, kwargs *data.Map) *data.Map {
 
 // pingConnected makes minions notice that the session key is another (salt/utils/master.py, ping_all_connected_minions).
 func (p *publishing) pingConnected(ctx context.Context, who *presence, known bool) {
-	load := data.NewMap("cmd", "publish", "tgt", "*", "fun", "test.ping", "arg", []any{}, "tgt_type", "glob", "ret", "", "user", p.users.master)
+	load := data.NewMap("cmd", "publish", "tgt", "*", "fun", "test.ping", "arg", []any{}, "tgt_type", "glob", "ret", "", "user", p.fleet.settings.now().User)
 	if known {
 		load.Set("tgt", texts(who.connected()))
 		load.Set("tgt_type", "list")

@@ -65,7 +65,7 @@ func newBench(t testing.TB, change func(*config.Master), accepted ...string) *be
 		},
 		Submit: func(context.Context, string, transport.Options) (Service, error) { return b.wire, nil },
 	}
-	if b.Master, err = New(t.Context(), cfg, Options{Ports: ports, Jobs: func(context.Context) (returner.JobCache, error) { return b.jobs, nil }, Runners: all.Plugins(all.Needs{}), Log: silent(t)}); err != nil {
+	if b.Master, err = New(t.Context(), cfg, Options{Ports: ports, Jobs: func(context.Context) (returner.JobCache, error) { return b.jobs, nil }, Runners: all.Plugins(all.Needs{}), Login: testLogin, Log: silent(t)}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -120,47 +120,37 @@ func (b *bench) ask(body []byte) []byte {
 	return r.reply
 }
 
-// laterPublish are the cases of publish that need rights of users other than root.
-var laterPublish = map[string]string{
-	"publish eauth good":                 "access control",
-	"publish eauth function not allowed": "access control",
-	"publish eauth unknown user":         "access control",
-	"publish eauth limited allowed":      "access control",
-	"publish eauth limited other minion": "access control",
-	"publish eauth limited glob":         "access control",
-	"publish with token":                 "access control",
-	"publish with token not allowed":     "access control",
-}
-
 func TestVectorPublish(t *testing.T) {
 	f := vectors.Load(t, "07-clear-requests.json")
-	vectors.Later(t, f, []string{"publish", "ping", "unknown", "no"}, map[string]string{
-		"mk_token": "access control", "get_token": "access control", "runner": "runners", "wheel": "wheel functions",
-		"from_programs": "access control",
-	})
-	b := newBench(t, func(c *config.Master) { c.MinimumAuthVersion = 0 }, "db1", "gone1", "web1", "web2")
+	sections := []string{"mk_token", "publish", "get_token", "ping", "unknown", "no"}
+	vectors.Later(t, f, sections, map[string]string{"runner": "runners", "wheel": "wheel functions", "from_programs": "client"})
+	b := newBench(t, func(c *config.Master) {
+		opts := f.Top.Value("master_opts").(*data.Map)
+		c.MinimumAuthVersion, c.ExternalAuth, c.PublisherACL = 0, opts.Value("external_auth").(*data.Map), opts.Value("publisher_acl").(*data.Map)
+	}, "db1", "gone1", "web1", "web2")
 	given := f.Top.Text("root_key_file_text")
-	for _, section := range []string{"publish", "ping", "unknown", "no"} {
+	tokens := map[string]string{} // ours for those of the file
+	for _, section := range sections {
 		for _, c := range f.Section(section) {
 			t.Run(section+"/"+c.Name, func(t *testing.T) {
 				c := c.On(t)
-				if why, ok := laterPublish[c.Map.Text("name")]; ok {
-					t.Logf("later: %s", why)
-					return
-				}
-				b.check(t, c, given)
+				b.check(t, c, given, tokens)
 			})
 		}
 	}
 }
 
 // check sends the request of a case with this master's key in place of the captured one, and compares the reply.
-func (b *bench) check(t *testing.T, c *vectors.Case, given string) {
+func (b *bench) check(t *testing.T, c *vectors.Case, given string, tokens map[string]string) {
 	t.Helper()
 	request := data.Clone(c.Value("request")).(*data.Map)
 	load := request.Value("load").(*data.Map)
 	if load.Text("key") == given {
 		load.Set("key", b.key)
+	}
+	ownToken(load, tokens)
+	if kwargs, ok := load.Value("kwargs").(*data.Map); ok {
+		ownToken(kwargs, tokens)
 	}
 	body, err := payload.Marshal(request)
 	if err != nil {
@@ -173,6 +163,7 @@ func (b *bench) check(t *testing.T, c *vectors.Case, given string) {
 	}
 	want := data.Clone(c.Value("reply"))
 	sameJob(t, got, want, load)
+	sameToken(t, got, want, tokens)
 	if !data.Equal(got, want) {
 		t.Errorf("reply is\n%s\nwant\n%s", data.Repr(got), data.Repr(want))
 	}

@@ -38,6 +38,9 @@ func (m *Master) Renew(cfg *config.Master) {
 	m.signIn.SetPolicy(policy(cfg, p.keys))
 	m.server.SetAdmission(admission(cfg))
 	p.secrets.SetLife(cfg.PublishSession)
+	if err := p.gate.SetOptions(p.access(cfg)); err != nil {
+		m.log.WithError(err).Error("the rights of users stay as they were")
+	}
 	m.schedule.renew(old)
 	warnOfUnused(cfg, old, m.log)
 }

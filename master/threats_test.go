@@ -80,7 +80,7 @@ var methods = []string{
 	"_register_resources", "process_token", "_clear_load", "_handle_clear", "_handle_aes", "_handle_payload", "_post_stats", "__verify_load", "__verify_minion",
 	"__verify_minion_publish", "_AESFuncs__verify_load", "_AESFuncs__verify_minion", "_AESFuncs__setup_fileserver", "verify_minion", "_ext_nodes", "_handle_minion_event",
 	"_syndic_return", "minion_runner", "minion_pub", "minion_publish", "pub_ret", "revoke_auth", "_file_recv", "_mine", "_mine_get", "_mine_delete",
-	"_mine_flush", "_master_tops", "publish_batch", "wheel", "runner", "mk_token", "get_token", "expose_methods", "async_methods",
+	"_mine_flush", "_master_tops", "publish_batch", "wheel", "runner", "rm_token", "expose_methods", "async_methods",
 	"__init__", "__class__", "__dict__", "__getattribute__", "__reduce__", "__reduce_ex__", "__subclasshook__", "__del__", "__call__", "__globals__",
 	"opts", "key", "event", "local", "ckminions", "loadauth", "mminion", "wheel_", "masterapi", "serial", "tops", "fs_", "PING", "Publish", " publish", "publish ", "publish\x00",
 }
@@ -204,27 +204,39 @@ func TestStatesNameNoTags(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreNotKept publishes with credentials of all kinds.
+// TestCredentialsAreNotKept publishes with credentials of all kinds: none is in the job cache or on the bus.
 func TestCredentialsAreNotKept(t *testing.T) {
-	b := newBench(t, nil, "web1")
+	b := newBench(t, func(c *config.Master) { c.ExternalAuth = data.NewMap("auto", data.NewMap("fred", []any{".*"})) }, "web1")
 	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
 	defer s.Close()
-	load := b.load("*", "glob", "test.ping", []any{})
-	load.Set("kwargs", data.NewMap("token", "MARKER-1", "password", "MARKER-2", "show_jid", true))
-	id, _ := jidOf(b.clear(t, load)).(string)
-	j, err := b.jobs.Job(t.Context(), job.ID(id))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := string(j.Load); strings.Contains(text, "MARKER") || strings.Contains(text, b.key) || !strings.Contains(text, "show_jid") {
-		t.Errorf("kept %q", text)
+	token, _ := b.clear(t, data.NewMap("cmd", "mk_token", "eauth", "auto", "username", "fred", "password", "MARKER-1")).(*data.Map)
+	secrets := []string{"MARKER", b.key, token.Text("token")}
+	for _, kwargs := range []*data.Map{
+		data.NewMap("eauth", "auto", "username", "fred", "password", "MARKER-2", "show_jid", true),
+		data.NewMap("token", token.Text("token"), "password", "MARKER-3", "show_jid", true),
+		data.NewMap("show_jid", true),
+	} {
+		load := b.load("*", "glob", "test.ping", []any{})
+		load.Set("kwargs", kwargs)
+		id, _ := jidOf(b.clear(t, load)).(string)
+		j, err := b.jobs.Job(t.Context(), job.ID(id))
+		if err != nil {
+			t.Fatalf("%s: %v", data.Repr(kwargs), err)
+		}
+		for _, secret := range secrets {
+			if strings.Contains(string(j.Load), secret) || !strings.Contains(string(j.Load), "show_jid") {
+				t.Errorf("kept %q", j.Load)
+			}
+		}
 	}
 	if err := b.bus.Fire("end", data.NewMap()); err != nil {
 		t.Fatal(err)
 	}
 	for e := range s.All(t.Context()) {
-		if strings.Contains(string(e.Data), "MARKER") || strings.Contains(string(e.Data), b.key) {
-			t.Errorf("event %s has credentials", e.Tag)
+		for _, secret := range secrets {
+			if strings.Contains(string(e.Data), secret) {
+				t.Errorf("event %s has credentials", e.Tag)
+			}
 		}
 		if e.Tag == "end" {
 			break
@@ -236,7 +248,9 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	log, hook := logtest.NewNullLogger()
 	now := time.Now()
-	p := &publishing{users: &users{}, quiet: newQuiet(time.Minute, func() time.Time { return now }), log: log}
+	gate := &gatekeeper{b.parts.gate.Gate, newQuiet(time.Minute, func() time.Time { return now }), log}
+	p := &publishing{gate: gate, log: log}
+	b.key = "wrong"
 	refuse := func() {
 		raw, _ := payload.Marshal(b.load("*", "glob", "test.ping", []any{}))
 		fields, _ := payload.ParseFields(raw, payload.WireLimits())
@@ -426,11 +440,11 @@ func TestUnusedOptions(t *testing.T) {
 		t.Errorf("defaults are told of: %v", names)
 	}
 	opts := config.DefaultMaster().Map()
-	for name, v := range map[string]any{"master_job_cache": "mysql", "external_auth": data.NewMap("pam", data.NewMap()), "reactor": []any{}, "engines": []any{"x"}, "event_return": "mysql"} {
+	for name, v := range map[string]any{"master_job_cache": "mysql", "eauth_tokens": "rediscluster", "reactor": []any{}, "engines": []any{"x"}, "event_return": "mysql"} {
 		opts.Set(name, v)
 	}
 	got := unusedIn(opts, config.DefaultMaster().Map())
-	if want := "master_job_cache event_return engines external_auth"; strings.Join(got, " ") != want {
+	if want := "master_job_cache event_return engines eauth_tokens"; strings.Join(got, " ") != want {
 		t.Errorf("told of %v, want %s", got, want)
 	}
 	opts.Set("master_job_cache", "local_cache")

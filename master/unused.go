@@ -13,8 +13,8 @@ import (
 // than its default is told of at the start, so that nobody relies on what is not there.
 var unused = []string{
 	"master_job_cache", "ext_job_cache", "job_cache_store_endtime", "event_return", "reactor", "engines", "beacons",
-	"external_auth", "publisher_acl", "publisher_acl_blacklist", "client_acl_verify", "sudo_acl", "permissive_acl", "peer", "peer_run", "mine_get",
-	"token_expire", "token_expire_user_override", "keep_acl_in_token", "eauth_tokens",
+	"peer", "peer_run", "mine_get",
+	"eauth_tokens", "auth.enable_expanded_auth_matching",
 	"file_roots", "file_recv", "fileserver_backend", "gitfs_remotes", "hgfs_remotes", "svnfs_remotes", "file_ignore_regex", "file_ignore_glob",
 	"pillar_roots", "ext_pillar", "git_pillar", "decrypt_pillar", "on_demand_ext_pillar", "master_tops", "pillar_version", "pillar_cache",
 	"order_masters", "syndic_master", "enable_ssh_minions", "roster", "range_server", "cache", "con_cache", "enforce_mine_cache",
@@ -48,6 +48,8 @@ func carriedOut(name string, value any) bool {
 	switch name {
 	case "master_job_cache":
 		return text == "" || text == "local_cache"
+	case "eauth_tokens":
+		return text == "localfs"
 	case "cache":
 		return strings.HasPrefix(text, "localfs")
 	case "syndic_master":

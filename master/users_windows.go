@@ -1,6 +1,0 @@
-package master
-
-import "os"
-
-// chown does nothing: the file belongs to whom the master runs as.
-func chown(*os.File, string) error { return nil }
