@@ -1,0 +1,298 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+)
+
+// ErrNobody is wrapped by [Host.Publish] for a target that names no minion.
+var ErrNobody = errors.New("no minions matched the target")
+
+// A Host publishes for an engine and hands it what minions return.
+type Host interface {
+	// Publish gives an order to minions, and returns when the master has it.
+	Publish(ctx context.Context, o Order) (Sent, error)
+	// Next waits for the next return of a job that was published here.
+	Next(ctx context.Context) (Return, error)
+}
+
+// An Order is one publication of a batch. Main is that of the batch itself, whose function and arguments the host knows.
+type Order struct {
+	Main   bool
+	Target any // text or []any
+	Kind   string
+	Fun    string // for orders that are not Main
+	Arg    []any
+}
+
+// Sent is what the master says to an order.
+type Sent struct {
+	Job     job.ID
+	Minions []string
+}
+
+// A Return is what a minion returned.
+type Return struct {
+	Job     job.ID
+	Minion  string
+	Retcode int      // the highest, where several functions were called
+	Running bool     // the value is a map with something in it: to saltutil.find_job, that the job runs
+	Load    data.Raw // the whole return, for who shows it
+}
+
+// An Observer is told what happens, in order, by the goroutine that runs the engine.
+type Observer interface {
+	Down(ids []string)           // these did not answer the ping and get no job
+	Starting(ids []string) error // these are about to get the job; an error ends the batch before they do
+	Answered(r Return)
+	Silent(id string) // got the job and has not answered
+}
+
+// Options are what an engine works with.
+type Options struct {
+	Plan     Plan
+	Host     Host
+	Observer Observer
+}
+
+// An Engine drives one batch. Use NewEngine or Resume.
+type Engine struct {
+	Options
+	run   *Run
+	watch map[string]*watch // minions of which something is expected
+	jobs  map[job.ID]kind   // what was published here
+}
+
+// A kind is what a job of an engine is for.
+type kind int
+
+const (
+	ping kind = iota
+	main
+	question
+)
+
+// A watch is for what one minion owes.
+type watch struct {
+	job   job.ID
+	until time.Time
+	asked bool // whether it still works; until is the end of the wait for that answer
+}
+
+// NewEngine returns an engine that has done nothing yet.
+func NewEngine(o Options) *Engine {
+	return &Engine{Options: o, watch: map[string]*watch{}, jobs: map[job.ID]kind{}}
+}
+
+// Resume returns an engine that goes on with a run whose job has an id. Minions that were at work are waited for, and not given
+// the job again.
+func Resume(o Options, r *Run, id job.ID) *Engine {
+	o.Plan = r.plan
+	e := NewEngine(o)
+	e.run = r
+	e.expect(id, main, r.Active())
+	return e
+}
+
+// Run returns how far the batch has come; nil before it is known who is there.
+func (e *Engine) Run() *Run { return e.run }
+
+// Gather finds by a ping who is there. The error wraps ErrNobody when the target names nobody. It is not for a resumed engine.
+func (e *Engine) Gather(ctx context.Context, target any, kind string) error {
+	sent, err := e.Host.Publish(ctx, Order{Target: target, Kind: kind, Fun: "test.ping"})
+	if err != nil {
+		return err
+	}
+	e.expect(sent.Job, ping, sent.Minions)
+	found := map[string]bool{}
+	for len(e.watch) > 0 {
+		r, ok, err := e.next(ctx)
+		if err != nil {
+			return err
+		}
+		if _, waiting := e.watch[r.Minion]; ok && waiting {
+			found[r.Minion] = true
+			delete(e.watch, r.Minion)
+		}
+	}
+	here, down := split(sent.Minions, found)
+	e.run = NewRun(e.Plan, here)
+	e.Observer.Down(down)
+	return nil
+}
+
+// split divides ids in those found and the others.
+func split(ids []string, found map[string]bool) (in, out []string) {
+	for _, id := range ids {
+		if found[id] {
+			in = append(in, id)
+		} else {
+			out = append(out, id)
+		}
+	}
+	return in, out
+}
+
+// Work starts minions as places become free until all have ended, or until failhard or Stop ended the batch; minions that are at
+// work are waited for only where drain says so.
+func (e *Engine) Work(ctx context.Context, drain bool) error {
+	for !e.over(drain) {
+		if ids := e.run.Start(time.Now()); len(ids) > 0 {
+			if err := e.start(ctx, ids); err != nil {
+				return err
+			}
+		}
+		r, ok, err := e.next(ctx)
+		if err != nil {
+			return err
+		}
+		if ok {
+			e.take(r)
+		}
+	}
+	return nil
+}
+
+func (e *Engine) over(drain bool) bool {
+	return e.run.Over() || e.run.Stopped() && !drain
+}
+
+// start gives the job to minions.
+func (e *Engine) start(ctx context.Context, ids []string) error {
+	if err := e.Observer.Starting(ids); err != nil {
+		return err
+	}
+	sent, err := e.Host.Publish(ctx, Order{Main: true, Target: list(ids), Kind: "list"})
+	if err != nil && !errors.Is(err, ErrNobody) {
+		return err
+	}
+	e.expect(sent.Job, main, sent.Minions)
+	for _, id := range ids { // a key that was deleted meanwhile
+		if !slices.Contains(sent.Minions, id) {
+			e.silent(id)
+		}
+	}
+	return nil
+}
+
+// expect notes that minions owe an answer to a job.
+func (e *Engine) expect(id job.ID, k kind, minions []string) {
+	if len(minions) == 0 {
+		return
+	}
+	e.jobs[id] = k
+	until := time.Now().Add(e.Plan.Timeout)
+	for _, m := range minions {
+		e.watch[m] = &watch{job: id, until: until}
+	}
+}
+
+// next waits for a return of the ping or of the batch's job. ok is false when something else has happened: time has passed, or a
+// late minion said whether it works.
+func (e *Engine) next(ctx context.Context) (r Return, ok bool, err error) {
+	wait, cancel := e.deadline(ctx)
+	defer cancel()
+	r, err = e.Host.Next(wait)
+	switch {
+	case err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		return r, false, e.late(ctx, time.Now())
+	case err != nil:
+		return r, false, err
+	}
+	k, ours := e.jobs[r.Job]
+	if ours && k == question {
+		e.answer(r)
+	}
+	return r, ours && k != question, nil
+}
+
+// deadline bounds ctx by the moment at which something is to be done though nobody answers.
+func (e *Engine) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	var first time.Time
+	if e.run != nil {
+		first, _ = e.run.Wake()
+	}
+	for _, w := range e.watch {
+		if first.IsZero() || w.until.Before(first) {
+			first = w.until
+		}
+	}
+	if first.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, first)
+}
+
+// take handles the answer to a ping that came late, or to the batch's job.
+func (e *Engine) take(r Return) {
+	if e.jobs[r.Job] == ping {
+		e.run.Add(r.Minion)
+		return
+	}
+	how := Answered
+	if r.Retcode != 0 {
+		how = Failed
+	}
+	if e.run.End(r.Minion, how, time.Now()) {
+		delete(e.watch, r.Minion)
+		e.Observer.Answered(r)
+	}
+}
+
+// answer reads what a late minion says to the question whether it works.
+func (e *Engine) answer(r Return) {
+	if w, waiting := e.watch[r.Minion]; waiting && w.asked && r.Running {
+		*w = watch{job: w.job, until: time.Now().Add(e.Plan.Timeout)}
+	}
+}
+
+// late asks the minions whose time is over whether they still work, and gives up those that were asked before.
+func (e *Engine) late(ctx context.Context, now time.Time) error {
+	ask := map[job.ID][]string{}
+	for id, w := range e.watch {
+		switch {
+		case w.until.After(now):
+		case w.asked:
+			e.giveUp(id)
+		default:
+			w.asked, w.until = true, now.Add(e.Plan.Gather)
+			ask[w.job] = append(ask[w.job], id)
+		}
+	}
+	for about, ids := range ask {
+		if err := e.ask(ctx, about, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) ask(ctx context.Context, about job.ID, ids []string) error {
+	slices.Sort(ids)
+	sent, err := e.Host.Publish(ctx, Order{Target: list(ids), Kind: "list", Fun: "saltutil.find_job", Arg: []any{string(about)}})
+	if err != nil && !errors.Is(err, ErrNobody) {
+		return err
+	}
+	e.jobs[sent.Job] = question
+	return nil
+}
+
+// giveUp ends the wait for a minion.
+func (e *Engine) giveUp(id string) {
+	k := e.jobs[e.watch[id].job]
+	delete(e.watch, id)
+	if k == main {
+		e.silent(id)
+	}
+}
+
+func (e *Engine) silent(id string) {
+	if e.run.End(id, Silent, time.Now()) {
+		e.Observer.Silent(id)
+	}
+}

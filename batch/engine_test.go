@@ -1,0 +1,254 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/brineproject/brine/job"
+)
+
+// A fleet is a Host whose minions live in a bubble of synctest.
+type fleet struct {
+	minions map[string]minion
+	returns chan Return
+
+	mu      sync.Mutex
+	jobs    int
+	working map[string]bool
+	most    int // at work at one time
+}
+
+type minion struct {
+	ping time.Duration // until it answers; never when negative
+	work time.Duration
+	code int
+	mute bool // does not say whether it works
+}
+
+func newFleet(minions map[string]minion) *fleet {
+	return &fleet{minions: minions, returns: make(chan Return, 1000), working: map[string]bool{}}
+}
+
+func (f *fleet) Publish(_ context.Context, o Order) (Sent, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.jobs++
+	sent := Sent{Job: job.ID(fmt.Sprintf("%020d", f.jobs))}
+	for id, m := range f.minions {
+		if targets, ok := o.Target.([]any); ok && !slices.Contains(targets, any(id)) {
+			continue
+		}
+		sent.Minions = append(sent.Minions, id)
+		go f.do(sent.Job, id, m, o)
+	}
+	slices.Sort(sent.Minions)
+	if len(sent.Minions) == 0 {
+		return sent, ErrNobody
+	}
+	return sent, nil
+}
+
+func (f *fleet) do(id job.ID, name string, m minion, o Order) {
+	switch {
+	case o.Main:
+		f.begin(name)
+		if m.work < 0 {
+			return
+		}
+		time.Sleep(m.work)
+		f.end(name)
+		f.returns <- Return{Job: id, Minion: name, Retcode: m.code}
+	case o.Fun == "test.ping" && m.ping >= 0:
+		time.Sleep(m.ping)
+		f.returns <- Return{Job: id, Minion: name}
+	case o.Fun == "saltutil.find_job" && !m.mute:
+		f.mu.Lock()
+		running := f.working[name]
+		f.mu.Unlock()
+		f.returns <- Return{Job: id, Minion: name, Running: running}
+	}
+}
+
+func (f *fleet) begin(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.working[name] = true
+	f.most = max(f.most, len(f.working))
+}
+
+func (f *fleet) end(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.working, name)
+}
+
+func (f *fleet) Next(ctx context.Context) (Return, error) {
+	select {
+	case r := <-f.returns:
+		return r, nil
+	case <-ctx.Done():
+		return Return{}, ctx.Err()
+	}
+}
+
+// A diary is an Observer that writes down what it is told.
+type diary struct {
+	lines []string
+	full  error // what Starting returns
+}
+
+func (d *diary) note(format string, args ...any) {
+	d.lines = append(d.lines, strings.TrimSpace(fmt.Sprintf(format, args...)))
+}
+func (d *diary) Down(ids []string) { d.note("down %s", strings.Join(ids, " ")) }
+func (d *diary) Starting(ids []string) error {
+	d.note("start %s", strings.Join(ids, " "))
+	return d.full
+}
+func (d *diary) Answered(r Return) { d.note("%s %d", r.Minion, r.Retcode) }
+func (d *diary) Silent(id string)  { d.note("%s silent", id) }
+
+// play runs a batch of two at a time and returns what was noted.
+func play(t *testing.T, f *fleet, change func(*Plan)) (*diary, *Engine, time.Duration) {
+	t.Helper()
+	plan := Plan{Size: Size{Number: 2}, Timeout: 5 * time.Second, Gather: 2 * time.Second}
+	if change != nil {
+		change(&plan)
+	}
+	d := &diary{}
+	e := NewEngine(Options{Plan: plan, Host: f, Observer: d})
+	began := time.Now()
+	if err := e.Gather(t.Context(), "*", "glob"); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Work(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	return d, e, time.Since(began)
+}
+
+func TestEngineKeepsTheSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(map[string]minion{"a": {work: 3 * time.Second}, "b": {work: time.Second}, "c": {work: time.Second, code: 1}})
+		d, _, took := play(t, f, nil)
+		expect(t, "diary", d.lines, []string{"down", "start a b", "b 0", "start c", "c 1", "a 0"})
+		if f.most != 2 || took != 3*time.Second {
+			t.Errorf("at most %d at work, in %v; want 2 in 3s", f.most, took)
+		}
+	})
+}
+
+func TestEngineFindsWhoIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(map[string]minion{"a": {}, "b": {ping: -1}, "c": {ping: -1, mute: true}})
+		d, _, took := play(t, f, nil)
+		// b says that it does not run the ping, c says nothing: neither gets the job, as in Salt.
+		expect(t, "diary", d.lines, []string{"down b c", "start a", "a 0"})
+		if took != 7*time.Second {
+			t.Errorf("took %v, want the timeout and the wait for answers to the question", took)
+		}
+	})
+}
+
+func TestEngineTakesLatePings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(map[string]minion{"a": {work: 20 * time.Second}, "b": {ping: 10 * time.Second}})
+		d, _, _ := play(t, f, nil)
+		expect(t, "diary", d.lines, []string{"down b", "start a", "start b", "b 0", "a 0"})
+	})
+}
+
+func TestEngineWaitsForWhoWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(map[string]minion{"long": {work: time.Minute}, "dead": {work: -1, mute: true}, "next": {}})
+		d, e, took := play(t, f, nil)
+		expect(t, "diary", d.lines, []string{"down", "start dead long", "dead silent", "start next", "next 0", "long 0"})
+		expect(t, "silent", e.Run().Ended(Silent), []string{"dead"})
+		if took != time.Minute {
+			t.Errorf("took %v, want as long as the longest job", took)
+		}
+	})
+}
+
+func TestEngineWithFailhardDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(map[string]minion{"a": {code: 2}, "b": {work: time.Hour}, "c": {}})
+		d, e, took := play(t, f, func(p *Plan) { p.Failhard = true })
+		expect(t, "diary", d.lines, []string{"down", "start a b", "a 2"})
+		expect(t, "never started", e.Run().Waiting(), []string{"c"})
+		if took != 0 {
+			t.Errorf("took %v", took)
+		}
+		if err := e.Work(t.Context(), true); err != nil { // the master waits for those at work
+			t.Fatal(err)
+		}
+		expect(t, "diary after draining", d.lines, []string{"down", "start a b", "a 2", "b 0"})
+	})
+}
+
+func TestEngineKeepsPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(map[string]minion{"a": {}, "b": {}, "c": {}})
+		_, _, took := play(t, f, func(p *Plan) { p.Size.Number, p.Wait = 1, 10*time.Second })
+		if took != 20*time.Second {
+			t.Errorf("took %v, want two pauses of 10s", took)
+		}
+	})
+}
+
+func TestEngineStopsWhenAStartCannotBeNoted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(map[string]minion{"a": {}})
+		d := &diary{full: errors.New("disk is full")}
+		e := NewEngine(Options{Plan: Plan{Size: Size{Number: 1}, Timeout: time.Second}, Host: f, Observer: d})
+		if err := e.Gather(t.Context(), "*", "glob"); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Work(t.Context(), false); !errors.Is(err, d.full) {
+			t.Errorf("error %v, want %v", err, d.full)
+		}
+		if f.jobs != 1 {
+			t.Errorf("%d jobs were published, want the ping alone", f.jobs)
+		}
+	})
+}
+
+func TestResumedEngineStartsNobodyAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(map[string]minion{"a": {}, "b": {work: -1, mute: true}, "c": {}})
+		r := NewRun(Plan{Size: Size{Number: 2}, Timeout: 5 * time.Second, Gather: 2 * time.Second}, []string{"a", "b", "c"})
+		r.Start(time.Now())
+		d := &diary{}
+		e := Resume(Options{Host: f, Observer: d}, r, "20260501120000000000")
+		f.returns <- Return{Job: "20260501120000000000", Minion: "a"}
+		if err := e.Work(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "diary", d.lines, []string{"a 0", "start c", "c 0", "b silent"})
+	})
+}
+
+func TestEngineEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		e := NewEngine(Options{Plan: Plan{Size: Size{Number: 1}, Timeout: time.Hour}, Host: newFleet(map[string]minion{"a": {ping: -1}}), Observer: &diary{}})
+		if err := e.Gather(ctx, "*", "glob"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestEngineWithoutMinions(t *testing.T) {
+	e := NewEngine(Options{Plan: Plan{Size: Size{Number: 1}}, Host: newFleet(nil), Observer: &diary{}})
+	if err := e.Gather(t.Context(), "*", "glob"); !errors.Is(err, ErrNobody) {
+		t.Errorf("error %v", err)
+	}
+}
