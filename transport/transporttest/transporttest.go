@@ -25,14 +25,20 @@ type Transport struct {
 	Filters bool
 	// Hello are the bytes with which a client opens a connection, after which it may send messages.
 	Hello []byte
-	// Huge are the bytes that announce a message larger than any limit, after Hello.
+	// Huge are the bytes that announce a message larger than any limit, after Hello; nil where they cannot be known.
 	Huge []byte
 	// Schemes are the kinds of endpoint, "tcp" and "ipc".
 	Schemes []string
+	// Wrap and Unwrap turn any bytes into the body of a request or reply and back, where the transport does not carry all
+	// bytes; nil changes nothing.
+	Wrap, Unwrap func(b []byte) []byte
 }
 
 // Run runs the suite.
 func Run(t *testing.T, tr Transport) {
+	if tr.Wrap != nil {
+		tr = wrapped(tr)
+	}
 	for _, c := range []struct {
 		name string
 		test func(*testing.T, Transport)

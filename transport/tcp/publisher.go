@@ -1,0 +1,186 @@
+package tcp
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/transport"
+)
+
+const (
+	maxHello  = 16 << 10 // bytes; an id, and a token as long as the largest RSA key
+	maxHellos = 16       // messages of one peer that say nothing of it
+)
+
+// A Publisher sends publications to the connections of the publish port; see [transport.Publisher]. Its peers are dealt
+// to a few shards, each of which sends to its own.
+type Publisher struct {
+	*server
+	shards   []*shard
+	next     atomic.Uint32
+	identify func(hello []byte) (id string, err error)
+}
+
+// NewPublisher returns a publisher on a listener, which it owns from then on. A nil t is no TLS.
+func NewPublisher(l net.Listener, o transport.Options, t *TLS) *Publisher {
+	p := &Publisher{server: newServer(l, o, t)}
+	p.limits.MaxUntrusted = maxHello // nothing else is expected of a subscriber
+	for range min(runtime.GOMAXPROCS(0), 8) {
+		p.shards = append(p.shards, newShard(&p.limits))
+	}
+	return p
+}
+
+// SetIdentify makes the publisher ask f who a peer is, with the MessagePack that the peer has sent. An empty id without
+// an error says that the message is of another kind, and is ignored; an error ends the connection. f is called by
+// several goroutines. SetIdentify must be called before Serve; without it nobody says who he is.
+func (p *Publisher) SetIdentify(f func(hello []byte) (id string, err error)) { p.identify = f }
+
+// Serve runs the server until ctx ends.
+func (p *Publisher) Serve(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, p.finish)
+	defer stop()
+	err := p.serve(ctx, p.start, p.converse)
+	if err == nil {
+		p.finish()
+		p.await()
+	}
+	return err
+}
+
+func (p *Publisher) start() {
+	for _, s := range p.shards {
+		s.start()
+	}
+}
+
+func (p *Publisher) await() {
+	for _, s := range p.shards {
+		<-s.done
+	}
+}
+
+// finish lets the shards send what they have, and end.
+func (p *Publisher) finish() {
+	for _, s := range p.shards {
+		s.finish()
+	}
+}
+
+// Publish queues m for all, or for the peers with m.IDs and those that have not said who they are.
+func (p *Publisher) Publish(m transport.Message) {
+	pub := publication{ids: m.IDs, frame: payload.AppendFrame(nil, m.Body)}
+	for _, s := range p.shards {
+		s.add(pub)
+	}
+}
+
+// Peers returns the number of subscribers.
+func (p *Publisher) Peers() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.peers)
+}
+
+// PeerAddrs returns the addresses of the subscribers, in no order.
+func (p *Publisher) PeerAddrs() []net.Addr {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	addrs := make([]net.Addr, 0, len(p.peers))
+	for pe := range p.peers {
+		addrs = append(addrs, pe.remote())
+	}
+	return addrs
+}
+
+// PeerIDs returns the minions that are connected and have proved who they are, each once, sorted.
+func (p *Publisher) PeerIDs() []string {
+	var ids []string
+	for _, s := range p.shards {
+		ids = s.appendIDs(ids)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// converse listens to what one peer says of itself.
+func (p *Publisher) converse(ctx context.Context, pe *peer) error {
+	l := &listening{publisher: p, peer: pe, shard: p.shards[int(p.next.Add(1))%len(p.shards)], sub: &subscriber{out: pe.out}}
+	l.shard.join(l.sub)
+	defer l.shard.remove(l.sub)
+	if p.identify == nil {
+		pe.settled()
+	} else {
+		pe.idle = l.checkIdle
+	}
+	for {
+		frame, err := pe.next()
+		if err == errDraining || pe.draining.Load() {
+			return l.shard.settle(ctx)
+		}
+		if err == nil {
+			err = l.hear(ctx, frame.Body)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// listening is the reader's side of one peer of a publisher.
+type listening struct {
+	*peer
+	publisher *Publisher
+	shard     *shard
+	sub       *subscriber
+	known     bool
+	heard     int // messages before it was known
+}
+
+// hear takes one message of the peer.
+func (l *listening) hear(ctx context.Context, body data.Raw) error {
+	if l.publisher.identify == nil || l.known {
+		return nil
+	}
+	if l.heard++; l.heard > maxHellos {
+		return fmt.Errorf("peer does not say who it is: %w", transport.ErrProtocol)
+	}
+	id, err := l.publisher.identify(body)
+	switch {
+	case err != nil:
+		return l.mistaken(ctx, err)
+	case id != "":
+		l.known = true
+		l.settled()
+		l.shard.identify(l.sub, id)
+	}
+	return nil
+}
+
+// mistaken ends a connection whose proof is wrong. The pause is for a minion that comes again at once.
+func (l *listening) mistaken(ctx context.Context, err error) error {
+	t := time.NewTimer(time.Second + rand.N(time.Second))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return fmt.Errorf("subscriber: %w: %w", transport.ErrProtocol, err)
+}
+
+// checkIdle closes a peer that never says who it is.
+func (l *listening) checkIdle(quiet time.Duration) error {
+	limit := l.publisher.limits.IdleTimeout
+	if limit <= 0 || quiet < limit || l.known {
+		return nil
+	}
+	return errIdle
+}

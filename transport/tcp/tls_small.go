@@ -1,0 +1,36 @@
+//go:build small
+
+package tcp
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A TLS says how connections are secured. This build has none: the library is a tenth of a small minion.
+type TLS struct{}
+
+var errNoTLS = errors.New("ssl: this small build has no TLS")
+
+// ServerTLS returns nil for nil, and else an error.
+func ServerTLS(ssl *data.Map) (*TLS, error) { return noTLS(ssl) }
+
+// ClientTLS returns nil for nil, and else an error.
+func ClientTLS(ssl *data.Map) (*TLS, error) { return noTLS(ssl) }
+
+// HostTLS returns nil for nil, and else an error.
+func HostTLS(ssl *data.Map) (*TLS, error) { return noTLS(ssl) }
+
+func noTLS(ssl *data.Map) (*TLS, error) {
+	if ssl == nil {
+		return nil, nil
+	}
+	return nil, errNoTLS
+}
+
+func (*TLS) server(context.Context, net.Conn) (net.Conn, error) { return nil, errNoTLS }
+
+func (*TLS) client(context.Context, net.Conn, string) (net.Conn, error) { return nil, errNoTLS }
