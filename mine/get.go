@@ -1,0 +1,129 @@
+package mine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
+)
+
+// A Query asks for results of functions.
+type Query struct {
+	Requester string // the id of who asks
+	Target    any
+	Kind      string // of target; "" means glob
+	Fun       any    // one name, several with commas between, or a list of names
+}
+
+// Rules say what a query may see.
+type Rules struct {
+	// Resolve returns the minions that a target names for sure, by what is known of them. It must be set.
+	Resolve func(tgt any, kind string) ([]string, error)
+	// Inside reports whether a minion is for sure inside the target of an allow_tgt. It must be set.
+	Inside func(id string, tgt any, kind string) bool
+	// Allowed reports whether who asks may have a function at all (option mine_get). Nil allows all.
+	Allowed func(requester, fun string) bool
+}
+
+// maxAsked is how many functions one query may name.
+const maxAsked = 1024
+
+// Get returns results by minion where one function is asked for, and else by function and minion. A list is several functions
+// also when it has one. What there is not, or is not for who asks, is left out.
+func (s *Store) Get(q Query, r Rules) (*data.Map, error) {
+	funs, several := functions(q.Fun)
+	found := data.NewMap()
+	if r.Allowed != nil {
+		funs = slices.DeleteFunc(funs, func(f string) bool { return !r.Allowed(q.Requester, f) })
+	}
+	if len(funs) == 0 {
+		return found, nil
+	}
+	ids, err := r.Resolve(q.Target, exactly(q.Kind))
+	if err != nil {
+		return found, fmt.Errorf("mine target %s: %w", data.Str(q.Target), err)
+	}
+	inside := insideOnce(r.Inside, q.Requester)
+	for _, id := range ids {
+		mined := s.read(id)
+		for _, fun := range funs {
+			if v, ok := visible(mined, fun, inside); ok {
+				put(found, several, fun, id, v)
+			}
+		}
+	}
+	return found, nil
+}
+
+func put(found *data.Map, several bool, fun, id string, v data.Raw) {
+	if !several {
+		found.Set(id, v)
+		return
+	}
+	of, ok := found.Value(fun).(*data.Map)
+	if !ok {
+		of = data.NewMap()
+		found.Set(fun, of)
+	}
+	of.Set(id, v)
+}
+
+// functions returns the names that a query asks for, each once.
+func functions(v any) (names []string, several bool) {
+	switch v := v.(type) {
+	case string:
+		names = strings.Split(v, ",")
+		slices.Sort(names)
+		names = slices.Compact(names)
+		several = len(names) > 1
+	case []any:
+		several = true
+		for _, e := range v {
+			if name, ok := e.(string); ok && !slices.Contains(names, name) && len(names) < maxAsked {
+				names = append(names, name)
+			}
+		}
+	}
+	return names[:min(len(names), maxAsked)], several
+}
+
+// exactly returns the kind of target by which a query is resolved: pillar is compared by whole values
+// (salt/daemons/masterapi.py, _mine_get).
+func exactly(kind string) string {
+	switch strings.ToLower(kind) {
+	case "":
+		return "glob"
+	case "pillar", "pillar_pcre":
+		return "pillar_exact"
+	case "compound":
+		return "compound_pillar_exact"
+	}
+	return kind
+}
+
+// visible returns the value of a function in wire form, if it is there and may be seen.
+func visible(mined payload.Fields, fun string, inside func(tgt any, kind string) bool) (data.Raw, bool) {
+	value, target, kind, limited := unwrap(mined.Raw(fun))
+	if value == nil || limited && !inside(target, cmp.Or(kind, "glob")) {
+		return nil, false
+	}
+	wire, err := payload.Rewrite(value, false)
+	return wire, err == nil
+}
+
+// insideOnce returns whether who asks is inside a target, which is looked at once for all values with the same.
+func insideOnce(inside func(id string, tgt any, kind string) bool, id string) func(tgt any, kind string) bool {
+	known := map[string]bool{}
+	return func(tgt any, kind string) bool {
+		name := kind + "\x00" + data.Repr(tgt)
+		in, ok := known[name]
+		if !ok {
+			in = inside(id, tgt, kind)
+			known[name] = in
+		}
+		return in
+	}
+}
