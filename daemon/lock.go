@@ -41,3 +41,23 @@ func await(f *os.File) error {
 		}
 	}
 }
+
+// Locked reports whether another process, or another part of this one, holds the lock of a file. A file that is missing
+// is not locked.
+func Locked(path string) (bool, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|noFollow, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock: %w", err)
+	}
+	defer f.Close()
+	if err = lock(f); errors.Is(err, errLocked) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return false, nil
+}
