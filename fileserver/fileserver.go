@@ -123,16 +123,16 @@ type Found struct {
 
 // A Stat is what Salt tells of a file (os.stat of Python). Times are in seconds since 1970.
 type Stat struct {
-	Mode                uint32 // with the type, as in st_mode
-	Inode, Device, Link uint64
-	UID, GID            uint32
-	Size                int64
-	Atime, Mtime, Ctime int64
+	Mode                 uint32 // with the type, as in st_mode
+	Inode, Device, Links uint64
+	UID, GID             uint32
+	Size                 int64
+	Atime, Mtime, Ctime  int64
 }
 
 // Values returns the ten numbers in Salt's order.
 func (s *Stat) Values() []any {
-	return []any{int64(s.Mode), number(s.Inode), number(s.Device), number(s.Link), int64(s.UID), int64(s.GID), s.Size, s.Atime, s.Mtime, s.Ctime}
+	return []any{int64(s.Mode), number(s.Inode), number(s.Device), number(s.Links), int64(s.UID), int64(s.GID), s.Size, s.Atime, s.Mtime, s.Ctime}
 }
 
 func number(n uint64) any {

@@ -28,7 +28,7 @@ type hashes struct {
 type hashKey struct{ backend, version, kind string }
 
 func newHashes() *hashes {
-	return &hashes{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), kept: newLRU[hashKey, string](hashesKept, nil)}
+	return &hashes{slots: make(chan struct{}, max(16, 2*runtime.GOMAXPROCS(0))), kept: newLRU[hashKey, string](hashesKept, nil)}
 }
 
 func (h *hashes) get(k hashKey) (string, bool) {

@@ -1,6 +1,7 @@
 package fileserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,8 +24,9 @@ func NewIgnore(regexes, globs []string) (*Ignore, error) {
 	ig := &Ignore{}
 	var errs []error
 	for _, expr := range regexes {
-		re, err := match.CompileRegexp(search(expr))
-		if err != nil {
+		_, err := match.CompileRegexp(expr) // alone, since a ) in it could close the group of search
+		re, err2 := match.CompileRegexp(search(expr))
+		if err := cmp.Or(err, err2); err != nil {
 			errs = append(errs, fmt.Errorf("Unable to parse file_ignore_regex. Skipping: %s: %w", expr, err)) //nolint:staticcheck // Salt's text
 			continue
 		}

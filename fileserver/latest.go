@@ -11,7 +11,6 @@ type Latest[T any] struct {
 	mu    sync.Mutex
 	began time.Time
 	value T
-	err   error
 }
 
 // Get returns a value that is not older than the call. compute gets the last one, the zero value at first.
@@ -20,10 +19,13 @@ func (l *Latest[T]) Get(compute func(last T) (T, error)) (T, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.began.After(asked) {
-		return l.value, l.err
+		return l.value, nil
 	}
 	began := time.Now()
-	l.value, l.err = compute(l.value)
-	l.began = began
-	return l.value, l.err
+	value, err := compute(l.value)
+	if err != nil {
+		return value, err // of this caller; the next one tries again
+	}
+	l.value, l.began = value, began
+	return value, nil
 }

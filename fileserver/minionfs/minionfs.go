@@ -1,3 +1,249 @@
 // Package minionfs keeps the files that minions push to their master with cp.push, and serves them to other minions
 // (salt/fileserver/minionfs.py; salt/master.py, AESFuncs._file_recv).
+//
+// A file that minion ID pushed lies at minions/ID/files/PATH in the master's cachedir. An [Inbox] takes it, and a
+// [Backend] serves it as MOUNTPOINT/ID/PATH in the one environment minionfs_env. Neither goes through a symbolic link
+// below the folder minions. A file that is called top.sls is not served, so that no minion can say what states another one gets.
 package minionfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/fileserver/disk"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/pki"
+)
+
+// Name is that of the backend in the option fileserver_backend.
+const Name = "minionfs"
+
+// Options say what of the files that were pushed is served to whom.
+type Options struct {
+	CacheDir   string // of the master
+	Env        string // minionfs_env
+	Mountpoint string // minionfs_mountpoint: a path in the environment, with or without salt:// in front; "" is its root
+	// Whitelist and Blacklist name minions whose files are served or not: globs, or regular expressions for the whole id
+	// (minionfs_whitelist, minionfs_blacklist). An empty whitelist names all.
+	Whitelist, Blacklist []string
+	Ignore               *fileserver.Ignore
+	Log                  logrus.FieldLogger
+}
+
+// A Backend serves what minions pushed.
+type Backend struct {
+	opts   Options
+	mount  string // "" or a clean path
+	white  []expr
+	black  []expr
+	pushed fileserver.Latest[*pushed]
+}
+
+var _ fileserver.Backend = (*Backend)(nil)
+
+// pushed are lists of what was pushed.
+type pushed struct{ files, dirs []string }
+
+// New returns a backend. The error is of a mountpoint that is no path.
+func New(o Options) (*Backend, error) {
+	b := &Backend{opts: o, white: exprs(o.Whitelist), black: exprs(o.Blacklist)}
+	mount := o.Mountpoint
+	if _, rest, ok := strings.Cut(mount, "://"); ok {
+		mount = rest
+	}
+	if mount = strings.Trim(mount, "/"); mount != "" {
+		if mount = path.Clean(mount); !fs.ValidPath(mount) {
+			return nil, fmt.Errorf("minionfs_mountpoint: %q is no path in an environment", o.Mountpoint)
+		}
+		b.mount = strings.TrimPrefix(mount, ".")
+	}
+	return b, nil
+}
+
+// Make is New with the options of a master; it is a fileserver.Maker. Without file_recv there is no backend.
+func Make(opts *data.Map, log logrus.FieldLogger) (fileserver.Backend, error) {
+	if !data.Truth(opts.Value("file_recv")) {
+		return nil, nil
+	}
+	ignore, err := fileserver.IgnoreOf(opts)
+	if err != nil {
+		log.Warn(err)
+	}
+	return New(Options{CacheDir: opts.Text("cachedir"), Env: opts.Text("minionfs_env"), Mountpoint: opts.Text("minionfs_mountpoint"),
+		Whitelist: fileserver.Strings(opts.Value("minionfs_whitelist")), Blacklist: fileserver.Strings(opts.Value("minionfs_blacklist")),
+		Ignore: ignore, Log: log})
+}
+
+// Name returns minionfs.
+func (b *Backend) Name() string { return Name }
+
+// Envs returns the one environment.
+func (b *Backend) Envs(context.Context) ([]string, error) { return []string{b.opts.Env}, nil }
+
+// folder is that of the files of all minions.
+func folder(cacheDir string) string { return filepath.Join(cacheDir, "minions") }
+
+// Find looks for a file that was pushed.
+func (b *Backend) Find(_ context.Context, env, name string, _ fileserver.Query) (*fileserver.Found, error) {
+	missing := fmt.Errorf("%q of minions: %w", name, fileserver.ErrNotFound)
+	id, rest, ok := b.split(name)
+	if env != b.opts.Env || !ok || path.Base(rest) == "top.sls" || !b.exposed(id) {
+		return nil, missing
+	}
+	at := path.Join(id, "files", rest)
+	full := filepath.Join(folder(b.opts.CacheDir), filepath.FromSlash(at))
+	root, err := os.OpenRoot(folder(b.opts.CacheDir))
+	if errors.Is(err, fs.ErrNotExist) || b.opts.Ignore.Match(name, full) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := lstat(root, at)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, missing
+	}
+	return disk.NewFound(disk.Place{Root: folder(b.opts.CacheDir), Name: filepath.FromSlash(at)}, info, full, name, env), nil
+}
+
+// split takes the path of a file apart: whose it is, and its path among the files of that minion.
+func (b *Backend) split(name string) (id, rest string, ok bool) {
+	if b.mount != "" {
+		if name, ok = strings.CutPrefix(name, b.mount+"/"); !ok {
+			return "", "", false
+		}
+	}
+	id, rest, ok = strings.Cut(name, "/")
+	return id, rest, ok && fs.ValidPath(rest) && pki.ValidID(id) == nil
+}
+
+// lstat looks at what is at a path below root, and refuses links on the way. What it returns may be a link.
+func lstat(root *os.Root, name string) (info os.FileInfo, err error) {
+	for i := 0; i <= len(name); i++ {
+		if i < len(name) && name[i] != '/' {
+			continue
+		}
+		if info, err = root.Lstat(filepath.FromSlash(name[:i])); err != nil {
+			return nil, err
+		}
+		if i < len(name) && !info.IsDir() {
+			return nil, fmt.Errorf("%q: %w", name[:i], syscall.ENOTDIR)
+		}
+	}
+	return info, nil
+}
+
+// Open opens what Find found.
+func (b *Backend) Open(_ context.Context, f *fileserver.Found) (fileserver.File, error) {
+	return disk.Open(f)
+}
+
+// List returns what was pushed. Minions push no empty directories.
+func (b *Backend) List(ctx context.Context, env string, kind fileserver.Kind, _ string) ([]string, error) {
+	if env != b.opts.Env || kind == fileserver.EmptyDirs {
+		return nil, nil
+	}
+	p, err := b.pushed.Get(func(*pushed) (*pushed, error) { return b.read(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	if kind == fileserver.Dirs {
+		return p.dirs, nil
+	}
+	return p.files, nil
+}
+
+// Symlinks returns nothing: links are not served.
+func (b *Backend) Symlinks(context.Context, string, string) (map[string]string, error) {
+	return nil, nil
+}
+
+// Update does nothing: nothing is ever out of date.
+func (b *Backend) Update(context.Context) (fileserver.Change, error) { return fileserver.Change{}, nil }
+
+// read reads the folders of all minions that are exposed.
+func (b *Backend) read(ctx context.Context) (*pushed, error) {
+	p := &pushed{}
+	root, err := os.OpenRoot(folder(b.opts.CacheDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	minions, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range minions {
+		if m.IsDir() && pki.ValidID(m.Name()) == nil && b.exposed(m.Name()) {
+			if err := b.readMinion(ctx, root, m.Name(), p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.Sort(p.files)
+	slices.Sort(p.dirs)
+	return p, nil
+}
+
+// readMinion reads the files of one minion. WalkDir follows no links.
+func (b *Backend) readMinion(ctx context.Context, root *os.Root, id string, p *pushed) error {
+	top := path.Join(id, "files")
+	return fs.WalkDir(root.FS(), top, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || name == top {
+			return ctx.Err() // what is not there or cannot be read is empty
+		}
+		rel := path.Join(b.mount, id, strings.TrimPrefix(name, top+"/"))
+		if !utf8.ValidString(rel) || b.opts.Ignore.Match(rel, filepath.Join(folder(b.opts.CacheDir), filepath.FromSlash(name))) {
+			return nil
+		}
+		switch {
+		case e.IsDir():
+			p.dirs = append(p.dirs, rel)
+		case e.Type().IsRegular() && path.Base(name) != "top.sls":
+			p.files = append(p.files, rel)
+		}
+		return ctx.Err()
+	})
+}
+
+// exposed reports whether the files of a minion are served (salt/utils/stringutils.py, check_whitelist_blacklist).
+func (b *Backend) exposed(id string) bool {
+	has := func(list []expr) bool { return slices.ContainsFunc(list, func(e expr) bool { return e.match(id) }) }
+	return !has(b.black) && (len(b.white) == 0 || has(b.white))
+}
+
+// expr is a glob or a regular expression for a whole id (salt/utils/stringutils.py, expr_match).
+type expr struct {
+	glob *match.Glob
+	re   *match.Regexp // nil where the text is none
+}
+
+func exprs(list []string) []expr {
+	out := make([]expr, len(list))
+	for i, s := range list {
+		out[i].glob = match.CompileGlob(s)
+		if _, err := match.CompileRegexp(s); err == nil {
+			out[i].re, _ = match.CompileRegexp(`(?:` + s + `)\Z`) // flags at the start make it a glob alone
+		}
+	}
+	return out
+}
+
+func (e expr) match(id string) bool { return e.glob.Match(id) || e.re != nil && e.re.Match(id) }

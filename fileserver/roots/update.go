@@ -1,0 +1,135 @@
+package roots
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileserver"
+)
+
+// Update tells which files were changed since the last one, for fileserver_events; without them it does nothing, since
+// nothing is ever out of date. What it finds is kept in CACHEDIR/roots/mtime_map, in Salt's form.
+func (b *Backend) Update(ctx context.Context) (fileserver.Change, error) {
+	if b.opts.CacheDir == "" {
+		return fileserver.Change{}, nil
+	}
+	b.update.Lock()
+	defer b.update.Unlock()
+	file := filepath.Join(b.opts.CacheDir, "roots", "mtime_map")
+	before, err := readTimes(file)
+	if err != nil {
+		return fileserver.Change{}, err
+	}
+	now, err := b.times(ctx)
+	if err != nil {
+		return fileserver.Change{}, err
+	}
+	c := compare(before, now)
+	if !c.Changed {
+		return c, nil
+	}
+	return c, writeTimes(file, now)
+}
+
+func compare(before, now map[string]string) fileserver.Change {
+	f := &fileserver.FileChanges{}
+	for name, t := range before {
+		if is, ok := now[name]; !ok {
+			f.Removed = append(f.Removed, name)
+		} else if is != t {
+			f.Changed = append(f.Changed, name)
+		}
+	}
+	for name := range now {
+		if _, ok := before[name]; !ok {
+			f.Added = append(f.Added, name)
+		}
+	}
+	slices.Sort(f.Changed)
+	slices.Sort(f.Removed)
+	slices.Sort(f.Added)
+	return fileserver.Change{Changed: len(f.Changed)+len(f.Removed)+len(f.Added) > 0, Files: f}
+}
+
+// times returns when each file of all environments was last written to; folders behind links are left out.
+func (b *Backend) times(ctx context.Context) (map[string]string, error) {
+	times := map[string]string{}
+	for _, dir := range slices.Concat(slices.Collect(maps.Values(b.roots))...) {
+		below := strings.TrimRight(dir, string(filepath.Separator)) + string(filepath.Separator) // dir may be a link
+		err := filepath.WalkDir(below, func(p string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return ctx.Err() // what cannot be read is not there
+			}
+			info, err := os.Stat(p)
+			if err == nil && info.Mode().IsRegular() && !strings.Contains(p, "\n") && !b.opts.Ignore.Match(p) {
+				times[p] = data.Str(float64(info.ModTime().UnixNano()) / 1e9)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return times, nil
+}
+
+// readTimes reads what the last update found; nothing when there was none.
+func readTimes(file string) (map[string]string, error) {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what the last update found: %w", err)
+	}
+	defer f.Close()
+	times := map[string]string{}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		i := strings.LastIndexByte(lines.Text(), ':')
+		if i < 0 {
+			continue
+		}
+		name, t := lines.Text()[:i], lines.Text()[i+1:]
+		if _, err := strconv.ParseFloat(t, 64); err == nil {
+			times[name] = t
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read what the last update found: %w", err)
+	}
+	return times, nil
+}
+
+// writeTimes keeps what an update found.
+func writeTimes(file string, times map[string]string) error {
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("keep what an update found: %w", err)
+	}
+	temp, err := os.CreateTemp(dir, ".mtime_map")
+	if err != nil {
+		return fmt.Errorf("keep what an update found: %w", err)
+	}
+	w := bufio.NewWriter(temp)
+	for _, name := range slices.Sorted(maps.Keys(times)) {
+		_, _ = w.WriteString(name + ":" + times[name] + "\n") // Flush has the error
+	}
+	if err = errors.Join(w.Flush(), temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("keep what an update found: %w", errors.Join(err, os.Remove(temp.Name())))
+	}
+	return nil
+}
