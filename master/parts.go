@@ -61,7 +61,7 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 		return nil, err
 	}
 	p.bus = eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log})
-	p.presence = newPresence(m.publish.PeerAddrs, p.settings)
+	p.presence = newPresence(m.publish, earlier(cfg.CacheDir, o.Log), p.settings, o.Now)
 	p.sender = channel.NewPublisher(p.key, p.secrets, m.publish, channel.PublisherOptions{
 		Sign: cfg.SignPubMessages, Algorithm: cfg.PublishSigningAlgorithm, Filter: cfg.ZMQFiltering, Syndics: cfg.OrderMasters,
 	})

@@ -1,47 +1,129 @@
 package master
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	presencefile "github.com/brineproject/brine/presence"
+	"github.com/brineproject/brine/transport"
 )
 
-// presence knows which minions are connected: those whose last proved request came from an address that holds a
-// connection to the publish port now.
+// presence knows which minions hold a connection to the publish port.
+//
+// A connection of the tcp transport has proved whose it is. One of zeromq is known by its address alone, and often by a
+// topic that is made from an id, which our minions and those with zmq_filtering subscribe to. Anybody can subscribe to
+// it: it is believed where it comes from the host that the minion last proved itself from. What is left are connections
+// without a name. They are given to the minions without a connection that proved themselves from the same host; where
+// these are more than there are connections, as behind one address of a router, those count that were heard of last.
+//
+// Before a minion has proved itself since the master's start it counts as connected if the file of the run before says
+// that it was, and something is connected from the same host.
 type presence struct {
-	peers    func() []net.Addr // connections of the publish port
+	list     func() []transport.Peer
+	changes  func() uint64 // changes with what list returns; nil where that is not known
 	settings *settings
+	now      func() time.Time
 
-	mu   sync.Mutex
-	seen map[string]string // minion → host of its last proved request
-	last []string          // connected at the last announcement
+	mu      sync.Mutex
+	seen    map[string]*sighting
+	names   map[string]string // topic → minion, of those seen or told of
+	before  map[string]string // minion → host, of the run before
+	version int               // counts changes of seen
+	cache   *picture
+	last    []string          // connected at the last announcement
+	written map[string]string // what the file says
 }
 
-func newPresence(peers func() []net.Addr, s *settings) *presence {
-	return &presence{peers: peers, settings: s, seen: map[string]string{}}
+// A sighting is what is known of a minion that has proved itself since the start.
+type sighting struct {
+	host  string // of its last proved request
+	at    time.Time
+	named time.Time // when a connection was last seen that bears its name
+}
+
+// A picture is who is connected.
+type picture struct {
+	ids     []string // sorted
+	hosts   map[string]string
+	version int
+	changes uint64
+	unsure  bool // at some address there were not as many minions as connections without a name
+	taken   time.Time
+}
+
+// How long a picture may be used that may be wrong without a change of connections.
+const pictureLife = time.Second
+
+// unnamedAfter is how long a minion whose connections used to bear its name is not looked for among those without.
+const unnamedAfter = 30 * time.Second
+
+// newPresence makes the part of a port. A port that is no PeerLister is asked each time.
+func newPresence(port PublishPort, before map[string]string, s *settings, now func() time.Time) *presence {
+	p := &presence{settings: s, now: now, seen: map[string]*sighting{}, names: map[string]string{}, before: before}
+	for id := range before {
+		p.names[channel.Topic(id)] = id
+	}
+	if l, ok := port.(transport.PeerLister); ok {
+		p.list, p.changes = l.PeerList, l.PeerChanges
+		return p
+	}
+	p.list = func() []transport.Peer {
+		addrs := port.PeerAddrs()
+		list := make([]transport.Peer, len(addrs))
+		for i, a := range addrs {
+			list[i] = transport.Peer{Addr: a, Topics: []string{""}}
+		}
+		return list
+	}
+	return p
+}
+
+// earlier returns who was connected when the last master with this cachedir wrote its file. What is wrong with the file
+// costs what it says alone.
+func earlier(cachedir string, log logrus.FieldLogger) map[string]string {
+	hosts, err := presencefile.Last(cachedir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		log.WithError(err).Warn("who was connected before the start")
+	}
+	return hosts
 }
 
 // note remembers where a proved request of minion id came from.
 func (p *presence) note(id string, from net.Addr) {
-	host := hostOf(from)
+	host, now := hostOf(from), p.now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.seen[id] = host
+	s := p.seen[id]
+	if s == nil {
+		s = &sighting{}
+		p.seen[id] = s
+		p.names[channel.Topic(id)] = id
+	}
+	if s.host != host {
+		s.host = host
+		p.version++
+	}
+	s.at = now
 }
 
 // cameFrom reports whether the last proved request of minion id came from the host of an address.
 func (p *presence) cameFrom(id string, from net.Addr) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	host, ok := p.seen[id]
-	return ok && host == hostOf(from)
+	s, ok := p.seen[id]
+	return ok && s.host == hostOf(from)
 }
 
 // believes reports whether a command may be taken as what its minion says: it was proved, or came from the host where
@@ -57,37 +139,132 @@ func (p *presence) believes(c *channel.Command) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	host, ok := p.seen[c.Caller.ID]
-	return !ok || host == hostOf(c.Caller.Remote)
+	s, ok := p.seen[c.Caller.ID]
+	return !ok || s.host == hostOf(c.Caller.Remote)
 }
 
 // prune drops the minions that keep does not name.
 func (p *presence) prune(keep func(id string) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for id := range p.seen {
+	for topic, id := range p.names {
 		if !keep(id) {
+			delete(p.names, topic)
 			delete(p.seen, id)
+			delete(p.before, id)
+			p.version++
 		}
 	}
 }
 
-// connected returns the ids of the minions that are connected, sorted.
+// connected returns the ids of the minions that are connected, sorted. The list must not be changed.
 func (p *presence) connected() []string {
-	hosts := map[string]bool{}
-	for _, a := range p.peers() {
-		hosts[hostOf(a)] = true
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ids := []string{}
-	for id, host := range p.seen {
-		if hosts[host] {
+	return p.look().ids
+}
+
+// count returns the number of minions that are connected.
+func (p *presence) count() int { return len(p.connected()) }
+
+// absent returns those of ids that are not connected, in their order.
+func (p *presence) absent(ids []string) (away []string) {
+	p.mu.Lock()
+	hosts := p.look().hosts
+	p.mu.Unlock()
+	for _, id := range ids {
+		if _, here := hosts[id]; !here {
+			away = append(away, id)
+		}
+	}
+	return away
+}
+
+// look returns who is connected now. The caller holds mu; what is returned is never changed.
+func (p *presence) look() *picture {
+	now, changes := p.now(), uint64(0)
+	if p.changes != nil {
+		changes = p.changes()
+		c := p.cache
+		if c != nil && c.version == p.version && c.changes == changes && (!c.unsure || now.Sub(c.taken).Abs() < pictureLife) {
+			return c
+		}
+	}
+	p.cache = p.draw(now)
+	p.cache.changes = changes
+	return p.cache
+}
+
+// draw finds out who is connected.
+func (p *presence) draw(now time.Time) *picture {
+	pic := &picture{hosts: map[string]string{}, version: p.version, taken: now}
+	nameless := map[string]int{} // by host
+	for _, peer := range p.list() {
+		host := hostOf(peer.Addr)
+		id, named := peer.ID, peer.ID != ""
+		if !named {
+			id, named = p.nameOf(peer.Topics, host, now)
+		}
+		switch {
+		case named && id != "":
+			pic.hosts[id] = host
+		case !named && len(peer.Topics) > 0:
+			nameless[host]++
+		}
+	}
+	for host, n := range nameless {
+		candidates := p.nameless(host, pic.hosts)
+		pic.unsure = pic.unsure || len(candidates) != n
+		for _, id := range candidates[:min(n, len(candidates))] {
+			pic.hosts[id] = host
+		}
+	}
+	pic.ids = slices.Sorted(maps.Keys(pic.hosts))
+	return pic
+}
+
+// nameOf returns whose connection it is by what it subscribed to. A name that is not believed is named and "".
+func (p *presence) nameOf(topics []string, host string, now time.Time) (id string, named bool) {
+	for _, topic := range topics {
+		id, known := p.names[topic]
+		if !known {
+			named = named || isTopic(topic)
+			continue
+		}
+		if s := p.seen[id]; s != nil && s.host == host {
+			s.named = now
+			return id, true
+		} else if s == nil && p.before[id] == host {
+			return id, true
+		}
+		named = true
+	}
+	return "", named
+}
+
+// isTopic reports whether a topic has the form of those that are made from ids.
+func isTopic(t string) bool {
+	return len(t) == len(channel.Topic("")) && !slices.ContainsFunc([]byte(t), func(c byte) bool {
+		return !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f')
+	})
+}
+
+// nameless returns who may have a connection from host that bears no name, the one that was heard of last first.
+func (p *presence) nameless(host string, have map[string]string) (ids []string) {
+	for id, s := range p.seen {
+		if _, connected := have[id]; !connected && s.host == host && (s.named.IsZero() || s.at.Sub(s.named) > unnamedAfter) {
 			ids = append(ids, id)
 		}
 	}
-	slices.Sort(ids)
-	return ids
+	slices.SortFunc(ids, func(a, b string) int { return p.seen[b].at.Compare(p.seen[a].at) })
+	var told []string
+	for id, h := range p.before {
+		if _, connected := have[id]; !connected && h == host && p.seen[id] == nil {
+			told = append(told, id)
+		}
+	}
+	slices.Sort(told)
+	return append(ids, told...)
 }
 
 func hostOf(a net.Addr) string {
@@ -124,4 +301,19 @@ func without(a, b []string) []string {
 		_, found := slices.BinarySearch(b, id)
 		return found
 	})
+}
+
+// tell writes the file that other programs read, when it would say something else than before.
+func (p *presence) tell(_ context.Context) error {
+	p.mu.Lock()
+	hosts := p.look().hosts
+	p.mu.Unlock()
+	if p.written != nil && maps.Equal(hosts, p.written) {
+		return nil
+	}
+	if err := presencefile.Write(p.settings.now().CacheDir, hosts); err != nil {
+		return fmt.Errorf("presence: %w", err)
+	}
+	p.written = hosts
+	return nil
 }

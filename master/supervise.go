@@ -45,12 +45,12 @@ func (m *Master) serveBus(ctx context.Context, ready func()) error {
 // Dump tells the state of parts and ports, for a person who looks for a fault.
 func (m *Master) Dump() string {
 	return fmt.Sprintf("parts:\n%srequest port: %+v\npublish port: %+v\nconnected: %d minions, %d events fired\n",
-		m.group.Dump(), m.reply.Stats(), m.publish.Stats(), len(m.parts.presence.connected()), m.bus.Fired())
+		m.group.Dump(), m.reply.Stats(), m.publish.Stats(), m.parts.presence.count(), m.bus.Fired())
 }
 
 // Status says in a line how the master is.
 func (m *Master) Status() string {
-	text := fmt.Sprintf("%d minions connected", len(m.parts.presence.connected()))
+	text := fmt.Sprintf("%d minions connected", m.parts.presence.count())
 	if trouble := m.group.Trouble(); trouble != "" {
 		text += "; " + trouble
 	}
