@@ -20,7 +20,7 @@ type Master struct {
 	IPv6                  bool          `yaml:"ipv6"`
 	PublishPort           int           `yaml:"publish_port" min:"1" max:"65535"`
 	RetPort               int           `yaml:"ret_port" min:"1" max:"65535"`
-	Transport             string        `yaml:"transport" oneof:"zeromq"` // zeromq
+	Transport             string        `yaml:"transport" oneof:"zeromq tcp"`
 	IPCMode               string        `yaml:"ipc_mode"`
 	TCPKeepalive          bool          `yaml:"tcp_keepalive"`
 	TCPKeepaliveIdle      int           `yaml:"tcp_keepalive_idle"`  // seconds; -1 is the system's
@@ -85,7 +85,7 @@ type Master struct {
 	PublishSigningAlgorithm   string        `yaml:"publish_signing_algorithm" oneof:"PKCS1v15-SHA1 PKCS1v15-SHA224"`
 	RequireMinionSignMessages bool          `yaml:"require_minion_sign_messages" live:"yes"`
 	DropMessagesSignatureFail bool          `yaml:"drop_messages_signature_fail" live:"yes"`
-	AllowMinionKeyRevoke      bool          `yaml:"allow_minion_key_revoke"`
+	AllowMinionKeyRevoke      bool          `yaml:"allow_minion_key_revoke" live:"yes"`
 	KeyCache                  string        `yaml:"key_cache"`
 
 	// Jobs.
@@ -99,7 +99,7 @@ type Master struct {
 	JobCacheStoreEndtime  bool          `yaml:"job_cache_store_endtime"`
 	MinionDataCache       bool          `yaml:"minion_data_cache" live:"yes"`
 	MinionDataCacheEvents bool          `yaml:"minion_data_cache_events" live:"yes"`
-	EnforceMineCache      bool          `yaml:"enforce_mine_cache"`
+	EnforceMineCache      bool          `yaml:"enforce_mine_cache" live:"yes"`
 	Cache                 string        `yaml:"cache"`
 	UniqueJID             bool          `yaml:"unique_jid"`
 	LoopInterval          time.Duration `yaml:"loop_interval,s" min:"1"`
@@ -139,8 +139,9 @@ type Master struct {
 	TokenExpireUserOverride any           `yaml:"token_expire_user_override" live:"yes"`
 	KeepACLInToken          bool          `yaml:"keep_acl_in_token" live:"yes"`
 	EauthTokens             string        `yaml:"eauth_tokens"`
-	Peer                    *data.Map     `yaml:"peer"`
-	PeerRun                 *data.Map     `yaml:"peer_run"`
+	Peer                    *data.Map     `yaml:"peer" live:"yes"`
+	PeerRun                 *data.Map     `yaml:"peer_run" live:"yes"`
+	MineGet                 *data.Map     `yaml:"mine_get" live:"yes"`
 
 	// Files.
 	FileRoots       *data.Map `yaml:"file_roots"`   // environment → list of folders

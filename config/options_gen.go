@@ -250,6 +250,7 @@ func optionTable() []option {
 		{"min_extra_mods", []string{"str"}, defaults("master", "")},
 		{"mine_enabled", []string{"bool"}, defaults("minion", true)},
 		{"mine_functions", []string{"dict"}, nil},
+		{"mine_get", []string{"dict"}, nil},
 		{"mine_interval", []string{"int"}, defaults("minion", int64(60))},
 		{"mine_return_job", []string{"bool"}, defaults("minion", false)},
 		{"minimum_auth_version", []string{"int"}, defaults("master", int64(3), "minion", int64(2))},
