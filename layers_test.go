@@ -19,7 +19,7 @@ var layers = [][]string{
 	1: {"payload", "payload/", "crypto", "pki", "pki/", "match", "output", "config"},
 	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "daemon", "logging"},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
-	4: {"render", "grains", "pillar", "state", "schedule", "beacon", "reactor", "returner", "returner/", "mine", "auth", "batch", "runner", "presence", "queue"},
+	4: {"render", "grains", "pillar", "state", "schedule", "beacon", "reactor", "returner", "returner/", "mine", "auth", "auth/", "batch", "runner", "presence", "queue"},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/"},
 	6: {"master", "minion", "syndic", "client", "netapi", "swarm"},
 	7: {"cli", "cli/", "cmd/", "internal/", "pkg"},
@@ -36,12 +36,16 @@ var shelves = []string{"modules/", "states/", "runners/", "wheel/", "returners/"
 
 // onlyHere names outside packages that one room alone may import.
 var onlyHere = map[string][]string{
-	"github.com/go-zeromq/zmq4":    {"transport/zeromq"},
-	"github.com/urfave/cli/v2":     {"cli", "cli/"},
-	"modernc.org/sqlite":           {"returners/"},
-	"github.com/ugorji/go/codec":   {"payload/typed"},
-	"github.com/thejerf/suture/v4": {"daemon"},
-	"github.com/robfig/cron/v3":    {"schedule"},
+	"github.com/go-zeromq/zmq4":      {"transport/zeromq"},
+	"github.com/urfave/cli/v2":       {"cli", "cli/"},
+	"modernc.org/sqlite":             {"returners/"},
+	"github.com/go-sql-driver/mysql": {"returners/"},
+	"github.com/jackc/pgx/v5":        {"returners/"},
+	"github.com/ugorji/go/codec":     {"payload/typed"},
+	"github.com/thejerf/suture/v4":   {"daemon"},
+	"github.com/robfig/cron/v3":      {"schedule"},
+	"github.com/go-ldap/ldap/v3":     {"auth/ldap"},
+	"github.com/tg123/go-htpasswd":   {"auth/file"},
 }
 
 type goPackage struct {

@@ -1,0 +1,164 @@
+// Package mysql is Salt's returner of that name (salt/returners/mysql.py): returns, events and a master's job cache in a
+// MySQL or MariaDB database. Package returner/sqlcache tells how a job cache uses Salt's tables.
+//
+// Options stand below mysql., or returner.mysql. where those are not set: host, user, pass, db (all of them "salt"), port
+// (3306), ssl_ca, ssl_cert, ssl_key (files). With ssl_ca the server's certificate must be of that authority; without, TLS is
+// used where the server has it, and its certificate is not looked at.
+package mysql
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returner/sqlcache"
+)
+
+// Name is that of the returner.
+const Name = "mysql"
+
+// dialTime is how long a connection may take to come.
+const dialTime = 5 * time.Second
+
+const doc = `
+    Return data to a mysql server
+
+    CLI Example:
+
+        salt '*' test.ping --return mysql
+    `
+
+func known() []returner.Setting {
+	return []returner.Setting{
+		{Name: "host", Default: "salt"}, {Name: "user", Default: "salt"}, {Name: "pass", Default: "salt"}, {Name: "db", Default: "salt"},
+		{Name: "port", Default: int64(3306)}, {Name: "ssl_ca", Fixed: true}, {Name: "ssl_cert", Fixed: true}, {Name: "ssl_key", Fixed: true},
+	}
+}
+
+// Plugin returns the returner for a minion.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
+		return returner.Module(doc, &minionReturner{returner.EnvSource(env)}), nil
+	}}
+}
+
+// minionReturner connects for each return, since each may name another server.
+type minionReturner struct{ from returner.Source }
+
+func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
+	db, at, err := connect(r.from, ret)
+	if err != nil {
+		return err
+	}
+	err = sqlcache.Insert(ctx, db, dialect(), ret, time.Now())
+	if err = errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("mysql on %s: %w", at, err)
+	}
+	return nil
+}
+
+// Open connects to the job cache of a master with these options.
+func Open(ctx context.Context, opts *data.Map, log logrus.FieldLogger) (returner.JobCache, error) {
+	db, at, err := connect(returner.MapSource(opts), nil)
+	if err != nil {
+		return nil, err
+	}
+	c, err := sqlcache.Open(ctx, db, dialect(), sqlcache.Options{Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("mysql on %s: %w", at, err)
+	}
+	return c, nil
+}
+
+// OpenEvents returns what takes events; it connects when there are any.
+func OpenEvents(opts *data.Map) (returner.EventReturner, error) {
+	db, at, err := connect(returner.MapSource(opts), nil)
+	if err != nil {
+		return nil, err
+	}
+	return &sqlcache.Events{DB: db, Dialect: dialect(), Master: opts.Text("id"), At: "mysql on " + at}, nil
+}
+
+// connect returns a database that connects when it is used, and its address.
+func connect(from returner.Source, ret *data.Map) (*sql.DB, string, error) {
+	s := from.Read(ret, known(), Name, "returner."+Name)
+	port, err := s.Int("port")
+	if err != nil {
+		return nil, "", fmt.Errorf("%s.%w", Name, err)
+	}
+	cfg := mysql.NewConfig()
+	cfg.User, cfg.Passwd, cfg.DBName = s.Text("user"), s.Text("pass"), s.Text("db")
+	cfg.Net, cfg.Addr = "tcp", net.JoinHostPort(s.Text("host"), strconv.Itoa(port))
+	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTime, sqlcache.DefaultLimit, sqlcache.DefaultLimit
+	cfg.Logger = &mysql.NopLogger{}
+	if cfg.TLS, err = security(s); err != nil {
+		return nil, "", err
+	}
+	if cfg.TLS == nil {
+		cfg.TLSConfig = "preferred"
+	}
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, "", fmt.Errorf("mysql: %w", err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(16)
+	db.SetMaxIdleConns(16)
+	db.SetConnMaxIdleTime(time.Minute)
+	return db, cfg.Addr, nil
+}
+
+// security returns the TLS settings, nil when none are set. As with MySQL's own client, names in the server's
+// certificate are not compared: those that servers make for themselves have none.
+func security(s *returner.Settings) (*tls.Config, error) {
+	ca, cert, key := s.Text("ssl_ca"), s.Text("ssl_cert"), s.Text("ssl_key")
+	if ca == "" && cert == "" && key == "" {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} //nolint:gosec // VerifyConnection does it
+	if cert != "" || key != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("mysql.ssl_cert, mysql.ssl_key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	if ca == "" {
+		return c, nil
+	}
+	pem, err := os.ReadFile(ca)
+	if err != nil {
+		return nil, fmt.Errorf("mysql.ssl_ca: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("mysql.ssl_ca: %s holds no certificate", ca)
+	}
+	c.VerifyConnection = func(state tls.ConnectionState) error { return verify(state, roots) }
+	return c, nil
+}
+
+func verify(state tls.ConnectionState, roots *x509.CertPool) error {
+	if len(state.PeerCertificates) == 0 {
+		return errors.New("the server has no certificate")
+	}
+	between := x509.NewCertPool()
+	for _, c := range state.PeerCertificates[1:] {
+		between.AddCert(c)
+	}
+	_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between})
+	return err
+}

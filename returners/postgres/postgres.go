@@ -1,0 +1,151 @@
+// Package postgres is Salt's returners postgres and pgjsonb (salt/returners/postgres.py, pgjsonb.py): returns, events and a
+// master's job cache in a PostgreSQL database, as text or as jsonb. Package returner/sqlcache tells how a job cache uses
+// Salt's tables.
+//
+// Options stand below returner.postgres. or returner.pgjsonb.: host (localhost), user, db (both "salt"), the password
+// passwd, for pgjsonb pass ("salt"), port (5432), and those of libpq for TLS: sslmode, sslcert, sslkey, sslrootcert.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returner/sqlcache"
+)
+
+// Names of the returners.
+const (
+	Name      = "postgres"
+	NameJSONB = "pgjsonb"
+)
+
+// dialTime is how long a connection may take to come.
+const dialTime = 5 * time.Second
+
+const doc = `
+    Return data to a postgres server
+
+    CLI Example:
+
+        salt '*' test.ping --return %s
+    `
+
+// known are the settings of a returner.
+func known(name string) []returner.Setting {
+	pass := "passwd"
+	if name == NameJSONB {
+		pass = "pass"
+	}
+	list := []returner.Setting{
+		{Name: "host", Default: "localhost"}, {Name: "user", Default: "salt"}, {Name: pass, Default: "salt"}, {Name: "db", Default: "salt"},
+		{Name: "port", Default: int64(5432)},
+	}
+	for _, s := range []string{"sslmode", "sslcert", "sslkey", "sslrootcert", "sslcrl"} {
+		list = append(list, returner.Setting{Name: s, Fixed: true})
+	}
+	return list
+}
+
+// Plugin returns the returner postgres or pgjsonb for a minion.
+func Plugin(name string) loader.Plugin {
+	return loader.Plugin{Name: name, New: func(env *loader.Env) (*loader.Module, error) {
+		return returner.Module(fmt.Sprintf(doc, name), &minionReturner{name, returner.EnvSource(env)}), nil
+	}}
+}
+
+// minionReturner connects for each return, since each may name another server.
+type minionReturner struct {
+	name string
+	from returner.Source
+}
+
+func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
+	db, at, err := connect(r.name, r.from, ret)
+	if err != nil {
+		return err
+	}
+	err = sqlcache.Insert(ctx, db, dialect(r.name), ret, time.Now())
+	if err = errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("%s on %s: %w", r.name, at, err)
+	}
+	return nil
+}
+
+// Open connects to the job cache of a master with these options.
+func Open(ctx context.Context, name string, opts *data.Map, log logrus.FieldLogger) (returner.JobCache, error) {
+	db, at, err := connect(name, returner.MapSource(opts), nil)
+	if err != nil {
+		return nil, err
+	}
+	c, err := sqlcache.Open(ctx, db, dialect(name), sqlcache.Options{Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("%s on %s: %w", name, at, err)
+	}
+	return c, nil
+}
+
+// OpenEvents returns what takes events; it connects when there are any.
+func OpenEvents(name string, opts *data.Map) (returner.EventReturner, error) {
+	db, at, err := connect(name, returner.MapSource(opts), nil)
+	if err != nil {
+		return nil, err
+	}
+	return &sqlcache.Events{DB: db, Dialect: dialect(name), Master: opts.Text("id"), At: name + " on " + at}, nil
+}
+
+// connect returns a database that connects when it is used, and its address.
+func connect(name string, from returner.Source, ret *data.Map) (*sql.DB, string, error) {
+	s := from.Read(ret, known(name), "returner."+name)
+	port, err := s.Int("port")
+	if err != nil {
+		return nil, "", fmt.Errorf("returner.%s.%w", name, err)
+	}
+	if s.Text("sslcrl") != "" {
+		return nil, "", fmt.Errorf("returner.%s.sslcrl: lists of revoked certificates are not read", name)
+	}
+	cfg, err := pgx.ParseConfig(target(s, port))
+	if err != nil {
+		return nil, "", fmt.Errorf("returner.%s: %w", name, err)
+	}
+	cfg.ConnectTimeout = dialTime
+	db := stdlib.OpenDB(*cfg)
+	db.SetMaxOpenConns(16)
+	db.SetMaxIdleConns(16)
+	db.SetConnMaxIdleTime(time.Minute)
+	return db, net.JoinHostPort(s.Text("host"), strconv.Itoa(port)), nil
+}
+
+// target writes settings as libpq reads them.
+func target(s *returner.Settings, port int) string {
+	words := []string{"port=" + strconv.Itoa(port)}
+	add := func(key, value string) {
+		words = append(words, key+"='"+strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value)+"'")
+	}
+	pass := s.Text("passwd")
+	if pass == "" {
+		pass = s.Text("pass")
+	}
+	add("host", s.Text("host"))
+	add("user", s.Text("user"))
+	add("password", pass)
+	add("dbname", s.Text("db"))
+	for _, key := range []string{"sslmode", "sslcert", "sslkey", "sslrootcert"} {
+		if v := s.Text(key); v != "" {
+			add(key, v)
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,108 @@
+// Package sqlite3 is Salt's returner of that name (salt/returners/sqlite3_return.py): returns and a master's job cache in a
+// SQLite file with Salt's tables. Package returner/sqlcache tells how a job cache uses them. Salt has no table of events in
+// it; one of the same form as in its other databases is made for event_return.
+//
+// Options: sqlite3.database, the file, which who gives an order cannot choose, and sqlite3.timeout, how long to wait for
+// others that write, in seconds (5).
+package sqlite3
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returner/sqlcache"
+)
+
+// Name is that of the returner.
+const Name = "sqlite3"
+
+const doc = `
+    Insert minion return data into the sqlite3 database
+
+    CLI Example:
+
+        salt '*' test.ping --return sqlite3
+    `
+
+func known() []returner.Setting {
+	return []returner.Setting{{Name: "database", Fixed: true}, {Name: "timeout", Default: 5.0}}
+}
+
+// Plugin returns the returner for a minion.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
+		return returner.Module(doc, &minionReturner{returner.EnvSource(env)}), nil
+	}}
+}
+
+type minionReturner struct{ from returner.Source }
+
+func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
+	db, at, err := connect(r.from, ret)
+	if err != nil {
+		return err
+	}
+	err = sqlcache.Insert(ctx, db, dialect(), ret, time.Now())
+	if err = errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("sqlite3 file %s: %w", at, err)
+	}
+	return nil
+}
+
+// Open opens the job cache of a master with these options; the file is made when it is not there.
+func Open(ctx context.Context, opts *data.Map, log logrus.FieldLogger) (returner.JobCache, error) {
+	db, at, err := connect(returner.MapSource(opts), nil)
+	if err != nil {
+		return nil, err
+	}
+	c, err := sqlcache.Open(ctx, db, dialect(), sqlcache.Options{Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite3 file %s: %w", at, err)
+	}
+	return c, nil
+}
+
+// OpenEvents returns what takes events; it makes the table.
+func OpenEvents(ctx context.Context, opts *data.Map) (returner.EventReturner, error) {
+	db, at, err := connect(returner.MapSource(opts), nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range dialect().Events {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return nil, errors.Join(fmt.Errorf("sqlite3 file %s: %w", at, err), db.Close())
+		}
+	}
+	return &sqlcache.Events{DB: db, Dialect: dialect(), Master: opts.Text("id"), At: "sqlite3 file " + at}, nil
+}
+
+// connect returns a database with one connection, since SQLite lets one write at a time, and its file.
+func connect(from returner.Source, ret *data.Map) (*sql.DB, string, error) {
+	s := from.Read(ret, known(), Name)
+	file := s.Text("database")
+	if file == "" {
+		return nil, "", errors.New(`sqlite3 config option "sqlite3.database" is missing`)
+	}
+	seconds, err := s.Float("timeout")
+	if err != nil || seconds < 0 || seconds > 3600 {
+		return nil, "", fmt.Errorf("sqlite3.timeout: %s is no number of seconds", data.Repr(s.Value("timeout")))
+	}
+	query := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(" + strconv.Itoa(int(seconds*1000)) + ")", "synchronous(FULL)", "foreign_keys(ON)"}}
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: file}).EscapedPath()+"?"+query.Encode())
+	if err != nil {
+		return nil, "", fmt.Errorf("sqlite3 file %s: %w", file, err)
+	}
+	db.SetMaxOpenConns(1)
+	return db, file, nil
+}
