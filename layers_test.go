@@ -38,7 +38,7 @@ var shelves = []string{"modules/", "states/", "runners/", "wheel/", "returners/"
 var onlyHere = map[string][]string{
 	"github.com/go-zeromq/zmq4":      {"transport/zeromq"},
 	"github.com/urfave/cli/v2":       {"cli", "cli/"},
-	"modernc.org/sqlite":             {"returners/"},
+	"modernc.org/sqlite":             {"returners/", "runners/queue"},
 	"github.com/go-sql-driver/mysql": {"returners/"},
 	"github.com/jackc/pgx/v5":        {"returners/"},
 	"github.com/ugorji/go/codec":     {"payload/typed"},

@@ -1,12 +1,44 @@
-// Package all lists the runners that a master is built with.
+// Package all lists the runners that a master and the program salt-run are built with.
 package all
 
 import (
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runners/auth"
+	"github.com/brineproject/brine/runners/cache"
+	"github.com/brineproject/brine/runners/config"
+	"github.com/brineproject/brine/runners/doc"
+	"github.com/brineproject/brine/runners/error"
+	"github.com/brineproject/brine/runners/event"
+	"github.com/brineproject/brine/runners/fileserver"
+	"github.com/brineproject/brine/runners/jobs"
+	"github.com/brineproject/brine/runners/manage"
+	"github.com/brineproject/brine/runners/match"
+	"github.com/brineproject/brine/runners/mine"
+	"github.com/brineproject/brine/runners/queue"
+	"github.com/brineproject/brine/runners/salt"
+	"github.com/brineproject/brine/runners/saltutil"
+	"github.com/brineproject/brine/runners/state"
 	"github.com/brineproject/brine/runners/test"
 )
 
 // Plugins returns the runners, in the order in which providers of one name are tried.
-func Plugins(Needs) []loader.Plugin {
-	return []loader.Plugin{test.Plugin()}
+func Plugins(n Needs) []loader.Plugin {
+	return []loader.Plugin{
+		auth.Plugin(n.Tokens),
+		cache.Plugin(cache.Needs{Keys: n.Keys, Bank: n.Bank, Locks: n.Locks}),
+		config.Plugin(),
+		doc.Plugin(),
+		error.Plugin(),
+		event.Plugin(),
+		fileserver.Plugin(n.Files),
+		jobs.Plugin(jobs.Needs{Jobs: n.Jobs, Other: n.OtherJobs}),
+		manage.Plugin(manage.Needs{Keys: n.Keys, Bank: n.Bank, Connected: n.Connected}),
+		match.Plugin(n.Keys, n.Bank),
+		mine.Plugin(n.Mine),
+		queue.Plugin(),
+		salt.Plugin(),
+		saltutil.Plugin(n.Files),
+		state.Plugin(),
+		test.Plugin(),
+	}
 }

@@ -4,26 +4,29 @@ import (
 	"context"
 
 	"github.com/brineproject/brine/cache"
-	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/returner"
+	runnerauth "github.com/brineproject/brine/runners/auth"
+	runnercache "github.com/brineproject/brine/runners/cache"
+	"github.com/brineproject/brine/runners/mine"
 )
 
 // Needs are what runners work on. A need may be nil: the runners that cannot do without it say so.
 //
-// The options, the functions of the shelves modules and wheel, and what goes to the bus come from [loader.Env]:
-// Host.Order publishes, Host.FireMaster fires on the master's bus.
+// The options, the functions of the shelves modules and wheel, and the ways to the bus and to minions come from
+// [loader.Env]: Host.Order gives minions orders, Host.FireMaster fires on the master's bus.
 type Needs struct {
-	Jobs      returner.JobReader       // the master's job cache
-	Keys      pki.Store                // the keys of minions
-	Bank      cache.Bank               // what minions told of themselves, the mine and what operators keep there
-	Connected func() ([]string, error) // ids of the minions that hold a connection to the master now, sorted
-	// Events subscribes to the master's bus: those whose tag begins with one of the prefixes, all when none is given.
-	Events func(ctx context.Context, prefixes ...string) (Events, error)
-}
-
-// Events are those that happen on the master's bus from the time on when they were subscribed to.
-type Events interface {
-	Next(ctx context.Context) (eventbus.Event, error)
-	Close() error
+	Jobs returner.JobReader // the master's job cache
+	// OtherJobs opens another job cache by the name of its returner.
+	OtherJobs func(ctx context.Context, name string) (returner.JobReader, error)
+	Keys      pki.Store  // the keys of minions
+	Bank      cache.Bank // what minions told of themselves, the mine and what operators keep there
+	Files     *fileserver.Server
+	// Connected returns the ids of the minions that hold a connection to the master now, sorted. It may return an error
+	// that wraps manage.ErrUnknown.
+	Connected func() ([]string, error)
+	Mine      mine.Get
+	Tokens    runnerauth.Tokens
+	Locks     runnercache.Locks // of git repositories
 }

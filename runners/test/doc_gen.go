@@ -35,9 +35,25 @@ const docRawArg = "\n" +
 	"    "
 
 const docSleep = "\n" +
-	"    Waits that many seconds and returns True.\n" +
+	"    Waits that many seconds and returns True. It prints the number first.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt-run test.sleep 2\n" +
+	"    "
+
+const docStdoutPrint = "\n" +
+	"    Prints foo and returns bar.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run test.stdout_print\n" +
+	"    "
+
+const docStream = "\n" +
+	"    Tells of progress ninety-nine times in ten seconds, and returns True.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run test.stream\n" +
 	"    "

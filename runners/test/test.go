@@ -8,6 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runner"
 )
 
 //go:generate go run github.com/brineproject/brine/internal/docgen
@@ -25,6 +26,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		loader.F("metasyntactic", docMetasyntactic, m.metasyntactic),
 		loader.F("sleep", docSleep, m.sleep),
 		loader.F("get_opts", docGetOpts, m.getOpts),
+		loader.F("stdout_print", docStdoutPrint, m.stdoutPrint),
+		loader.F("stream", docStream, m.stream),
 	}}, nil
 }
 
@@ -89,30 +92,65 @@ func (m *module) metasyntactic(_ context.Context, a metasyntacticArgs) (any, err
 }
 
 type sleepArgs struct {
-	Seconds float64 `name:"s_time" default:"10"`
+	Seconds any `name:"s_time" default:"10"`
 }
 
-// sleep waits that many seconds and returns True.
+// sleep waits that many seconds and returns True. It prints the number first.
 //
 // CLI Example:
 //
 //	salt-run test.sleep 2
 func (m *module) sleep(ctx context.Context, a sleepArgs) (any, error) {
-	t := time.NewTimer(time.Duration(a.Seconds * float64(time.Second)))
+	seconds, err := loader.Float(a.Seconds)
+	if _, isText := a.Seconds.(string); isText || err != nil {
+		return nil, loader.TypeError("'%s' object cannot be interpreted as an integer", loader.TypeName(a.Seconds))
+	}
+	runner.RunOf(ctx).Printf("%s\n", data.Str(a.Seconds))
+	if err := wait(ctx, time.Duration(seconds*float64(time.Second))); err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true, nil
+		return nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }
 
-type noArgs struct{}
+// stdoutPrint prints foo and returns bar.
+//
+// CLI Example:
+//
+//	salt-run test.stdout_print
+func (m *module) stdoutPrint(ctx context.Context, _ loader.NoArgs) (any, error) {
+	runner.RunOf(ctx).Printf("foo\n")
+	return "bar", nil
+}
+
+// stream tells of progress ninety-nine times in ten seconds, and returns True.
+//
+// CLI Example:
+//
+//	salt-run test.stream
+func (m *module) stream(ctx context.Context, _ loader.NoArgs) (any, error) {
+	for i := 1; i < 100; i++ {
+		runner.RunOf(ctx).Progress(ctx, "Runner is %d%% done", i)
+		if err := wait(ctx, 100*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+	return true, nil
+}
 
 // getOpts returns the options of the master.
 //
 // CLI Example:
 //
 //	salt-run test.get_opts
-func (m *module) getOpts(context.Context, noArgs) (any, error) { return m.env.Opts, nil }
+func (m *module) getOpts(context.Context, loader.NoArgs) (any, error) { return m.env.Opts, nil }

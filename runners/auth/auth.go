@@ -1,0 +1,68 @@
+// Package auth is Salt's runner auth: it makes and deletes tokens (salt/runners/auth.py).
+package auth
+
+import (
+	"context"
+	"errors"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Tokens make and delete tokens.
+type Tokens interface {
+	// Make asks the master for a token for the credentials that fields hold; nil when they are wrong.
+	Make(ctx context.Context, fields *data.Map) (any, error)
+	// Delete removes a token and reports whether there was one. What is no token is an error.
+	Delete(ctx context.Context, token string) (bool, error)
+}
+
+// Plugin returns the runner auth.
+func Plugin(t Tokens) loader.Plugin {
+	return loader.Plugin{Name: "auth", New: func(*loader.Env) (*loader.Module, error) {
+		if t == nil {
+			return nil, errors.New("there is no store of tokens")
+		}
+		m := &module{t}
+		return &loader.Module{Funcs: []loader.Func{loader.F("mk_token", docMkToken, m.mkToken), loader.F("del_token", docDelToken, m.delToken)}}, nil
+	}}
+}
+
+type module struct{ tokens Tokens }
+
+type mkTokenArgs struct {
+	Load *data.Map `kwargs:"load"`
+}
+
+// mkToken makes a token for credentials of external_auth. The master must run.
+//
+// token_expire
+//
+//	How many seconds it holds, where token_expire_user_override allows it.
+//
+// CLI Example:
+//
+//	salt-run auth.mk_token username=saltdev password=saltdev eauth=auto
+//	salt-run auth.mk_token username=saltdev password=saltdev eauth=auto token_expire=94670856
+func (m *module) mkToken(ctx context.Context, a mkTokenArgs) (any, error) {
+	load := &data.Map{}
+	for k, v := range a.Load.All() {
+		if name := data.Str(k); len(name) < 2 || name[:2] != "__" {
+			load.Set(k, v)
+		}
+	}
+	return m.tokens.Make(ctx, load)
+}
+
+type delTokenArgs struct{ Token string }
+
+// delToken deletes a token and tells whether there was one.
+//
+// CLI Example:
+//
+//	salt-run auth.del_token 6556760736e4077daa601baec2b67c24
+func (m *module) delToken(ctx context.Context, a delTokenArgs) (any, error) {
+	return m.tokens.Delete(ctx, a.Token)
+}

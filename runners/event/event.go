@@ -1,0 +1,58 @@
+// Package event is Salt's runner event: it fires events on the master's bus (salt/runners/event.py).
+package event
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runner"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the runner event.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "event", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{loader.F("send", docSend, m.send)}}, nil
+}
+
+type sendArgs struct {
+	Tag  string
+	Data any `default:"None"`
+}
+
+// send fires an event on the master's bus, under the tag as it stands. It returns False where no master takes it.
+//
+// tag
+//
+//	The tag.
+//
+// data
+//
+//	A dictionary with the contents.
+//
+// CLI Example:
+//
+//	salt-run event.send my/custom/event '{"foo": "bar"}'
+func (m *module) send(ctx context.Context, a sendArgs) (any, error) {
+	body, ok := a.Data.(*data.Map)
+	if !ok && data.Truth(a.Data) {
+		return nil, loader.Exception("ValueError", "Dict object expected, not '%s'.", data.Repr(a.Data))
+	}
+	if m.env.Host.FireMaster == nil {
+		return nil, &runner.UnableError{Text: "There is no master's bus here."}
+	}
+	if body == nil {
+		body = data.NewMap()
+	}
+	if err := m.env.Host.FireMaster(ctx, a.Tag, body); err != nil {
+		m.env.Log.WithError(err).Debugf("fire event %s", a.Tag)
+		return false, nil
+	}
+	return true, nil
+}

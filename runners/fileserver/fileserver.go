@@ -1,0 +1,163 @@
+// Package fileserver is Salt's runner fileserver: it lists what the file server has, and keeps its sources in order
+// (salt/runners/fileserver.py).
+package fileserver
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the runner fileserver.
+func Plugin(s *fileserver.Server) loader.Plugin {
+	return loader.Plugin{Name: "fileserver", New: func(env *loader.Env) (*loader.Module, error) {
+		if s == nil {
+			return nil, errors.New("there is no file server")
+		}
+		m := &module{env, s}
+		return &loader.Module{Funcs: append(m.lists(), m.sources()...)}, nil
+	}}
+}
+
+type module struct {
+	env   *loader.Env
+	files *fileserver.Server
+}
+
+func (m *module) lists() []loader.Func {
+	return []loader.Func{
+		loader.F("dir_list", docDirList, m.dirList),
+		loader.F("empty_dir_list", docEmptyDirList, m.emptyDirList),
+		loader.F("envs", docEnvs, m.envs),
+		loader.F("file_list", docFileList, m.fileList),
+		loader.F("symlink_list", docSymlinkList, m.symlinkList),
+	}
+}
+
+type envsArgs struct {
+	Backend any  `default:"None"`
+	Sources bool `default:"False"`
+}
+
+// envs returns the environments of the file server.
+//
+// backend
+//
+//	Only these backends: names with commas, or a list; with a minus before each all but these.
+//
+// sources
+//
+//	True names the backends that are asked, as Salt does.
+//
+// CLI Example:
+//
+//	salt-run fileserver.envs
+//	salt-run fileserver.envs backend=roots,git
+//	salt-run fileserver.envs git
+func (m *module) envs(ctx context.Context, a envsArgs) (any, error) {
+	if a.Sources {
+		var names []string
+		for _, b := range m.files.Select(backends(a.Backend)...) {
+			names = append(names, b.Name())
+		}
+		slices.Sort(names)
+		return texts(names), nil
+	}
+	envs, err := m.files.Envs(ctx, backends(a.Backend)...)
+	return texts(envs), err
+}
+
+type listArgs struct {
+	Saltenv string `default:"'base'"`
+	Backend any    `default:"None"`
+}
+
+// fileList returns the files of an environment.
+//
+// saltenv
+//
+//	The environment.
+//
+// backend
+//
+//	As in fileserver.envs.
+//
+// CLI Example:
+//
+//	salt-run fileserver.file_list
+//	salt-run fileserver.file_list saltenv=prod
+//	salt-run fileserver.file_list base hg,roots
+//	salt-run fileserver.file_list -git
+func (m *module) fileList(ctx context.Context, a listArgs) (any, error) {
+	return m.list(ctx, a, fileserver.Files)
+}
+
+// dirList returns the folders of an environment.
+//
+// CLI Example:
+//
+//	salt-run fileserver.dir_list
+//	salt-run fileserver.dir_list saltenv=dev backend=git
+func (m *module) dirList(ctx context.Context, a listArgs) (any, error) {
+	return m.list(ctx, a, fileserver.Dirs)
+}
+
+// emptyDirList returns the folders of an environment that hold no files.
+//
+// CLI Example:
+//
+//	salt-run fileserver.empty_dir_list
+//	salt-run fileserver.empty_dir_list saltenv=prod
+func (m *module) emptyDirList(ctx context.Context, a listArgs) (any, error) {
+	return m.list(ctx, a, fileserver.EmptyDirs)
+}
+
+func (m *module) list(ctx context.Context, a listArgs, kind fileserver.Kind) (any, error) {
+	paths, err := m.files.List(ctx, fileserver.ListOf{Env: a.Saltenv, Kind: kind, Backends: backends(a.Backend)})
+	return texts(paths), err
+}
+
+// symlinkList returns the symbolic links of an environment, with where each leads.
+//
+// CLI Example:
+//
+//	salt-run fileserver.symlink_list
+//	salt-run fileserver.symlink_list saltenv=prod
+func (m *module) symlinkList(ctx context.Context, a listArgs) (any, error) {
+	return m.files.Symlinks(ctx, fileserver.ListOf{Env: a.Saltenv, Backends: backends(a.Backend)})
+}
+
+// backends reads the argument of that name.
+func backends(v any) []string {
+	if !data.Truth(v) {
+		return nil
+	}
+	return names(v)
+}
+
+// names reads a list, or a text with commas.
+func names(v any) []string {
+	list, ok := v.([]any)
+	if !ok {
+		return loader.SplitInput(data.Str(v))
+	}
+	var out []string
+	for _, e := range list {
+		out = append(out, data.Str(e))
+	}
+	return out
+}
+
+func texts(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}

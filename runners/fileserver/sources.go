@@ -1,0 +1,183 @@
+package fileserver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/loader"
+)
+
+func (m *module) sources() []loader.Func {
+	return []loader.Func{
+		loader.F("clear_cache", docClearCache, m.clearCache),
+		loader.F("clear_file_list_cache", docClearFileListCache, m.clearFileListCache),
+		loader.F("clear_lock", docClearLock, m.clearLock),
+		loader.F("lock", docLock, m.lock),
+		loader.F("update", docUpdate, m.update),
+	}
+}
+
+type updateArgs struct {
+	Backend any       `default:"None"`
+	Kwargs  *data.Map `kwargs:"kwargs"`
+}
+
+// update fetches what is new at the sources of the file server.
+//
+// backend
+//
+//	As in fileserver.envs.
+//
+// remotes
+//
+//	Only the remotes with these names, or whose address contains one of them.
+//
+// CLI Example:
+//
+//	salt-run fileserver.update
+//	salt-run fileserver.update backend=roots,git
+//	salt-run fileserver.update backend=git remotes=myrepo,yourrepo
+func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
+	remotes := a.Kwargs.Value("remotes")
+	if !data.Truth(remotes) {
+		err := m.files.Update(ctx, func(string, fileserver.Change) {}, backends(a.Backend)...)
+		return true, err
+	}
+	for _, b := range m.files.Select(backends(a.Backend)...) {
+		if r, ok := b.(fileserver.RemoteUpdater); ok {
+			if _, err := r.UpdateRemotes(ctx, names(remotes)); err != nil {
+				return nil, loader.Execution("update %s: %w", b.Name(), err)
+			}
+		}
+	}
+	return true, nil
+}
+
+type backendArgs struct {
+	Backend any `default:"None"`
+}
+
+// clearCache drops what backends keep on disk of repositories.
+//
+// CLI Example:
+//
+//	salt-run fileserver.clear_cache
+//	salt-run fileserver.clear_cache backend=git,hg
+//	salt-run fileserver.clear_cache -roots
+func (m *module) clearCache(ctx context.Context, a backendArgs) (any, error) {
+	var cleared, failed []string
+	for _, b := range m.files.Select(backends(a.Backend)...) {
+		c, ok := b.(fileserver.Clearer)
+		if !ok {
+			continue
+		}
+		if wrong := c.ClearCache(ctx); len(wrong) > 0 {
+			failed = append(failed, wrong...)
+		} else {
+			cleared = append(cleared, fmt.Sprintf("The %s fileserver cache was successfully cleared", b.Name()))
+		}
+	}
+	return report("cleared", cleared, failed, "No cache was cleared"), nil
+}
+
+type lockArgs struct {
+	Backend any `default:"None"`
+	Remote  any `default:"None"`
+}
+
+// clearLock removes the locks that keep repositories from being updated, as an update leaves them that was cut off.
+//
+// CLI Example:
+//
+//	salt-run fileserver.clear_lock
+//	salt-run fileserver.clear_lock backend=git remote=github
+func (m *module) clearLock(ctx context.Context, a lockArgs) (any, error) {
+	cleared, failed := m.eachLocker(a, func(l fileserver.Locker, remote string) ([]string, []string) {
+		return l.ClearLock(ctx, remote, "update")
+	})
+	return report("cleared", cleared, failed, "No locks were removed"), nil
+}
+
+// lock keeps repositories from being updated.
+//
+// CLI Example:
+//
+//	salt-run fileserver.lock
+//	salt-run fileserver.lock backend=git remote='*github.com*'
+func (m *module) lock(ctx context.Context, a lockArgs) (any, error) {
+	locked, failed := m.eachLocker(a, func(l fileserver.Locker, remote string) ([]string, []string) { return l.Lock(ctx, remote) })
+	return report("locked", locked, failed, "No locks were set"), nil
+}
+
+func (m *module) eachLocker(a lockArgs, do func(fileserver.Locker, string) ([]string, []string)) (done, failed []string) {
+	remote, ok := a.Remote.(string)
+	for _, b := range m.files.Select(backends(a.Backend)...) {
+		l, locks := b.(fileserver.Locker)
+		switch {
+		case !locks:
+		case !ok && data.Truth(a.Remote):
+			failed = append(failed, fmt.Sprintf("Badly formatted remote pattern '%s'", data.Str(a.Remote)))
+		default:
+			good, bad := do(l, remote)
+			done, failed = append(done, good...), append(failed, bad...)
+		}
+	}
+	return done, failed
+}
+
+// report returns what was done and what was not; nothing at all is told in words.
+func report(verb string, done, failed []string, nothing string) any {
+	ret := &data.Map{}
+	if len(done) > 0 {
+		ret.Set(verb, texts(done))
+	}
+	if len(failed) > 0 {
+		ret.Set("errors", texts(failed))
+	}
+	if ret.Len() == 0 {
+		return nothing
+	}
+	return ret
+}
+
+type clearListArgs struct {
+	Saltenv any `default:"None"`
+	Backend any `default:"None"`
+}
+
+// clearFileListCache drops the lists of files that backends keep, and returns the environments whose lists there were, by
+// backend.
+//
+// saltenv
+//
+//	Only these environments: names with commas, or a list.
+//
+// backend
+//
+//	As in fileserver.envs.
+//
+// CLI Example:
+//
+//	salt-run fileserver.clear_file_list_cache
+//	salt-run fileserver.clear_file_list_cache saltenv=base backend=roots
+func (m *module) clearFileListCache(ctx context.Context, a clearListArgs) (any, error) {
+	var envs []string
+	if a.Saltenv != nil {
+		envs = names(a.Saltenv)
+	}
+	ret := &data.Map{}
+	for _, b := range m.files.Select(backends(a.Backend)...) {
+		l, ok := b.(fileserver.Lister)
+		if !ok {
+			continue
+		}
+		if cleared := l.ClearLists(ctx, envs); len(cleared) > 0 {
+			slices.Sort(cleared)
+			ret.Set(b.Name(), texts(cleared))
+		}
+	}
+	return ret, nil
+}

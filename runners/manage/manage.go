@@ -1,0 +1,221 @@
+// Package manage is Salt's runner manage: which minions are up, which are connected, which versions they have
+// (salt/runners/manage.py).
+//
+// Where a master of ours runs, it knows which minions hold a connection; up, down and status then answer from that,
+// without a word to the minions. Beside a master of Salt's they ping, as Salt's do.
+package manage
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/brineproject/brine/cache"
+	"github.com/brineproject/brine/cache/minions"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/runner"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// ErrUnknown is wrapped by Needs.Connected where nobody knows who is connected, as beside a master of Salt's.
+var ErrUnknown = errors.New("it is not known who is connected")
+
+// Needs are what the runner works on.
+type Needs struct {
+	Keys pki.Store
+	Bank cache.Bank
+	// Connected returns the ids of the minions that hold a connection now, sorted; nil knows nothing.
+	Connected func() ([]string, error)
+}
+
+// Plugin returns the runner manage.
+func Plugin(n Needs) loader.Plugin {
+	return loader.Plugin{Name: "manage", New: func(env *loader.Env) (*loader.Module, error) {
+		if n.Keys == nil || n.Bank == nil {
+			return nil, errors.New("there are no keys of a master")
+		}
+		m := &module{env, n}
+		return &loader.Module{Funcs: append(m.presence(), m.others()...)}, nil
+	}}
+}
+
+type module struct {
+	env   *loader.Env
+	needs Needs
+}
+
+func (m *module) others() []loader.Func {
+	return []loader.Func{
+		loader.F("bootstrap", docBootstrap, m.bootstrap),
+		loader.F("bootstrap_psexec", docBootstrapPsexec, m.bootstrapPsexec),
+		loader.F("down", docDown, m.down),
+		loader.F("key_regen", docKeyRegen, m.keyRegen),
+		loader.F("safe_accept", docSafeAccept, m.safeAccept),
+		loader.F("status", docStatus, m.status),
+		loader.F("up", docUp, m.up),
+		loader.F("versions", docVersions, m.versions),
+	}
+}
+
+type statusArgs struct {
+	Output           bool `default:"True"`
+	Tgt              any  `default:"'*'"`
+	TgtType          any  `default:"'glob'"`
+	Timeout          any  `default:"None"`
+	GatherJobTimeout any  `default:"None"`
+}
+
+// status returns which minions are up and which are down.
+//
+// CLI Example:
+//
+//	salt-run manage.status
+//	salt-run manage.status tgt="webservers" tgt_type="nodegroup"
+//	salt-run manage.status timeout=5 gather_job_timeout=10
+func (m *module) status(ctx context.Context, a statusArgs) (any, error) {
+	s, err := m.look(ctx, question{a.Tgt, a.TgtType, a.Timeout, a.GatherJobTimeout})
+	if err != nil {
+		return nil, err
+	}
+	return data.NewMap("up", texts(s.up), "down", texts(s.down)), nil
+}
+
+type upArgs struct {
+	Tgt              any `default:"'*'"`
+	TgtType          any `default:"'glob'"`
+	Timeout          any `default:"None"`
+	GatherJobTimeout any `default:"None"`
+}
+
+// up returns the minions that are up.
+//
+// CLI Example:
+//
+//	salt-run manage.up
+//	salt-run manage.up tgt="webservers" tgt_type="nodegroup"
+//	salt-run manage.up timeout=5 gather_job_timeout=10
+func (m *module) up(ctx context.Context, a upArgs) (any, error) {
+	s, err := m.look(ctx, question(a))
+	if err != nil {
+		return nil, err
+	}
+	return texts(s.up), nil
+}
+
+type downArgs struct {
+	Removekeys       bool `default:"False"`
+	Tgt              any  `default:"'*'"`
+	TgtType          any  `default:"'glob'"`
+	Timeout          any  `default:"None"`
+	GatherJobTimeout any  `default:"None"`
+}
+
+// down returns the minions that are down.
+//
+// removekeys
+//
+//	True deletes their keys. They are pinged first then, whatever is known of their connections.
+//
+// CLI Example:
+//
+//	salt-run manage.down
+//	salt-run manage.down removekeys=True
+//	salt-run manage.down tgt="webservers" tgt_type="nodegroup"
+func (m *module) down(ctx context.Context, a downArgs) (any, error) {
+	q := question{a.Tgt, a.TgtType, a.Timeout, a.GatherJobTimeout}
+	look := m.look
+	if a.Removekeys {
+		look = m.ping
+	}
+	s, err := look(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if a.Removekeys {
+		for _, id := range s.down {
+			if _, err := m.env.Shelf("wheel").Invoke(ctx, "key.delete", []any{id}, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return texts(s.down), nil
+}
+
+// A question is whom status is about.
+type question struct{ Tgt, TgtType, Timeout, GatherJobTimeout any }
+
+// standing is what is known of minions; both lists are sorted.
+type standing struct{ up, down []string }
+
+// look answers from the connections where they are known, and pings otherwise.
+func (m *module) look(ctx context.Context, q question) (standing, error) {
+	connected, err := m.connected()
+	if err != nil {
+		return m.ping(ctx, q)
+	}
+	fleet, err := runner.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, true)
+	if err != nil {
+		return standing{}, err
+	}
+	ids, _, err := fleet.Resolve(q.Tgt, data.Str(q.TgtType), ":")
+	if err != nil {
+		m.env.Log.WithError(err).Info("the target names no minion")
+	}
+	slices.Sort(ids)
+	var s standing
+	for _, id := range slices.Compact(ids) {
+		if _, ok := slices.BinarySearch(connected, id); ok {
+			s.up = append(s.up, id)
+		} else {
+			s.down = append(s.down, id)
+		}
+	}
+	return s, nil
+}
+
+func (m *module) connected() ([]string, error) {
+	if m.needs.Connected == nil {
+		return nil, ErrUnknown
+	}
+	return m.needs.Connected()
+}
+
+// ping asks the minions.
+func (m *module) ping(ctx context.Context, q question) (standing, error) {
+	timeout, gather := q.Timeout, q.GatherJobTimeout
+	if !data.Truth(timeout) {
+		timeout = m.env.Option("timeout")
+	}
+	if !data.Truth(gather) {
+		gather = m.env.Option("gather_job_timeout")
+	}
+	var s standing
+	err := runner.Ask(ctx, m.env, data.NewMap("tgt", q.Tgt, "tgt_type", q.TgtType, "fun", "test.ping", "arg", []any{},
+		"timeout", timeout, "gather_job_timeout", gather, "silent", true), func(id string, answer *data.Map) bool {
+		if answer == nil {
+			s.down = append(s.down, id)
+		} else {
+			s.up = append(s.up, id)
+		}
+		return true
+	})
+	slices.Sort(s.up)
+	slices.Sort(s.down)
+	return standing{slices.Compact(s.up), slices.Compact(s.down)}, err
+}
+
+func texts(ids []string) []any {
+	list := make([]any, len(ids))
+	for i, id := range ids {
+		list[i] = id
+	}
+	return list
+}
+
+func (m *module) told(id string) *data.Map {
+	grains, _, _ := minions.Cache{Bank: m.needs.Bank}.Minion(id)
+	return grains
+}

@@ -1,0 +1,249 @@
+package manage
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+
+	"github.com/brineproject/brine/cache/minions"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/pki"
+)
+
+// presence are the functions that tell who is connected. Salt has seven names for each of two answers.
+func (m *module) presence() []loader.Func {
+	return []loader.Func{
+		loader.F("list_state", docListState, m.listState),
+		loader.F("list_not_state", docListNotState, m.listNotState),
+		loader.F("present", docPresent, m.present),
+		loader.F("not_present", docNotPresent, m.notPresent),
+		loader.F("joined", docJoined, m.joined),
+		loader.F("not_joined", docNotJoined, m.notJoined),
+		loader.F("allowed", docAllowed, m.allowed),
+		loader.F("not_allowed", docNotAllowed, m.notAllowed),
+		loader.F("alived", docAlived, m.alived),
+		loader.F("not_alived", docNotAlived, m.notAlived),
+		loader.F("reaped", docReaped, m.reaped),
+		loader.F("not_reaped", docNotReaped, m.notReaped),
+	}
+}
+
+type presentArgs struct {
+	Subset any  `default:"None"`
+	ShowIP bool `name:"show_ip" default:"False"`
+}
+
+// listState returns the minions that are connected to the master. Nothing is sent to them.
+//
+// subset
+//
+//	A list of ids to look at, no others.
+//
+// show_ip
+//
+//	True returns the address of each.
+//
+// CLI Example:
+//
+//	salt-run manage.list_state
+func (m *module) listState(_ context.Context, a presentArgs) (any, error) {
+	ids, err := m.connections(a.Subset)
+	if err != nil {
+		return nil, err
+	}
+	if !a.ShowIP {
+		return texts(ids), nil
+	}
+	ret := &data.Map{}
+	for _, id := range ids {
+		ret.Set(id, m.address(id))
+	}
+	return ret, nil
+}
+
+// connections returns the ids of the minions that are connected, sorted. Where nobody knows, minions are looked for whose
+// addresses hold a connection to the publish port of this host (salt/utils/minions.py, connected_ids).
+func (m *module) connections(subset any) ([]string, error) {
+	ids, err := m.connected()
+	if err != nil {
+		if ids, err = m.byAddress(); err != nil {
+			return nil, err
+		}
+	}
+	if !data.Truth(subset) {
+		return ids, nil
+	}
+	wanted := idsOf(subset)
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(wanted, id) }), nil
+}
+
+func idsOf(v any) []string {
+	list, ok := v.([]any)
+	if !ok {
+		return loader.SplitInput(data.Str(v))
+	}
+	var ids []string
+	for _, e := range list {
+		ids = append(ids, data.Str(e))
+	}
+	return ids
+}
+
+// address returns the first address of a minion that is not one of its own host alone; None where none is known.
+func (m *module) address(id string) any {
+	grains := m.told(id)
+	for _, family := range []string{"ipv4", "ipv6"} {
+		list, _ := grains.Value(family).([]any)
+		for _, v := range list {
+			ip, err := netip.ParseAddr(data.Str(v))
+			if err == nil && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() {
+				return ip.String()
+			}
+		}
+	}
+	return nil
+}
+
+// listNotState returns the minions with an accepted key that are not connected to the master. Nothing is sent to them.
+//
+// subset
+//
+//	A list of ids to look at, no others.
+//
+// CLI Example:
+//
+//	salt-run manage.list_not_state
+func (m *module) listNotState(_ context.Context, a presentArgs) (any, error) {
+	there, err := m.connections(nil)
+	if err != nil {
+		return nil, err
+	}
+	accepted, err := m.needs.Keys.List(pki.Accepted)
+	if err != nil {
+		return nil, err
+	}
+	ret := []any{}
+	for _, id := range accepted {
+		if !slices.Contains(there, id) && (a.Subset == nil || slices.Contains(idsOf(a.Subset), id)) {
+			ret = append(ret, id)
+		}
+	}
+	return ret, nil
+}
+
+// present returns the minions that are connected, as manage.list_state.
+//
+// CLI Example:
+//
+//	salt-run manage.present
+func (m *module) present(ctx context.Context, a presentArgs) (any, error) { return m.listState(ctx, a) }
+
+// notPresent returns the minions that are not connected, as manage.list_not_state.
+//
+// CLI Example:
+//
+//	salt-run manage.not_present
+func (m *module) notPresent(ctx context.Context, a presentArgs) (any, error) {
+	return m.listNotState(ctx, a)
+}
+
+// joined returns the minions that are connected, as manage.list_state.
+//
+// CLI Example:
+//
+//	salt-run manage.joined
+func (m *module) joined(ctx context.Context, a presentArgs) (any, error) { return m.listState(ctx, a) }
+
+// notJoined returns the minions that are not connected, as manage.list_not_state.
+//
+// CLI Example:
+//
+//	salt-run manage.not_joined
+func (m *module) notJoined(ctx context.Context, a presentArgs) (any, error) {
+	return m.listNotState(ctx, a)
+}
+
+// allowed returns the minions that are connected, as manage.list_state.
+//
+// CLI Example:
+//
+//	salt-run manage.allowed
+func (m *module) allowed(ctx context.Context, a presentArgs) (any, error) { return m.listState(ctx, a) }
+
+// notAllowed returns the minions that are not connected, as manage.list_not_state.
+//
+// CLI Example:
+//
+//	salt-run manage.not_allowed
+func (m *module) notAllowed(ctx context.Context, a presentArgs) (any, error) {
+	return m.listNotState(ctx, a)
+}
+
+// alived returns the minions that are connected, as manage.list_state.
+//
+// CLI Example:
+//
+//	salt-run manage.alived
+func (m *module) alived(ctx context.Context, a presentArgs) (any, error) { return m.listState(ctx, a) }
+
+// notAlived returns the minions that are not connected, as manage.list_not_state.
+//
+// CLI Example:
+//
+//	salt-run manage.not_alived
+func (m *module) notAlived(ctx context.Context, a presentArgs) (any, error) {
+	return m.listNotState(ctx, a)
+}
+
+// reaped returns the minions that are connected, as manage.list_state.
+//
+// CLI Example:
+//
+//	salt-run manage.reaped
+func (m *module) reaped(ctx context.Context, a presentArgs) (any, error) { return m.listState(ctx, a) }
+
+// notReaped returns the minions that are not connected, as manage.list_not_state.
+//
+// CLI Example:
+//
+//	salt-run manage.not_reaped
+func (m *module) notReaped(ctx context.Context, a presentArgs) (any, error) {
+	return m.listNotState(ctx, a)
+}
+
+// byAddress returns the minions that have told of an address which holds a connection to the publish port.
+func (m *module) byAddress() ([]string, error) {
+	if !data.Truth(m.env.Option("minion_data_cache")) {
+		return nil, nil
+	}
+	port, err := loader.Int(m.env.Option("publish_port"))
+	if err != nil {
+		return nil, loader.Execution("publish_port: %w", err)
+	}
+	peers, err := peersOf(m.env.Root, int(port))
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, id := range (minions.Cache{Bank: m.needs.Bank}).IDs() {
+		if holds(m.told(id), peers) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// holds reports whether one of the addresses in grains is among peers.
+func holds(grains *data.Map, peers map[netip.Addr]bool) bool {
+	for _, family := range []string{"ipv4", "ipv6"} {
+		list, _ := grains.Value(family).([]any)
+		for _, v := range list {
+			if ip, err := netip.ParseAddr(data.Str(v)); err == nil && peers[ip] {
+				return true
+			}
+		}
+	}
+	return false
+}

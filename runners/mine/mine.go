@@ -1,0 +1,89 @@
+// Package mine is Salt's runner mine: it reads what minions publish for others, and has them publish anew
+// (salt/runners/mine.py).
+package mine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runner"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Get returns what the minions of a target publish under the names in fun, as the master answers a minion that asks.
+type Get func(ctx context.Context, tgt any, tgtType string, fun any) (any, error)
+
+// Plugin returns the runner mine.
+func Plugin(get Get) loader.Plugin {
+	return loader.Plugin{Name: "mine", New: func(env *loader.Env) (*loader.Module, error) {
+		if get == nil {
+			return nil, errors.New("there is no mine")
+		}
+		m := &module{env, get}
+		return &loader.Module{Funcs: []loader.Func{loader.F("get", docFind, m.find), loader.F("update", docUpdate, m.update)}}, nil
+	}}
+}
+
+type module struct {
+	env *loader.Env
+	get Get
+}
+
+type findArgs struct {
+	Tgt     any
+	Fun     any
+	TgtType string `default:"'glob'"`
+}
+
+// find returns what minions publish under a name, by minion.
+//
+// CLI Example:
+//
+//	salt-run mine.get '*' network.interfaces
+func (m *module) find(ctx context.Context, a findArgs) (any, error) {
+	return m.get(ctx, a.Tgt, a.TgtType, a.Fun)
+}
+
+type updateArgs struct {
+	Tgt           any
+	TgtType       any  `default:"'glob'"`
+	Clear         bool `default:"False"`
+	MineFunctions any  `default:"None"`
+}
+
+// update has minions publish anew, and returns what each says.
+//
+// clear
+//
+//	True drops what they publish before.
+//
+// mine_functions
+//
+//	Only these functions, as in the option of that name.
+//
+// CLI Example:
+//
+//	salt-run mine.update '*'
+//	salt-run mine.update 'juniper-edges' tgt_type='nodegroup'
+func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
+	words := &data.Map{}
+	if a.Clear {
+		words.Set("clear", true)
+	}
+	if a.MineFunctions != nil {
+		words.Set("mine_functions", a.MineFunctions)
+	}
+	answers, err := runner.Collect(ctx, m.env, data.NewMap("tgt", a.Tgt, "tgt_type", a.TgtType, "fun", "mine.update",
+		"arg", loader.ConditionInput(nil, words), "timeout", m.env.Option("timeout")))
+	if err != nil {
+		m.env.Log.Errorf("Error while executing mine.update on %s: %v", data.Str(a.Tgt), err)
+		return data.NewMap(), nil
+	}
+	for id, answer := range answers.All() {
+		answers.Set(id, answer.(*data.Map).Value("ret"))
+	}
+	return answers, nil
+}

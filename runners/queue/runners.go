@@ -1,0 +1,118 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/yaml"
+)
+
+type insertRunnerArgs struct {
+	Fun     string
+	Args    any `default:"None"`
+	Kwargs  any `default:"None"`
+	Queue   any `default:"None"`
+	Backend any `default:"None"`
+}
+
+// insertRunner adds the call of a runner to a queue, to be done later by queue.process_runner. The option runner_queue names
+// the queue and its backend; unlike in Salt the backend must be sqlite, as there is no other.
+//
+// args
+//
+//	The arguments, as a list or with commas.
+//
+// kwargs
+//
+//	The keyword arguments, as a dictionary.
+//
+// CLI Example:
+//
+//	salt-run queue.insert_runner test.stdout_print queue=runners backend=sqlite
+//	salt-run queue.insert_runner event.send test_insert_runner kwargs='{"data": {"foo": "bar"}}'
+func (m *module) insertRunner(ctx context.Context, a insertRunnerArgs) (any, error) {
+	queue, backend := m.configured(a.Queue, a.Backend)
+	args := a.Args
+	switch v := args.(type) {
+	case nil:
+		args = []any{}
+	case string:
+		args = texts(strings.Split(v, ","))
+	}
+	kwargs := a.Kwargs
+	if kwargs == nil {
+		kwargs = data.NewMap()
+	}
+	return m.insert(ctx, itemsArgs{queue, data.NewMap("fun", a.Fun, "args", args, "kwargs", kwargs), backend})
+}
+
+// configured returns the queue for runners and its backend.
+func (m *module) configured(queue, backend any) (string, string) {
+	option, _ := m.env.Option("runner_queue").(*data.Map)
+	if queue == nil {
+		queue = option.Value("queue")
+	}
+	if backend == nil {
+		if backend = option.Value("backend"); backend == nil {
+			backend = "pgjsonb" // Salt's default
+		}
+	}
+	return data.Str(queue), data.Str(backend)
+}
+
+type processRunnerArgs struct {
+	Quantity any `default:"1"`
+	Queue    any `default:"None"`
+	Backend  any `default:"None"`
+}
+
+// processRunner takes calls of runners out of a queue and does them.
+//
+// quantity
+//
+//	How many, or all.
+//
+// CLI Example:
+//
+//	salt-run queue.process_runner
+//	salt-run queue.process_runner 5
+func (m *module) processRunner(ctx context.Context, a processRunnerArgs) (any, error) {
+	queue, backend := m.configured(a.Queue, a.Backend)
+	v, err := m.processQueue(ctx, popArgs{queue, a.Quantity, backend, true})
+	if err != nil {
+		return nil, err
+	}
+	body, ok := v.(*data.Map)
+	if !ok {
+		return nil, loader.TypeError("'bool' object is not subscriptable")
+	}
+	list, _ := body.Value("items").([]any)
+	for _, one := range list {
+		call, _ := one.(*data.Map)
+		args, _ := call.Value("args").([]any)
+		kwargs, _ := call.Value("kwargs").(*data.Map)
+		if _, err := m.env.Call(ctx, call.Text("fun"), args, kwargs); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// errItem is returned for an item that is no call of a runner.
+var errItem = errors.New("an item of the queue is no call of a runner")
+
+// calls reads items that insertRunner has written.
+func calls(items []string) (any, error) {
+	list := []any{}
+	for _, item := range items {
+		v, err := yaml.Load([]byte(strings.ReplaceAll(item, "'", `"`)), yaml.Options{})
+		if _, ok := v.(*data.Map); err != nil || !ok {
+			return nil, loader.Execution("%w: %s", errItem, item)
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}

@@ -1,0 +1,151 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"modernc.org/sqlite"
+	sqlitelib "modernc.org/sqlite/lib"
+
+	"github.com/brineproject/brine/loader"
+)
+
+// A store is the folder of the queues.
+type store struct{ dir string }
+
+// queueName is what a queue may be called: it is the name of a file and of the table in it.
+var queueName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+// with opens a queue, makes it where there is none, and does one thing with it as a whole.
+func (s *store) with(ctx context.Context, queue string, do func(tx *sql.Tx) error) error {
+	if !queueName.MatchString(queue) {
+		return loader.Invocation("%q cannot be the name of a queue: letters, digits and underscores only", queue)
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("queue %s: %w", queue, err)
+	}
+	dsn := url.URL{Scheme: "file", Path: filepath.Join(s.dir, queue+".db"), RawQuery: "_pragma=busy_timeout(10000)&_txlock=immediate"}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return fmt.Errorf("queue %s: %w", queue, err)
+	}
+	if err := errors.Join(s.inTx(ctx, db, queue, do), db.Close()); err != nil {
+		return fmt.Errorf("queue %s: %w", queue, err)
+	}
+	return nil
+}
+
+func (s *store) inTx(ctx context.Context, db *sql.DB, queue string, do func(tx *sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+quoted(queue)+" (id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
+	if err == nil {
+		err = do(tx)
+	}
+	if err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// quoted returns a checked name as SQL has it.
+func quoted(queue string) string { return `"` + queue + `"` }
+
+// insert adds items; twice tells that one of them is there already, and then nothing was added.
+func (s *store) insert(ctx context.Context, queue string, items []string) (twice bool, err error) {
+	err = s.with(ctx, queue, func(tx *sql.Tx) error {
+		for _, item := range items {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO "+quoted(queue)+"(name) VALUES(?)", item); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	var wrong *sqlite.Error
+	if errors.As(err, &wrong) && wrong.Code() == sqlitelib.SQLITE_CONSTRAINT_UNIQUE {
+		return true, nil
+	}
+	return false, err
+}
+
+func (s *store) remove(ctx context.Context, queue string, items []string) error {
+	return s.with(ctx, queue, func(tx *sql.Tx) error {
+		for _, item := range items {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+quoted(queue)+" WHERE name = ?", item); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// items returns what a queue holds, the oldest first.
+func (s *store) items(ctx context.Context, queue string) (list []string, err error) {
+	err = s.with(ctx, queue, func(tx *sql.Tx) error {
+		list, err = first(ctx, tx, queue, -1)
+		return err
+	})
+	return list, err
+}
+
+// pop takes the oldest n items out; all when n is below 0.
+func (s *store) pop(ctx context.Context, queue string, n int64) (list []string, err error) {
+	err = s.with(ctx, queue, func(tx *sql.Tx) error {
+		if list, err = first(ctx, tx, queue, n); err != nil {
+			return err
+		}
+		for _, item := range list {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+quoted(queue)+" WHERE name = ?", item); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+func first(ctx context.Context, tx *sql.Tx, queue string, n int64) ([]string, error) {
+	rows, err := tx.QueryContext(ctx, "SELECT name FROM "+quoted(queue)+" ORDER BY id LIMIT ?", n)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		list = append(list, name)
+	}
+	return list, rows.Err()
+}
+
+// names returns the queues that there are, sorted.
+func (s *store) names() ([]string, error) {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list queues: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".db"); ok && !strings.HasPrefix(name, ".") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
