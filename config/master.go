@@ -60,7 +60,7 @@ type Master struct {
 
 	// Keys and sign-in.
 	KeySize                   int           `yaml:"keysize" min:"2048" max:"16384"`
-	HashType                  string        `yaml:"hash_type" oneof:"md5 sha1 sha224 sha256 sha384 sha512 blake2b blake2s sha3_224 sha3_256 sha3_384 sha3_512"`
+	HashType                  string        `yaml:"hash_type" oneof:"md5 sha1 sha224 sha256 sha384 sha512 blake2b blake2s sha3_224 sha3_256 sha3_384 sha3_512" live:"yes"`
 	KeyPass                   string        `yaml:"key_pass"`
 	SigningKeyPass            string        `yaml:"signing_key_pass"`
 	AuthMode                  int           `yaml:"auth_mode"`
@@ -144,11 +144,11 @@ type Master struct {
 	MineGet                 *data.Map     `yaml:"mine_get" live:"yes"`
 
 	// Files.
-	FileRoots       *data.Map `yaml:"file_roots"`   // environment → list of folders
-	PillarRoots     *data.Map `yaml:"pillar_roots"` // environment → list of folders
-	FileRecv        bool      `yaml:"file_recv"`
-	FileRecvMaxSize int       `yaml:"file_recv_max_size" min:"0"` // MB
-	FileBufferSize  int       `yaml:"file_buffer_size" min:"1"`   // bytes
+	FileRoots       *data.Map `yaml:"file_roots" live:"yes"` // environment → list of folders
+	PillarRoots     *data.Map `yaml:"pillar_roots"`          // environment → list of folders
+	FileRecv        bool      `yaml:"file_recv" live:"yes"`
+	FileRecvMaxSize int       `yaml:"file_recv_max_size" min:"0" live:"yes"` // MB
+	FileBufferSize  int       `yaml:"file_buffer_size" min:"1" live:"yes"`   // bytes
 
 	opts   *data.Map // all options
 	loaded *Master   // as it was loaded, to tell what code changed

@@ -133,31 +133,6 @@ func ownTag(id, tag string) bool {
 
 func clipText(s string, n int) string { return s[:min(len(s), n)] }
 
-// options answers what a minion asks of the master's configuration (salt/master.py, AESFuncs._master_opts).
-type options struct {
-	settings *settings
-}
-
-// optionNames are the options that minions may know.
-var optionNames = []string{
-	"renderer", "failhard", "state_top", "state_top_saltenv", "nodegroups", "state_auto_order", "state_events",
-	"state_aggregate", "jinja_env", "jinja_sls_env", "jinja_lstrip_blocks", "jinja_trim_blocks",
-}
-
-func (o *options) masterOpts(_ context.Context, c *channel.Command) (any, error) {
-	roots := data.NewMap()
-	configured, _ := o.settings.all().Value("file_roots").(*data.Map)
-	for env := range configured.All() {
-		roots.Set(env, []any{})
-	}
-	reply := data.NewMap("file_roots", roots)
-	copyFields(reply, o.settings.all(), "top_file_merging_strategy", "env_order", "default_top")
-	if only, _ := c.Load.Bool("env_only"); !only {
-		copyFields(reply, o.settings.all(), optionNames...)
-	}
-	return reply, nil
-}
-
 // ping answers with what came.
 func ping(_ context.Context, c *channel.Command) (any, error) { return rawMap(c.Load), nil }
 

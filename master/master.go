@@ -32,6 +32,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/transport"
 )
@@ -78,6 +79,8 @@ type Options struct {
 	Now    func() time.Time // nil means time.Now
 }
 
+	// Backends are those of the file server that come on top of roots and minionfs, by name.
+	Backends fileserver.Makers
 // A Master is one master.
 type Master struct {
 	cfg      *config.Master

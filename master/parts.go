@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/returner"
@@ -39,6 +40,7 @@ type parts struct {
 	jobs     returner.JobCache
 	quiet    *quiet
 	drop     *pki.DropFile
+	files    *fileserver.Server
 }
 
 // open opens what lies on disk.
@@ -58,6 +60,9 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 		return nil, err
 	}
 	if err := m.openGate(p); err != nil {
+		return nil, err
+	}
+	if err := m.openFileServer(ctx, p); err != nil {
 		return nil, err
 	}
 	p.bus = eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log})
@@ -148,7 +153,6 @@ func newRequests(p *parts, pub *publishing) *requests {
 		settings: p.settings, cacheReturns: p.cfg.JobCache, now: p.o.Now, log: p.o.Log}
 	events := &minionEvents{bus: p.bus, quiet: p.quiet, log: p.o.Log}
 	pillar := &pillars{data: p.data, presence: p.presence, bus: p.bus, quiet: p.quiet, settings: p.settings, log: p.o.Log}
-	opts := &options{p.settings}
 	r := &requests{
 		clear: map[string]command{
 			"ping":    {do: ping},
@@ -158,7 +162,6 @@ func newRequests(p *parts, pub *publishing) *requests {
 			"_return":       {do: ret.ret, effect: true},
 			"_minion_event": {do: events.fire, proof: true, effect: true},
 			"_pillar":       {do: pillar.pillar},
-			"_master_opts":  {do: opts.masterOpts},
 		},
 	}
 	maps.Copy(r.encrypted, noFiles())

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/brineproject/brine/config"
@@ -35,7 +36,7 @@ func newScheduled(p *parts, m *maintenance) (*scheduled, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range m.tasks() {
+	for _, t := range slices.Concat(m.tasks(), p.fileTasks()) {
 		if err := s.Add(t); err != nil {
 			return nil, err
 		}

@@ -42,5 +42,6 @@ func (m *Master) Renew(cfg *config.Master) {
 		m.log.WithError(err).Error("the rights of users stay as they were")
 	}
 	m.schedule.renew(old)
+	m.renewFiles(old)
 	warnOfUnused(cfg, old, m.log)
 }
