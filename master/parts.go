@@ -164,7 +164,7 @@ func newRequests(p *parts, pub *publishing) *requests {
 			"_pillar":       {do: pillar.pillar},
 		},
 	}
-	maps.Copy(r.encrypted, noFiles())
+	maps.Copy(r.encrypted, fileCommands(p))
 	maps.Copy(r.clear, tokenCommands(p))
 	return r
 }
