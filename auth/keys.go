@@ -14,7 +14,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/crypto"
-	"github.com/brineproject/brine/data"
 )
 
 // keys are the key files that prove who gives an order on the master's host: CACHEDIR/.USER_key, readable by that user alone
@@ -189,18 +188,4 @@ func (g *Gate) Users() []string {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// isSetting reports whether a name under a system of external_auth is a setting of that system and no user.
-func isSetting(name string) bool { return strings.HasPrefix(name, "^") }
-
-// settings returns the settings under a system of external_auth, without the sign.
-func settings(system *data.Map) *data.Map {
-	m := data.NewMap()
-	for k, v := range system.All() {
-		if name, ok := strings.CutPrefix(data.Str(k), "^"); ok {
-			m.Set(name, v)
-		}
-	}
-	return m
 }

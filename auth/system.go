@@ -1,6 +1,11 @@
 package auth
 
-import "context"
+import (
+	"context"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+)
 
 // A Login is a name and the password that somebody typed for it.
 type Login struct{ Name, Password string }
@@ -26,4 +31,18 @@ type Ruler interface {
 // An Expander is a System that puts other targets for those of its own in a list of rights.
 type Expander interface {
 	Expand(ctx context.Context, list []any) ([]any, error)
+}
+
+// isSetting reports whether a name under a system of external_auth is a setting of that system and no user.
+func isSetting(name string) bool { return strings.HasPrefix(name, "^") }
+
+// Settings returns the settings among the users under a system of external_auth: those whose names begin with ^, without it.
+func Settings(system *data.Map) *data.Map {
+	m := data.NewMap()
+	for k, v := range system.All() {
+		if name := data.Str(k); isSetting(name) {
+			m.Set(name[1:], v)
+		}
+	}
+	return m
 }

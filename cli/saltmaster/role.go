@@ -3,6 +3,7 @@ package saltmaster
 import (
 	"context"
 
+	logins "github.com/brineproject/brine/auth/all"
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
@@ -61,7 +62,14 @@ func codes() []daemon.ExitCode {
 }
 
 func (p *program) start(ctx context.Context, log *logging.Log, settle func() error) (daemon.Role, error) {
-	m, err := master.New(ctx, p.cfg, master.Options{Ports: Ports(), Jobs: JobCache(p.cfg, log), Runners: all.Plugins(all.Needs{}), Settle: settle, Log: log})
+	ports, err := Ports(p.cfg)
+	if err != nil {
+		return nil, err
+	}
+	if p.cfg.Transport != "tcp" && p.opts(p.cfg).Value("ssl") != nil {
+		log.Warn("TLS not supported with zeromq transport")
+	}
+	m, err := master.New(ctx, p.cfg, master.Options{Ports: ports, Jobs: JobCache(p.cfg, log), Runners: all.Plugins(all.Needs{}), Login: logins.Open, Settle: settle, Log: log})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	logins "github.com/brineproject/brine/auth/all"
+	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/saltmaster"
 	"github.com/brineproject/brine/cli/saltminion"
 	"github.com/brineproject/brine/client"
@@ -21,7 +23,6 @@ import (
 	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/transport"
-	"github.com/brineproject/brine/transport/zeromq"
 )
 
 // A Master is a master in this process.
@@ -102,8 +103,11 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 	m := &Master{Config: cfg, Log: Log(t)}
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
-	var err error
-	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: saltmaster.Ports(), Jobs: saltmaster.JobCache(cfg, m.Log), Log: m.Log}); err != nil {
+	ports, err := saltmaster.Ports(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), Login: logins.Open, Log: m.Log}); err != nil {
 		t.Fatal(err)
 	}
 	reply, publish := m.Master.Addrs()
@@ -176,7 +180,13 @@ func AwaitEvent(t testing.TB, c *eventbus.Client, prefix string) eventbus.Event 
 // Client returns a client that gives orders to the master.
 func (m *Master) Client(t testing.TB) *client.Local {
 	t.Helper()
-	out := zeromq.NewRequester(transport.Dialer{Addr: "tcp://" + m.Address})
+	opts := m.Config.Map().Clone()
+	opts.Set("transport", m.Config.Transport)
+	wire, err := cli.HostWire(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := wire.Request(transport.Dialer{Addr: "tcp://" + m.Address})
 	t.Cleanup(func() { out.Close() })
 	l, err := client.Open(t.Context(), client.Options{CacheDir: m.Config.CacheDir, SockDir: m.Config.SockDir,
 		User: m.Config.User, Caller: "root", Out: out, Log: m.Log})
@@ -200,13 +210,23 @@ func MinionConfig(dir, id, address string) *config.Minion {
 	return cfg
 }
 
+// MinionOptions returns what a minion of this configuration needs, as its program has it.
+func MinionOptions(t testing.TB, cfg *config.Minion) minion.Options {
+	t.Helper()
+	o, err := saltminion.Options(cfg, os.Getenv, Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
 // StartMinion runs a minion until Stop or the end of the test.
 func StartMinion(t testing.TB, cfg *config.Minion) *Minion {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	m := &Minion{Config: cfg, stop: stop, done: make(chan error, 1)}
 	var err error
-	if m.Minion, err = minion.New(ctx, cfg, saltminion.Options(cfg, os.Getenv, Log(t))); err != nil {
+	if m.Minion, err = minion.New(ctx, cfg, MinionOptions(t, cfg)); err != nil {
 		t.Fatal(err)
 	}
 	go func() { m.done <- m.Minion.Run(ctx, func() {}) }()
