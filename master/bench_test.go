@@ -52,6 +52,7 @@ func benchmarkReturn(b *testing.B, store returner.JobCache) {
 	if store != nil {
 		ret.jobs = store
 	}
+	ret.progress = newProgress(ret.jobs, &offline{}, time.Now)
 	ids := job.NewIDs(time.Now)
 	minions := make([]string, perJob)
 	for i := range minions {

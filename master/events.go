@@ -17,14 +17,15 @@ import (
 
 // minionEvents puts on the bus what minions fire (salt/daemons/masterapi.py, RemoteFuncs._minion_event).
 type minionEvents struct {
-	bus   *eventbus.Bus
-	quiet *quiet
-	log   logrus.FieldLogger
+	bus      *eventbus.Bus
+	progress *progress
+	quiet    *quiet
+	log      logrus.FieldLogger
 }
 
-func (e *minionEvents) fire(_ context.Context, c *channel.Command) (any, error) {
+func (e *minionEvents) fire(ctx context.Context, c *channel.Command) (any, error) {
 	if list, ok := c.Load.Value("events").([]any); ok {
-		e.fireList(c, list)
+		e.fireList(ctx, c, list)
 		return nil, nil
 	}
 	tag, ok := c.Load.Text("tag")
@@ -36,6 +37,7 @@ func (e *minionEvents) fire(_ context.Context, c *channel.Command) (any, error) 
 		if err != nil {
 			return nil, err
 		}
+		e.progress.fired(ctx, c.Caller.ID, tag)
 		return nil, e.bus.FireMap(tag, raw)
 	}
 	return nil, nil
@@ -43,7 +45,7 @@ func (e *minionEvents) fire(_ context.Context, c *channel.Command) (any, error) 
 
 // fireList fires several events, and each once more below pretag. A body that says whose it is says the truth: an id in it
 // becomes that of the minion that was proved.
-func (e *minionEvents) fireList(c *channel.Command, list []any) {
+func (e *minionEvents) fireList(ctx context.Context, c *channel.Command, list []any) {
 	pretag, hasPretag := c.Load.Text("pretag")
 	for _, item := range list {
 		event, _ := item.(*data.Map)
@@ -58,17 +60,18 @@ func (e *minionEvents) fireList(c *channel.Command, list []any) {
 		if body.Has("id") {
 			body.Set("id", c.Caller.ID)
 		}
-		e.fireOne(c.Caller.ID, tag, body)
+		e.fireOne(ctx, c.Caller.ID, tag, body)
 		if hasPretag {
-			e.fireOne(c.Caller.ID, eventbus.Tagify(pretag, tag), body)
+			e.fireOne(ctx, c.Caller.ID, eventbus.Tagify(pretag, tag), body)
 		}
 	}
 }
 
-func (e *minionEvents) fireOne(id, tag string, body *data.Map) {
+func (e *minionEvents) fireOne(ctx context.Context, id, tag string, body *data.Map) {
 	if !e.allowed(id, tag) {
 		return
 	}
+	e.progress.fired(ctx, id, tag)
 	if err := e.bus.Fire(tag, body); err != nil {
 		e.log.WithError(err).Errorf("event %s of minion %s", strconv.QuoteToGraphic(tag), id)
 	}
@@ -126,7 +129,8 @@ func ownTag(id, tag string) bool {
 	case "minion", "beacon":
 		return parts[2] == id
 	case "job":
-		return len(parts) > 4 && parts[3] == "prog" && parts[4] == id
+		return len(parts) > 4 && parts[3] == "prog" && parts[4] == id ||
+			len(parts) == 5 && parts[3] == "ack" && parts[4] == id && jobID.MatchString(parts[2])
 	}
 	return false
 }

@@ -143,15 +143,15 @@ func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
 
 func newPublishing(p *parts) *publishing {
 	masterID, _ := p.cfg.Map().Get("master_id")
-	return &publishing{gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
+	return &publishing{presence: p.presence, progress: newProgress(p.jobs, &offline{}, p.o.Now), gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
 		ids: p.ids, masterID: masterID, orderMasters: p.cfg.OrderMasters, keepJobs: p.cfg.JobCache, quiet: p.quiet, now: p.o.Now, log: p.o.Log}
 }
 
 // newRequests lists the commands of a master.
 func newRequests(p *parts, pub *publishing) *requests {
-	ret := &returning{jobs: p.jobs, bus: p.bus, keys: p.keys, ids: p.ids, presence: p.presence, quiet: p.quiet,
+	ret := &returning{jobs: p.jobs, bus: p.bus, keys: p.keys, ids: p.ids, presence: p.presence, progress: pub.progress, quiet: p.quiet,
 		settings: p.settings, cacheReturns: p.cfg.JobCache, now: p.o.Now, log: p.o.Log}
-	events := &minionEvents{bus: p.bus, quiet: p.quiet, log: p.o.Log}
+	events := &minionEvents{bus: p.bus, progress: pub.progress, quiet: p.quiet, log: p.o.Log}
 	pillar := &pillars{data: p.data, presence: p.presence, bus: p.bus, quiet: p.quiet, settings: p.settings, log: p.o.Log}
 	r := &requests{
 		clear: map[string]command{
@@ -165,6 +165,7 @@ func newRequests(p *parts, pub *publishing) *requests {
 		},
 	}
 	maps.Copy(r.encrypted, fileCommands(p))
+	r.encrypted["_master_opts"] = pub.progress.offering(r.encrypted["_master_opts"], p.settings)
 	maps.Copy(r.clear, tokenCommands(p))
 	return r
 }

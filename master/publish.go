@@ -32,6 +32,8 @@ type publishing struct {
 	fleet        *fleet
 	jobs         returner.JobCache
 	markers      *markers
+	presence     *presence
+	progress     *progress
 	bus          *eventbus.Bus
 	publisher    *channel.Publisher
 	ids          *job.IDs
@@ -138,7 +140,8 @@ func (p *publishing) send(ctx context.Context, load, kwargs *data.Map, id job.ID
 	if err != nil {
 		return nil, err
 	}
-	if err := p.save(ctx, load, kwargs, id, ids, missing); err != nil {
+	j := &returner.Job{ID: id, Minions: ids, Missing: missing, Absent: p.presence.absent(ids)}
+	if err := p.save(ctx, load, kwargs, j); err != nil {
 		p.log.WithError(err).Errorf("record job %s", id)
 		text := fmt.Sprintf("The job was not published since it cannot be recorded: %v", err)
 		return clearReply(data.NewMap("jid", nil, "minions", []any{}, "error", text)), nil
@@ -150,20 +153,19 @@ func (p *publishing) send(ctx context.Context, load, kwargs *data.Map, id job.ID
 		return nil, err
 	}
 	p.log.Infof("User %s Published command %s with jid %s", data.Str(load.Value("user")), data.Str(load.Value("fun")), id)
-	return clearReply(data.NewMap("jid", string(id), "minions", texts(ids), "missing", texts(missing))), nil
+	return clearReply(data.NewMap("jid", string(id), "minions", texts(ids), "missing", texts(missing), "absent", texts(j.Absent))), nil
 }
 
-func (p *publishing) save(ctx context.Context, load, kwargs *data.Map, id job.ID, ids, missing []string) error {
+func (p *publishing) save(ctx context.Context, load, kwargs *data.Map, j *returner.Job) error {
 	raw, err := payload.MarshalBin(withoutSecrets(load, kwargs))
 	if err != nil {
 		return err
 	}
-	nocache := data.Truth(kwargs.Value("nocache")) || !p.keepJobs
-	j := &returner.Job{ID: id, Load: raw, Minions: ids, Missing: missing, NoCache: nocache, Started: p.now()}
+	j.Load, j.NoCache, j.Started = raw, data.Truth(kwargs.Value("nocache")) || !p.keepJobs, p.now()
 	if err := p.jobs.SaveJob(ctx, j); err != nil {
 		return err
 	}
-	if err := p.markers.add(id, j); err != nil {
+	if err := p.markers.add(j.ID, j); err != nil {
 		p.log.WithError(err).Warn("Salt's own command line will not wait for a job")
 	}
 	return nil

@@ -32,6 +32,7 @@ type returning struct {
 	keys         *pki.Dir
 	ids          *job.IDs
 	presence     *presence
+	progress     *progress
 	quiet        *quiet
 	settings     *settings
 	cacheReturns bool // job_cache
@@ -56,6 +57,7 @@ func (r *returning) ret(ctx context.Context, c *channel.Command) (any, error) {
 	}
 	if err := r.checkSignature(load, id, c.Version); err != nil {
 		r.log.WithError(err).Warnf("return of minion %s", id)
+		r.progress.refused(ctx, job.ID(jid), id, err)
 		return false, nil
 	}
 	load.Delete("sig")
@@ -125,6 +127,7 @@ func (r *returning) store(ctx context.Context, jid job.ID, id string, load paylo
 			return err
 		}
 	}
+	r.progress.returned(ctx, known, jid, id, load)
 	if err := r.bus.FireMap(eventbus.Tagify("job", string(jid), "ret", id), raw); err != nil {
 		r.log.WithError(err).Errorf("announce return of minion %s for job %s", id, jid)
 	}

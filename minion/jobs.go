@@ -173,7 +173,11 @@ func (j *jobs) start(ctx context.Context, pub *job.Publication, l *link, size in
 	r.tree.Watch(j.left.watch(string(pub.JID)))
 	r.ctx, r.cancel = context.WithCancelCause(process.WithTree(ctx, r.tree))
 	j.enter(r)
-	waits, ok := j.lane(pub).add(func() { j.run(r) }, size)
+	lane := j.lane(pub)
+	if lane != j.asks {
+		l.acks.add(r)
+	}
+	waits, ok := lane.add(func() { j.run(r) }, size)
 	switch {
 	case !ok:
 		j.log.Errorf("job %s is not run: too many jobs wait", pub.JID)

@@ -3,6 +3,7 @@ package minion
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"strconv"
 	"sync/atomic"
@@ -28,11 +29,13 @@ type link struct {
 	courier *courier
 	gate    *gate
 	welcome *welcome
+	acks    *acks
 
-	up     chan struct{} // closed when the publish connection is there for the first time
-	ready  chan struct{} // closed when publications may be taken: the pillar is there, or is known not to come
-	port   atomic.Int64  // of the master's publisher, as it said when it let the minion in
-	resume chan struct{} // the publisher has another port now
+	up      chan struct{} // closed when the publish connection is there for the first time
+	ready   chan struct{} // closed when publications may be taken: the pillar is there, or is known not to come
+	greeted atomic.Bool   // the publisher was told, or is being told, who listens
+	port    atomic.Int64  // of the master's publisher, as it said when it let the minion in
+	resume  chan struct{} // the publisher has another port now
 }
 
 // newLink prepares the conversation with a master. It begins to connect at once; close ends that.
@@ -51,6 +54,7 @@ func newLink(m *Minion, address masterAddress) (*link, error) {
 		return nil, errors.Join(err, l.out.Close())
 	}
 	l.courier = newCourier(m, l)
+	l.acks = newAcks(m.cfg.ID, func(ctx context.Context, events []any) error { return l.fire(ctx, "", nil, events, nil) })
 	return l, nil
 }
 
@@ -106,6 +110,7 @@ func (l *link) run(ctx, work context.Context) error {
 	group.Go(func() error { return l.listen(ctx, work) })
 	group.Go(func() error { return l.welcome.stay(ctx) })
 	group.Go(func() error { return l.greet(ctx) })
+	group.Go(func() error { return l.acks.run(ctx) })
 	return group.Wait()
 }
 
@@ -130,10 +135,10 @@ func (l *link) subscribe(ctx, work context.Context, state func(bool, error)) err
 	if err != nil {
 		return err
 	}
-	dialer.Identity, dialer.OnState = []byte(cfg.ID), state
-	var topics []string
+	dialer.Identity, dialer.OnState, dialer.Hello = []byte(cfg.ID), state, l.hello
+	topics := []string{channel.Topic(cfg.ID), ""} // the first tells a master of ours whose connection it is
 	if cfg.ZMQFiltering {
-		topics = []string{channel.TopicBroadcast, channel.Topic(cfg.ID)}
+		topics = []string{channel.Topic(cfg.ID), channel.TopicBroadcast}
 	}
 	run, stop := context.WithCancel(ctx)
 	group, run := errgroup.WithContext(run)
@@ -153,6 +158,21 @@ func (l *link) subscribe(ctx, work context.Context, state func(bool, error)) err
 		return err
 	}
 	return nil
+}
+
+// hello returns what tells the master's publisher who listens, where the transport does that. The master behind another
+// connection than the first may be another run with other keys, so the minion signs in for it at once
+// (salt/channel/client.py, send_id).
+func (l *link) hello(ctx context.Context) ([]byte, error) {
+	for first := l.greeted.CompareAndSwap(false, true); !first; {
+		if _, err := l.welcome.once(ctx); err == nil {
+			break
+		}
+		if err := pause(ctx, time.Second+rand.N(l.m.settings.now().AcceptanceWaitTime+time.Second)); err != nil {
+			return nil, err
+		}
+	}
+	return l.client.Hello()
 }
 
 // moved notes the port of the master's publisher.
@@ -261,12 +281,14 @@ func (l *link) join(ctx context.Context) (*channel.Credentials, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, proveTime)
 	defer cancel()
-	_, err = l.client.Do(ctx, data.NewMap("cmd", "_master_opts", "env_only", true))
+	reply, err := l.client.Do(ctx, data.NewMap("cmd", "_master_opts", "env_only", true, acksField, true))
 	switch {
 	case refused(err): // the key was taken away just now
 		return nil, err
 	case err != nil:
 		l.log.WithError(err).Debug("first request after the sign-in")
+	default:
+		l.acks.hear(reply)
 	}
 	return creds, nil
 }
