@@ -165,6 +165,9 @@ func newRequests(p *parts, pub *publishing) *requests {
 		},
 	}
 	maps.Copy(r.encrypted, fileCommands(p))
+	maps.Copy(r.encrypted, mineCommands(p))
+	maps.Copy(r.encrypted, peerCommands(newPeers(p, pub, nil)))
+	maps.Copy(r.encrypted, keyCommands(p))
 	r.encrypted["_master_opts"] = pub.progress.offering(r.encrypted["_master_opts"], p.settings)
 	maps.Copy(r.clear, tokenCommands(p))
 	return r

@@ -13,11 +13,10 @@ import (
 // than its default is told of at the start, so that nobody relies on what is not there.
 var unused = []string{
 	"master_job_cache", "ext_job_cache", "job_cache_store_endtime", "event_return", "reactor", "engines", "beacons",
-	"peer", "peer_run", "mine_get",
 	"eauth_tokens", "auth.enable_expanded_auth_matching",
 	"gitfs_remotes", "hgfs_remotes", "svnfs_remotes",
 	"pillar_roots", "ext_pillar", "git_pillar", "decrypt_pillar", "on_demand_ext_pillar", "master_tops", "pillar_version", "pillar_cache",
-	"order_masters", "syndic_master", "enable_ssh_minions", "roster", "range_server", "cache", "con_cache", "enforce_mine_cache",
+	"order_masters", "syndic_master", "enable_ssh_minions", "roster", "range_server", "cache", "con_cache",
 	"key_cache", "discovery", "ssl", "master_stats", "cluster_id", "cluster_peers", "cluster_pki_dir",
 	"zmq_monitor", "winrepo_remotes", "runner_dirs", "returner_dirs", "module_dirs",
 }

@@ -18,21 +18,11 @@ type Query struct {
 	Fun       any    // one name, several with commas between, or a list of names
 }
 
-// Rules say what a query may see.
-type Rules struct {
-	// Resolve returns the minions that a target names for sure, by what is known of them. It must be set.
-	Resolve func(tgt any, kind string) ([]string, error)
-	// Inside reports whether a minion is for sure inside the target of an allow_tgt. It must be set.
-	Inside func(id string, tgt any, kind string) bool
-	// Allowed reports whether who asks may have a function at all (option mine_get). Nil allows all.
-	Allowed func(requester, fun string) bool
-}
-
 // maxAsked is how many functions one query may name.
 const maxAsked = 1024
 
 // Get returns results by minion where one function is asked for, and else by function and minion. A list is several functions
-// also when it has one. What there is not, or is not for who asks, is left out.
+// also when it has one. What there is not, or is not for who asks, is left out. Values are encoded in wire form, see [Decoded].
 func (s *Store) Get(q Query, r Rules) (*data.Map, error) {
 	funs, several := functions(q.Fun)
 	found := data.NewMap()
@@ -126,4 +116,18 @@ func insideOnce(inside func(id string, tgt any, kind string) bool, id string) fu
 		}
 		return in
 	}
+}
+
+// Decoded returns what Get found with values that can be looked into.
+func Decoded(found *data.Map) (*data.Map, error) {
+	raw, err := payload.Marshal(found)
+	if err != nil {
+		return nil, fmt.Errorf("read the mine: %w", err)
+	}
+	v, err := payload.Unmarshal(raw, limits())
+	if err != nil {
+		return nil, fmt.Errorf("read the mine: %w", err)
+	}
+	m, _ := v.(*data.Map)
+	return m, nil
 }

@@ -1,0 +1,403 @@
+package master
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/auth"
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/transport"
+)
+
+// peers does what minions ask of other minions, as the option peer allows, and of runners, as peer_run allows
+// (salt/daemons/masterapi.py, RemoteFuncs.minion_pub and its neighbours).
+//
+// On purpose, these differ from Salt: an expression matches a whole id or name, and not only how it begins. Of several functions
+// each must be allowed, and none may be of the module publish. The arguments that are judged are those that go out. Where the
+// target is a node group, its minions are waited for.
+type peers struct {
+	pub      *publishing
+	gate     *gatekeeper
+	settings *settings
+	owners   *owners
+	run      func(ctx context.Context, c runner.Call) *data.Map // calls a runner; nil where there are none
+	peer     *peerOption
+	peerRun  *peerOption
+	waits    chan struct{} // a place for each request that waits for others
+	quiet    *quiet
+	log      logrus.FieldLogger
+}
+
+// maxWaits is how many requests of minions may wait for runners and other minions at one time.
+const maxWaits = 64
+
+func newPeers(p *parts, pub *publishing, run func(context.Context, runner.Call) *data.Map) *peers {
+	return &peers{pub: pub, gate: p.gate, settings: p.settings, owners: newOwners(p.cfg.CacheDir), run: run,
+		peer:    &peerOption{name: "peer", quiet: p.quiet, log: p.o.Log},
+		peerRun: &peerOption{name: "peer_run", quiet: p.quiet, log: p.o.Log},
+		waits:   make(chan struct{}, maxWaits), quiet: p.quiet, log: p.o.Log}
+}
+
+// peerCommands are the commands by which minions give orders.
+func peerCommands(p *peers) map[string]command {
+	return map[string]command{
+		"minion_pub":     {do: p.publish, proof: true, effect: true},
+		"minion_publish": {do: p.publishAndWait, proof: true, effect: true},
+		"pub_ret":        {do: p.returns, proof: true},
+		"minion_runner":  {do: p.runRunner, proof: true, effect: true},
+	}
+}
+
+// A peerOption is one of the options peer, peer_run and mine_get, read once for as long as it stays the same.
+type peerOption struct {
+	name  string
+	quiet *quiet
+	log   logrus.FieldLogger
+
+	mu    sync.Mutex
+	from  *data.Map
+	rules *auth.Peers
+}
+
+// read returns what an option says.
+func (o *peerOption) read(option *data.Map) *auth.Peers {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.rules == nil || o.from != option {
+		var err error
+		if o.rules, err = auth.ReadPeers(option); err != nil {
+			o.log.WithError(err).Warnf("option %s: what cannot be read allows nothing", o.name)
+		}
+		o.from = option
+	}
+	return o.rules
+}
+
+// A peerJob is a job that a minion may send.
+type peerJob struct {
+	id      job.ID
+	load    *data.Map
+	kwargs  *data.Map
+	ids     []string
+	missing []string
+}
+
+// publish sends a job for a minion. The reply tells its id and whom it is for.
+func (p *peers) publish(ctx context.Context, c *channel.Command) (any, error) {
+	j, ok := p.allowed(c)
+	if !ok {
+		return data.NewMap(), nil
+	}
+	if len(j.ids) == 0 && !p.pub.orderMasters {
+		return data.NewMap("jid", int64(0), "minions", []any{}), nil
+	}
+	if err := p.send(ctx, c.Caller.ID, j); err != nil {
+		return nil, err
+	}
+	return data.NewMap("jid", string(j.id), "minions", texts(j.ids)), nil
+}
+
+// send notes whose job it is, and gives it to the minions.
+func (p *peers) send(ctx context.Context, minion string, j *peerJob) error {
+	if err := p.owners.set(j.id, minion); err != nil {
+		return err
+	}
+	p.log.Infof("Minion %s publishes %s", minion, data.Str(j.load.Value("fun")))
+	_, err := p.pub.send(ctx, j.load, j.kwargs, j.id, j.ids, j.missing)
+	return err
+}
+
+// allowed reads a job, and reports whether the minion may send it.
+func (p *peers) allowed(c *channel.Command) (*peerJob, bool) {
+	cfg := p.settings.now()
+	if cfg.Peer.Len() == 0 {
+		return nil, false
+	}
+	j, ok := p.read(c)
+	if !ok {
+		return nil, false
+	}
+	tgt, kind := j.load.Value("tgt"), j.load.Text("tgt_type")
+	var err error
+	if j.ids, j.missing, err = p.pub.fleet.resolve(tgt, kind, ""); err != nil {
+		p.log.WithError(err).Debugf("target of minion %s", c.Caller.ID)
+	}
+	arg, _ := j.load.Value("arg").([]any)
+	fun := j.load.Value("fun")
+	may := p.gate.PeerMayPublish(p.peer.read(cfg.Peer), c.Caller.ID, auth.Publication{Fun: fun, Arg: arg, Minions: j.ids}) &&
+		!p.gate.Blocked(cfg.User, fun) && p.exact(tgt, kind, j.ids)
+	if !may {
+		p.refuse(c, "publish")
+	}
+	return j, may
+}
+
+// refuse names now and then which minion asks for what it may not have.
+func (p *peers) refuse(c *channel.Command, what string) {
+	if more, ok := p.quiet.tell(what + " " + c.Caller.ID); ok {
+		p.log.Warnf("Minion %s may not %s what it asked for (%d more since the last warning)", c.Caller.ID, what, more)
+	}
+}
+
+// read makes a publish load of a request: the fields that it must have, of their types.
+func (p *peers) read(c *channel.Command) (*peerJob, bool) {
+	fun, hasFun := c.Load.Text("fun")
+	in, hasArg := c.Load.Value("arg").([]any)
+	ret, hasRet := c.Load.Text("ret")
+	tgt, kind, hasTgt := p.target(c)
+	if !hasFun || !hasArg || !hasRet || !hasTgt || publishesAny(fun) {
+		return nil, false
+	}
+	funs, arg := jobArguments(fun, in, noParse(c.Load))
+	j := &peerJob{id: p.pub.ids.Next(), kwargs: data.NewMap("id", c.Caller.ID)}
+	j.load = data.NewMap("cmd", "publish", "tgt", tgt, "fun", funs, "arg", arg, "tgt_type", kind, "ret", ret, "jid", string(j.id),
+		"user", p.settings.now().User, "kwargs", j.kwargs)
+	return j, true
+}
+
+// publishesAny reports whether one of the functions in a text would send further jobs.
+func publishesAny(fun string) bool {
+	return slices.ContainsFunc(strings.Split(fun, ","), func(f string) bool { return strings.HasPrefix(strings.TrimSpace(f), "publish.") })
+}
+
+// jobArguments returns the functions and arguments of a job as they are published. Several functions stand with commas between,
+// and then each argument is a text of words (salt/master.py, __verify_minion_publish).
+func jobArguments(fun string, in []any, noParse []string) (funs any, arg []any) {
+	if !strings.Contains(fun, ",") {
+		args, kwargs := loader.ParseInput(in, noParse...)
+		return fun, loader.ConditionInput(args, kwargs)
+	}
+	list := []any{}
+	for f := range strings.SplitSeq(fun, ",") {
+		list = append(list, f)
+	}
+	arg = []any{}
+	for _, a := range in {
+		words := []any{}
+		for w := range strings.FieldsSeq(data.Str(a)) {
+			words = append(words, w)
+		}
+		arg = append(arg, words)
+	}
+	return list, arg
+}
+
+func noParse(load payload.Fields) []string {
+	var names []string
+	list, _ := load.Value("no_parse").([]any)
+	for _, v := range list {
+		names = append(names, data.Str(v))
+	}
+	return names
+}
+
+// target returns the target of a request; that of a node group is its definition.
+func (p *peers) target(c *channel.Command) (tgt any, kind string, ok bool) {
+	tgt, kind = c.Load.Value("tgt"), "glob"
+	if c.Load.Has("tgt_type") {
+		if kind, ok = c.Load.Text("tgt_type"); !ok {
+			return nil, "", false
+		}
+	}
+	switch tgt.(type) {
+	case string, []any:
+	default:
+		return nil, "", false
+	}
+	if !strings.HasPrefix(kind, "node") {
+		return tgt, kind, true
+	}
+	group, _ := tgt.(string)
+	words, err := match.ExpandNodegroup(group, p.settings.now().Nodegroups)
+	if err != nil {
+		return nil, "", false
+	}
+	return strings.Join(words, " "), "compound", true
+}
+
+// exact reports whether a target that asks for pillar names no more minions than it does by whole values. By patterns a minion
+// could find out the pillar of others.
+func (p *peers) exact(tgt any, kind string, ids []string) bool {
+	var whole string
+	switch strings.ToLower(kind) {
+	case "pillar", "pillar_pcre":
+		whole = "pillar_exact"
+	case "compound":
+		whole = "compound_pillar_exact"
+	default:
+		return true
+	}
+	named, _, err := p.pub.fleet.resolve(tgt, whole, "")
+	return err == nil && !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(named, id) })
+}
+
+// maxPeerWait is how long a minion may have the master wait for others.
+const maxPeerWait = time.Minute
+
+// publishAndWait sends a job for a minion and answers with what came back in time. Salt's master fails at it, after it has sent the
+// job.
+func (p *peers) publishAndWait(ctx context.Context, c *channel.Command) (any, error) {
+	limit, ok := p.timeout(c.Load)
+	if !ok {
+		return data.NewMap(), nil
+	}
+	j, ok := p.allowed(c)
+	if !ok || len(j.ids) == 0 || !p.enter(c) {
+		return data.NewMap(), nil
+	}
+	defer p.leave()
+	events := p.pub.bus.Subscribe(eventbus.SubscribeOptions{Name: "minion_publish of " + c.Caller.ID, Prefixes: []string{eventbus.Tagify("job", string(j.id), "ret") + "/"}})
+	defer events.Close()
+	if err := p.send(ctx, c.Caller.ID, j); err != nil {
+		return nil, err
+	}
+	full, _ := c.Load.Text("form")
+	var found *data.Map
+	transport.Aside(ctx, func() { found = collect(ctx, events, len(j.ids), limit, full == "full") })
+	if full == "full" {
+		found.Set("__jid__", string(j.id))
+	}
+	return found, nil
+}
+
+// timeout returns how long a minion wants to wait at most.
+func (p *peers) timeout(load payload.Fields) (time.Duration, bool) {
+	limit := p.settings.now().Timeout
+	for _, name := range []string{"tmo", "timeout"} {
+		if !load.Has(name) {
+			continue
+		}
+		seconds, err := loader.Int(load.Value(name))
+		if err != nil {
+			return 0, false
+		}
+		limit = time.Duration(min(max(seconds, 0), int64(maxPeerWait/time.Second))) * time.Second
+	}
+	return min(limit, maxPeerWait), true
+}
+
+// collect returns the returns of as many minions, or those that come in time.
+func collect(ctx context.Context, events *eventbus.Subscription, minions int, limit time.Duration, full bool) *data.Map {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	found := data.NewMap()
+	for found.Len() < minions {
+		e, err := events.Next(ctx)
+		if err != nil {
+			return found
+		}
+		load, err := e.Map()
+		if err != nil || load.Text("id") == "" {
+			continue
+		}
+		value := load.Value("return")
+		if full {
+			load.Delete("return")
+			load.Set("ret", value)
+			value = load
+		}
+		found.Set(load.Text("id"), value)
+	}
+	return found
+}
+
+// enter takes a place among those that wait.
+func (p *peers) enter(c *channel.Command) bool {
+	select {
+	case p.waits <- struct{}{}:
+		return true
+	default:
+	}
+	if more, ok := p.quiet.tell("waits"); ok {
+		p.log.Warnf("%d requests of minions wait for runners and other minions: that of %s is refused (%d more since the last warning)",
+			maxWaits, c.Caller.ID, more)
+	}
+	return false
+}
+
+func (p *peers) leave() { <-p.waits }
+
+// returns answers with what has come back for a job, to the minion that has sent it.
+func (p *peers) returns(ctx context.Context, c *channel.Command) (any, error) {
+	if !c.Load.Has("jid") {
+		return data.NewMap(), nil
+	}
+	text, _ := c.Load.Text("jid")
+	owner, err := p.owners.of(job.ID(text))
+	switch {
+	case err != nil:
+		p.log.WithError(err).Debugf("minion %s asks for returns", c.Caller.ID)
+		return "", nil // the reply to an exception, which Salt has here
+	case owner != c.Caller.ID:
+		p.refuse(c, "read")
+		return data.NewMap(), nil
+	}
+	found, err := p.pub.jobs.Returns(ctx, job.ID(text))
+	if err != nil {
+		return nil, err
+	}
+	return cacheReturns(found)
+}
+
+// cacheReturns puts returns in the form of LocalClient.get_cache_returns (salt/client/__init__.py).
+func cacheReturns(found []returner.Return) (any, error) {
+	reply := data.NewMap()
+	for _, r := range found {
+		load, err := payload.ParseFields(r.Load, payload.WireLimits())
+		if err != nil {
+			return nil, err
+		}
+		one := data.NewMap()
+		for _, f := range [][2]string{{"return", "ret"}, {"out", "out"}} {
+			raw := load.Raw(f[0])
+			if raw == nil {
+				continue
+			}
+			wire, err := payload.Rewrite(raw, false)
+			if err != nil {
+				return nil, err
+			}
+			one.Set(f[1], wire)
+		}
+		reply.Set(r.Minion, one)
+	}
+	return reply, nil
+}
+
+// runRunner runs a runner for a minion, and answers with its result.
+func (p *peers) runRunner(ctx context.Context, c *channel.Command) (any, error) {
+	fun, hasFun := c.Load.Text("fun")
+	in, hasArg := c.Load.Value("arg").([]any)
+	option := p.settings.now().PeerRun
+	if !hasFun || !hasArg || option.Len() == 0 {
+		return data.NewMap(), nil
+	}
+	if p.run == nil || !p.peerRun.read(option).Allow(c.Caller.ID, fun) {
+		p.refuse(c, "run")
+		return data.NewMap(), nil
+	}
+	if !p.enter(c) {
+		return data.NewMap(), nil
+	}
+	defer p.leave()
+	args, kwargs := loader.ParseInput(in, noParse(c.Load)...)
+	p.log.Infof("Minion %s runs runner %s", c.Caller.ID, fun)
+	var done *data.Map
+	transport.Aside(ctx, func() {
+		done = p.run(ctx, runner.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: p.pub.ids.Next(), User: p.settings.now().User})
+	})
+	return done.Value("return"), nil
+}
