@@ -9,7 +9,7 @@ import (
 type Fetcher interface {
 	// Schemes are those that it knows, in lower case.
 	Schemes() []string
-	// Fetch writes what is at a URL to w, and nothing to w when it fails. Errors carry no passwords.
+	// Fetch writes what is at a URL to w. What it wrote is of no use when it fails. Errors, such as a *FetchError, carry no passwords.
 	Fetch(ctx context.Context, f Fetch, w io.Writer) (Fetched, error)
 }
 
@@ -28,3 +28,15 @@ type Fetched struct {
 	ETag      string // of the content; "" is none
 	Unchanged bool   // the copy with the ETag of the Fetch is still good; nothing was written
 }
+
+// A FetchError says what a server answered, or why it could not be asked.
+type FetchError struct {
+	Text string // Salt's
+	Err  error  // what it comes from; may be nil
+}
+
+// Error returns the text.
+func (e *FetchError) Error() string { return e.Text }
+
+// Unwrap returns the cause.
+func (e *FetchError) Unwrap() error { return e.Err }

@@ -17,10 +17,7 @@ const tries = 4
 // remote is the file server of a master, ours or Salt's.
 type remote struct{ request Request }
 
-var (
-	_ Source   = (*remote)(nil)
-	_ Receiver = (*remote)(nil)
-)
+var _ Source = (*remote)(nil)
 
 // Remote returns the file server of a master.
 func Remote(request Request) Source { return &remote{request} }
@@ -184,13 +181,4 @@ func (r *remote) Read(ctx context.Context, env, path string, loc int64, gzip int
 		return nil
 	})
 	return c, err
-}
-
-func (r *remote) Receive(ctx context.Context, path []string, loc, size int64, piece []byte) (bool, error) {
-	parts := make([]any, len(path))
-	for i, p := range path {
-		parts[i] = p
-	}
-	reply, err := r.request(ctx, data.NewMap("cmd", "_file_recv", "path", parts, "size", size, "loc", loc, "data", piece))
-	return data.Truth(reply), err
 }

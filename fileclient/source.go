@@ -28,12 +28,6 @@ type Source interface {
 	Tops(ctx context.Context, opts *data.Map) (*data.Map, error)
 }
 
-// A Receiver is a Source that takes files from the minion, as a master does with file_recv.
-type Receiver interface {
-	// Receive adds a piece of a file of size bytes, the first at loc 0. It reports whether it was taken.
-	Receive(ctx context.Context, path []string, loc, size int64, piece []byte) (bool, error)
-}
-
 // A Sum is a file's hash.
 type Sum struct {
 	Type string // sha256, md5, …

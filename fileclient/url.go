@@ -38,6 +38,9 @@ func SplitEnv(url string) (bare, env string) {
 	return SaltURL(path), env
 }
 
+// Scheme returns the scheme of a URL in lower case, "" for a path.
+func Scheme(url string) string { return parse(url).scheme }
+
 // escaped reports whether a path begins with the sign that ends the parsing of URLs.
 func escaped(path string) bool { return parse(path).scheme == "" && strings.HasPrefix(path, "|") }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/cmd"
 	"github.com/brineproject/brine/modules/config"
+	"github.com/brineproject/brine/modules/cp"
 	"github.com/brineproject/brine/modules/grains"
 	"github.com/brineproject/brine/modules/saltutil"
 	"github.com/brineproject/brine/modules/schedule"
@@ -16,6 +17,7 @@ func core() []loader.Plugin {
 	return []loader.Plugin{
 		cmd.Plugin(),
 		config.Plugin(),
+		cp.Plugin(brought()),
 		grains.Plugin(),
 		saltutil.Plugin(),
 		schedule.Plugin(),

@@ -2,6 +2,11 @@
 
 package all
 
-import "github.com/brineproject/brine/loader"
+import (
+	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/loader"
+)
 
 func extra() []loader.Plugin { return nil }
+
+func brought() fileclient.Brought { return fileclient.Brought{} }

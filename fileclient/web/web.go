@@ -1,0 +1,88 @@
+// Package web gets files from servers of http, https and ftp, for package fileclient. It is apart from it as it needs much that a small
+// minion does without.
+//
+// Options of the minion say how: http_connect_timeout, http_request_timeout (seconds), http_max_body (bytes), proxy_host, proxy_port,
+// proxy_username, proxy_password, no_proxy, verify_ssl and ca_bundle (salt/utils/http.py, query). Proxies of the environment are not
+// looked at, as in Salt. Compressed bodies stay compressed.
+package web
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
+)
+
+// Fetchers returns what gets files by http, https and ftp, under the options of a minion.
+func Fetchers(opts *data.Map) []fileclient.Fetcher {
+	s := settings{
+		connect: seconds(opts, "http_connect_timeout", 20), whole: seconds(opts, "http_request_timeout", 3600),
+		most: 100 << 30, insecure: opts.Value("verify_ssl") == false, bundle: opts.Text("ca_bundle"),
+		proxy: proxy{host: opts.Text("proxy_host"), user: opts.Text("proxy_username"), password: opts.Text("proxy_password")},
+	}
+	if n, ok := opts.Value("http_max_body").(int64); ok && n > 0 {
+		s.most = n
+	}
+	s.proxy.port, _ = opts.Value("proxy_port").(int64)
+	direct, _ := opts.Value("no_proxy").([]any)
+	for _, host := range direct {
+		s.proxy.not = append(s.proxy.not, data.Str(host))
+	}
+	return []fileclient.Fetcher{&httpFetcher{s}, &ftpFetcher{s}}
+}
+
+// settings are the options of a minion.
+type settings struct {
+	connect, whole time.Duration
+	most           int64
+	insecure       bool
+	bundle         string // file of certificates; "" means those of the system
+	proxy          proxy
+}
+
+type proxy struct {
+	host, user, password string
+	port                 int64
+	not                  []string // hosts that are asked directly
+}
+
+// seconds returns an option that is a number of seconds.
+func seconds(opts *data.Map, name string, usual time.Duration) time.Duration {
+	switch v := opts.Value(name).(type) {
+	case int64:
+		return time.Duration(v) * time.Second
+	case float64:
+		return time.Duration(v * float64(time.Second))
+	}
+	return usual * time.Second
+}
+
+// reason returns an error as Python tells it.
+func reason(err error) string {
+	number, ok := errors.AsType[syscall.Errno](err)
+	if !ok {
+		return err.Error()
+	}
+	text := number.Error()
+	r, n := utf8.DecodeRuneInString(text)
+	return fmt.Sprintf("[Errno %d] %s", int(number), string(unicode.ToUpper(r))+text[n:])
+}
+
+// limited writes at most so many bytes.
+func limited(w io.Writer, r io.Reader, most int64) error {
+	n, err := io.Copy(w, io.LimitReader(r, most+1))
+	if err == nil && n > most {
+		err = fmt.Errorf("there are more than the %d bytes of http_max_body", most)
+	}
+	return err
+}
+
+// printable reports whether a text has no control characters, which would end a line of a protocol.
+func printable(text string) bool { return !strings.ContainsFunc(text, unicode.IsControl) }

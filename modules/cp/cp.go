@@ -1,0 +1,154 @@
+// Package cp is Salt's module cp: it brings files to the minion, from the master's file server and other servers, and from the minion
+// to the master (salt/modules/cp.py).
+//
+// get.go brings files to a place of the caller's, cache.go to the minion's cache, list.go tells what there is, push.go sends files to the
+// master, and recv.go takes what the program salt-cp sends. Package fileclient does the work.
+//
+// What is odd, and as in Salt: a file on the disk, by its path or file://, is not copied but its path returned. What differs: files
+// are whole when they appear and are compared with the hash that the server told; a file in the cache belongs to the minion's user
+// alone, also when it comes from a web server; s3:// and swift:// are not known; path and destination cannot be templates, nor
+// can cp.get_template render one, while this build has no template engine.
+package cp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module cp, which gets files with what b has.
+func Plugin(b fileclient.Brought) loader.Plugin {
+	return loader.Plugin{Name: "cp", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
+}
+
+type module struct {
+	env    *loader.Env
+	client func() (*fileclient.Client, error)
+}
+
+func newModule(env *loader.Env, b fileclient.Brought) (*loader.Module, error) {
+	m := &module{env: env}
+	m.client = sync.OnceValues(func() (*fileclient.Client, error) {
+		c, err := fileclient.ForEnv(env, b)
+		if err != nil {
+			return nil, loader.Execution("cp: %w", err)
+		}
+		return c, nil
+	})
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("cache_dest", docCacheDest, m.cacheDest),
+		loader.F("cache_dir", docCacheDir, m.cacheDir),
+		loader.F("cache_file", docCacheFile, m.cacheFile),
+		loader.F("cache_files", docCacheFiles, m.cacheFiles),
+		loader.F("cache_local_file", docCacheLocalFile, m.cacheLocalFile),
+		loader.F("cache_master", docCacheMaster, m.cacheMaster),
+		loader.F("envs", docEnvs, m.envs),
+		loader.F("get_dir", docGetDir, m.getDir),
+		loader.F("get_file", docGetFile, m.getFile),
+		loader.F("get_file_str", docGetFileStr, m.getFileStr),
+		loader.F("get_template", docGetTemplate, m.getTemplate),
+		loader.F("get_url", docGetURL, m.getURL),
+		loader.F("hash_file", docHashFile, m.hashFile),
+		loader.F("is_cached", docIsCached, m.isCached),
+		loader.F("list_master", docListMaster, m.listMaster),
+		loader.F("list_master_dirs", docListMasterDirs, m.listMasterDirs),
+		loader.F("list_master_symlinks", docListMasterSymlinks, m.listMasterSymlinks),
+		loader.F("list_minion", docListMinion, m.listMinion),
+		loader.F("list_states", docListStates, m.listStates),
+		loader.F("push", docPush, m.push),
+		loader.F("push_dir", docPushDir, m.pushDir),
+		loader.F("recv", docRecv, m.recv),
+		loader.F("recv_chunked", docRecvChunked, m.recvChunked),
+		loader.F("stat_file", docStatFile, m.statFile),
+	}}, nil
+}
+
+// saltenv returns the environment that is asked for, or else that of the minion.
+func (m *module) saltenv(asked any) string {
+	for _, v := range []any{asked, m.env.Option("saltenv")} {
+		if data.Truth(v) {
+			return data.Str(v)
+		}
+	}
+	return "base"
+}
+
+// where returns a URL without its environment, and which counts: that of the URL before the one that is asked for.
+func (m *module) where(url string, asked any) (bare, env string) {
+	if bare, env = fileclient.SplitEnv(url); env != "" {
+		return bare, env
+	}
+	return bare, m.saltenv(asked)
+}
+
+// missing reports whether an error says that there is no such file, or no folder for it. Salt returns False then.
+func missing(err error) bool {
+	return errors.Is(err, fileclient.ErrNotFound) || errors.Is(err, fileclient.ErrNoFolder)
+}
+
+// unsupported is the error for what is no salt:// URL.
+func unsupported(path string) error {
+	return loader.Exception("salt.exceptions.MinionError", "Unsupported path: %s", path)
+}
+
+// told returns an error of the file client as Salt's exception of it.
+func told(err error) error {
+	var relative *fileclient.PathError
+	var fetch *fileclient.FetchError
+	var known *loader.Error
+	switch {
+	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &relative):
+		return loader.Execution("%w", relative)
+	case errors.Is(err, fileclient.ErrScheme), errors.As(err, &fetch):
+		return &loader.Error{Kind: loader.KindException, Class: "salt.exceptions.MinionError", Text: err.Error(), Err: err}
+	}
+	return osError(err)
+}
+
+// osError returns an error of a file as Python's exception of it.
+func osError(err error) error {
+	number, ok := errors.AsType[syscall.Errno](err)
+	p, isPath := errors.AsType[*fs.PathError](err)
+	if !ok || !isPath {
+		return err
+	}
+	class := "OSError"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		class = "FileNotFoundError"
+	case errors.Is(err, fs.ErrPermission):
+		class = "PermissionError"
+	case number == syscall.EISDIR:
+		class = "IsADirectoryError"
+	}
+	return loader.Exception(class, "%s", osText(number, p.Path))
+}
+
+// osText is the text of Python's OSError about a path.
+func osText(number syscall.Errno, path string) string {
+	text := number.Error()
+	r, n := utf8.DecodeRuneInString(text)
+	return fmt.Sprintf("[Errno %d] %s: %s", int(number), string(unicode.ToUpper(r))+text[n:], data.Repr(path))
+}
+
+// texts returns a list as values.
+func texts(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}

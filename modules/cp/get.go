@@ -1,0 +1,311 @@
+package cp
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/loader"
+)
+
+type getFileArgs struct {
+	Path     string
+	Dest     string
+	Saltenv  any       `default:"None"`
+	Makedirs bool      `default:"False"`
+	Template any       `default:"None"`
+	Gzip     any       `default:"None"`
+	Kwargs   *data.Map `kwargs:"kwargs"`
+}
+
+// getFile copies a file of the file server to the minion and returns where it is now. It returns False where the folder of the
+// destination is missing, and an empty text where there is no such file. A file that is there already is not copied.
+//
+// path
+//
+//	A salt:// URL. It may name the environment: salt://foo/bar.conf?saltenv=config.
+//
+// dest
+//
+//	The file, or the folder for it.
+//
+// makedirs : False
+//
+//	Make the folder of the destination.
+//
+// gzip : None
+//
+//	A number from 1 to 9: the server compresses the file, at 9 the most. It takes time of processors on both sides.
+//
+// CLI Example:
+//
+//	salt '*' cp.get_file salt://path/to/file /minion/dest
+//	salt '*' cp.get_file salt://foo/bar.conf /etc/foo/bar.conf saltenv=config
+func (m *module) getFile(ctx context.Context, a getFileArgs) (any, error) {
+	if err := noTemplate(a.Template); err != nil {
+		return nil, err
+	}
+	level, err := gzipLevel(a.Gzip)
+	if err != nil {
+		return nil, err
+	}
+	c, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	path, env := m.where(a.Path, a.Saltenv)
+	if fileclient.Scheme(path) != "salt" {
+		return m.getOwn(ctx, c, path, a.Dest)
+	}
+	got, err := c.GetFile(ctx, path, a.Dest, fileclient.Get{Env: env, Makedirs: a.Makedirs, Gzip: level})
+	switch {
+	case missing(err) && !isNoFolder(err):
+		return "", nil
+	case missing(err):
+		return false, nil
+	case err != nil:
+		return nil, told(err)
+	}
+	return got, nil
+}
+
+// getOwn is getFile for a file on the disk, which it only compares.
+func (m *module) getOwn(ctx context.Context, c *fileclient.Client, path, dest string) (any, error) {
+	sum, err := c.Hash(ctx, path, "")
+	if missing(err) {
+		return "", nil
+	}
+	if err != nil {
+		return nil, told(err)
+	}
+	if info, err := os.Stat(dest); err == nil && info.IsDir() || strings.HasSuffix(dest, "/") {
+		dest = filepath.Join(dest, filepath.Base(path))
+	}
+	if have, err := c.Hash(ctx, dest, ""); err == nil && dest != "" && have == sum {
+		return dest, nil
+	}
+	return nil, unsupported(path)
+}
+
+// noTemplate finds fault with a template engine for path and destination.
+func noTemplate(engine any) error {
+	if !data.Truth(engine) {
+		return nil
+	}
+	return loader.Execution("Attempted to render file paths with unavailable engine %s", data.Str(engine))
+}
+
+// gzipLevel reads the parameter gzip.
+func gzipLevel(v any) (int, error) {
+	if !data.Truth(v) {
+		return 0, nil
+	}
+	level, err := loader.Int(v)
+	if err != nil {
+		return 0, err
+	}
+	if level < 1 || level > 9 {
+		return 0, loader.Invocation("gzip must be a number from 1 to 9, not %d", level)
+	}
+	return int(level), nil
+}
+
+// envs returns the environments of the file server.
+//
+// CLI Example:
+//
+//	salt '*' cp.envs
+func (m *module) envs(ctx context.Context, _ loader.NoArgs) (any, error) {
+	c, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Envs(ctx)
+	return texts(list), told(err)
+}
+
+type getTemplateArgs struct {
+	Path     string
+	Dest     string
+	Template string    `default:"'jinja'"`
+	Saltenv  any       `default:"None"`
+	Makedirs bool      `default:"False"`
+	Kwargs   *data.Map `kwargs:"kwargs"`
+}
+
+// getTemplate would copy a file of the file server to the minion and render it on the way. This build has no template engine, which
+// the error says.
+//
+// CLI Example:
+//
+//	salt '*' cp.get_template salt://path/to/template /minion/dest
+func (m *module) getTemplate(_ context.Context, a getTemplateArgs) (any, error) {
+	return nil, loader.Execution("Attempted to render template with unavailable engine %s", a.Template)
+}
+
+type getDirArgs struct {
+	Path     string
+	Dest     string
+	Saltenv  any       `default:"None"`
+	Template any       `default:"None"`
+	Gzip     any       `default:"None"`
+	Kwargs   *data.Map `kwargs:"kwargs"`
+}
+
+// getDir copies a folder of the file server, with all that is in it, into a folder of the minion, and returns the paths of the files
+// and of the folders that are empty.
+//
+// gzip : None
+//
+//	As in cp.get_file.
+//
+// CLI Example:
+//
+//	salt '*' cp.get_dir salt://path/to/dir/ /minion/dest
+func (m *module) getDir(ctx context.Context, a getDirArgs) (any, error) {
+	if err := noTemplate(a.Template); err != nil {
+		return nil, err
+	}
+	level, err := gzipLevel(a.Gzip)
+	if err != nil {
+		return nil, err
+	}
+	c, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	if fileclient.Scheme(a.Path) != "salt" {
+		return nil, unsupported(a.Path)
+	}
+	paths, err := c.GetDir(ctx, a.Path, a.Dest, fileclient.Get{Env: m.saltenv(a.Saltenv), Gzip: level})
+	if err != nil {
+		return nil, told(err)
+	}
+	return texts(paths), nil
+}
+
+type getURLArgs struct {
+	Path       string
+	Dest       any  `default:"''"`
+	Saltenv    any  `default:"None"`
+	Makedirs   bool `default:"False"`
+	SourceHash any  `default:"None"`
+}
+
+// getURL copies a file of a URL to the minion and returns where it is now, or False where that was not possible.
+//
+// path
+//
+//	A URL of scheme salt, http, https, ftp or file. For file://, or a path, the result is just that path.
+//
+// dest
+//
+//	The file, or the folder for it. An empty text stands for a place in the minion's cache; with None the result is the content
+//	of the file, and what comes from a web server is not cached.
+//
+// saltenv
+//
+//	The environment of a salt:// URL.
+//
+// makedirs : False
+//
+//	Make the folder of the destination.
+//
+// source_hash : None
+//
+//	For http, https and ftp: a copy in the cache that has this hash is good enough.
+//
+// CLI Example:
+//
+//	salt '*' cp.get_url salt://my/file /tmp/this_file_is_mine
+//	salt '*' cp.get_url http://www.slashdot.org /tmp/index.html
+func (m *module) getURL(ctx context.Context, a getURLArgs) (any, error) {
+	c, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	env := m.saltenv(a.Saltenv)
+	f := fileclient.Fetch{SourceHash: hashText(a.SourceHash)}
+	dest, isText := a.Dest.(string)
+	if !isText {
+		return m.content(ctx, c, a.Path, env, f)
+	}
+	got, err := c.GetURL(ctx, a.Path, dest, fileclient.GetURL{Get: fileclient.Get{Env: env, Makedirs: a.Makedirs}, Fetch: f})
+	switch {
+	case missing(err):
+		m.notFetched(a.Path, env)
+		if fileclient.Scheme(a.Path) != "salt" {
+			return "", nil
+		}
+		return false, nil
+	case err != nil:
+		return nil, told(err)
+	}
+	return got, nil
+}
+
+// content is getURL for the content alone.
+func (m *module) content(ctx context.Context, c *fileclient.Client, url, env string, f fileclient.Fetch) (any, error) {
+	body, _, err := c.Content(ctx, url, env, f)
+	switch {
+	case missing(err):
+		m.notFetched(url, env)
+		return false, nil
+	case err != nil:
+		return nil, told(err)
+	}
+	if len(body) == 0 {
+		m.notFetched(url, env)
+	}
+	return decoded(body)
+}
+
+func (m *module) notFetched(url, env string) {
+	m.env.Log.Errorf("Unable to fetch file %s from saltenv %s.", fileclient.Redact(url), env)
+}
+
+// decoded returns content as text.
+func decoded(body []byte) (any, error) {
+	if !utf8.Valid(body) {
+		return nil, loader.Exception("UnicodeDecodeError", "the content is no text in UTF-8")
+	}
+	return string(body), nil
+}
+
+func hashText(v any) string {
+	if v == nil {
+		return ""
+	}
+	return data.Str(v)
+}
+
+type getFileStrArgs struct {
+	Path    string
+	Saltenv any `default:"None"`
+}
+
+// getFileStr brings the file of a URL to the minion's cache and returns its content as text, or False where that was not possible.
+//
+// CLI Example:
+//
+//	salt '*' cp.get_file_str salt://my/file
+func (m *module) getFileStr(ctx context.Context, a getFileStrArgs) (any, error) {
+	v, err := m.cacheFile(ctx, cacheFileArgs{Path: a.Path, Saltenv: a.Saltenv, VerifySSL: true})
+	file, ok := v.(string)
+	if err != nil || !ok {
+		return v, err
+	}
+	body, err := os.ReadFile(file)
+	if err != nil {
+		return false, nil //nolint:nilerr // as Salt
+	}
+	v, err = decoded(body)
+	if text, ok := v.(string); ok {
+		return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), nil // as Python reads text
+	}
+	return nil, err
+}

@@ -1,0 +1,164 @@
+package cp
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
+)
+
+// listStates returns the states that an environment of the file server has.
+//
+// CLI Example:
+//
+//	salt '*' cp.list_states
+func (m *module) listStates(ctx context.Context, a envArgs) (any, error) {
+	c, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.States(ctx, m.saltenv(a.Saltenv))
+	return texts(list), told(err)
+}
+
+type listArgs struct {
+	Saltenv any    `default:"None"`
+	Prefix  string `default:"''"`
+}
+
+// listMaster returns the files of an environment of the file server, those below the folder prefix.
+//
+// CLI Example:
+//
+//	salt '*' cp.list_master
+func (m *module) listMaster(ctx context.Context, a listArgs) (any, error) {
+	c, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Files(ctx, m.saltenv(a.Saltenv), a.Prefix)
+	return texts(list), told(err)
+}
+
+// listMasterDirs returns the folders of an environment of the file server, those below the folder prefix.
+//
+// CLI Example:
+//
+//	salt '*' cp.list_master_dirs
+func (m *module) listMasterDirs(ctx context.Context, a listArgs) (any, error) {
+	c, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Dirs(ctx, m.saltenv(a.Saltenv), a.Prefix)
+	return texts(list), told(err)
+}
+
+// listMasterSymlinks returns the symbolic links of an environment of the file server, those below the folder prefix, and where each
+// leads.
+//
+// CLI Example:
+//
+//	salt '*' cp.list_master_symlinks
+func (m *module) listMasterSymlinks(ctx context.Context, a listArgs) (any, error) {
+	c, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	links, err := c.Symlinks(ctx, m.saltenv(a.Saltenv), a.Prefix)
+	return links, told(err)
+}
+
+// listMinion returns the files that are in the minion's cache.
+//
+// CLI Example:
+//
+//	salt '*' cp.list_minion
+func (m *module) listMinion(_ context.Context, a envArgs) (any, error) {
+	c, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	return texts(c.Cached(m.saltenv(a.Saltenv))), nil
+}
+
+type fileArgs struct {
+	Path    string
+	Saltenv any `default:"None"`
+}
+
+// isCached returns where in the minion's cache the file of a URL, or of a path, is, or an empty text where it is not there.
+//
+// CLI Example:
+//
+//	salt '*' cp.is_cached salt://path/to/file
+func (m *module) isCached(_ context.Context, a fileArgs) (any, error) {
+	c, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	path, env := m.where(a.Path, a.Saltenv)
+	return c.IsCached(path, env), nil
+}
+
+// hashFile returns the hash of a file of the file server, by its salt:// URL, or of the minion, by its path.
+//
+// CLI Example:
+//
+//	salt '*' cp.hash_file salt://path/to/file
+func (m *module) hashFile(ctx context.Context, a fileArgs) (any, error) {
+	c, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	path, env := m.where(a.Path, a.Saltenv)
+	served := fileclient.Scheme(path) == "salt"
+	sum, err := c.Hash(ctx, path, env)
+	switch {
+	case missing(err) && served:
+		return "", nil
+	case missing(err):
+		m.env.Log.Warnf("specified file %s is not present to generate hash: Unsupported path: %s", path, path)
+		return data.NewMap(), nil
+	case err != nil:
+		return nil, told(err)
+	case served:
+		return data.NewMap("hash_type", sum.Type, "hsum", sum.Hex), nil
+	}
+	return data.NewMap("hsum", sum.Hex, "hash_type", sum.Type), nil
+}
+
+type statFileArgs struct {
+	Path    string
+	Saltenv any `default:"None"`
+	Octal   any `default:"True"`
+}
+
+// statFile returns the mode of a file of the file server, by its salt:// URL, or of the minion, by its path.
+//
+// octal : True
+//
+//	As text in octal digits. Otherwise the result is st_mode, a number.
+//
+// CLI Example:
+//
+//	salt '*' cp.stat_file salt://path/to/file
+func (m *module) statFile(ctx context.Context, a statFileArgs) (any, error) {
+	c, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	path, env := m.where(a.Path, a.Saltenv)
+	mode, err := c.Mode(ctx, path, env)
+	switch {
+	case missing(err), err == nil && mode < 0:
+		return nil, nil
+	case err != nil:
+		return nil, told(err)
+	case a.Octal != true:
+		return mode, nil
+	}
+	digits := fmt.Sprintf("0o%o", mode)
+	return digits[max(0, len(digits)-4):], nil
+}

@@ -1,0 +1,166 @@
+package cp
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/match"
+)
+
+type pushArgs struct {
+	Path         string
+	KeepSymlinks bool `default:"False"`
+	UploadPath   any  `default:"None"`
+	RemoveSource bool `default:"False"`
+}
+
+// push sends a file of the minion to the master, which keeps it in its cache, below minions/ID/files. It reports whether the master took
+// it: that takes the master's option file_recv, and a size below file_recv_max_size.
+//
+// keep_symlinks : False
+//
+//	The path on the master is that which is given, and not the one to which links lead.
+//
+// upload_path : None
+//
+//	Another path on the master.
+//
+// remove_source : False
+//
+//	Remove the file on the minion afterwards.
+//
+// CLI Example:
+//
+//	salt '*' cp.push /etc/fstab
+//	salt '*' cp.push /etc/system-release keep_symlinks=True
+//	salt '*' cp.push /etc/fstab upload_path='/new/path/fstab'
+//	salt '*' cp.push /tmp/filename remove_source=True
+func (m *module) push(ctx context.Context, a pushArgs) (any, error) {
+	if strings.Contains(a.Path, "../") || !filepath.IsAbs(a.Path) {
+		return false, nil
+	}
+	file := a.Path
+	if !a.KeepSymlinks {
+		file = realPath(file)
+	}
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return false, nil //nolint:nilerr // as Salt
+	}
+	as := file
+	if data.Truth(a.UploadPath) {
+		if as = data.Str(a.UploadPath); strings.Contains(as, "../") {
+			return false, nil
+		}
+	}
+	if m.env.Host.Request == nil {
+		return nil, loader.Execution("cp.push: %w", fileclient.ErrNoMaster)
+	}
+	size, _ := m.env.Option("file_buffer_size").(int64)
+	taken, err := fileclient.Push(ctx, m.env.Host.Request, file, uploadParts(as), int(size))
+	switch {
+	case err != nil:
+		return nil, told(err)
+	case !taken:
+		m.env.Log.Error("cp.push Failed transfer failed. Ensure master has 'file_recv' set to 'True' and that the file is not larger than the " +
+			"'file_recv_size_max' setting on the master.")
+		return false, nil
+	case a.RemoveSource:
+		if err := os.Remove(file); err != nil {
+			m.env.Log.WithError(err).Errorf("cp.push failed to remove file '%s'", file)
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// realPath returns a path without links, as far as it exists.
+func realPath(file string) string {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		return real
+	}
+	return filepath.Clean(file)
+}
+
+// uploadParts returns a path on the master in parts.
+func uploadParts(as string) []string {
+	as = strings.TrimLeft(as, string(filepath.Separator))
+	clean := filepath.Clean(as)
+	clean = clean[len(filepath.VolumeName(clean)):]
+	return slices.DeleteFunc(strings.Split(filepath.ToSlash(clean), "/"), func(p string) bool { return p == "" })
+}
+
+type pushDirArgs struct {
+	Path       string
+	Glob       any `default:"None"`
+	UploadPath any `default:"None"`
+}
+
+// pushDir sends the files below a folder of the minion to the master, as cp.push does with one. The first that the master does not take
+// ends it.
+//
+// glob : None
+//
+//	Only files whose name matches.
+//
+// upload_path : None
+//
+//	Another folder on the master.
+//
+// CLI Example:
+//
+//	salt '*' cp.push_dir /etc/modprobe.d/ glob='*.conf'
+//	salt '*' cp.push_dir /usr/lib/mysql upload_path='/newmysql/path'
+func (m *module) pushDir(ctx context.Context, a pushDirArgs) (any, error) {
+	if strings.Contains(a.Path, "../") || !filepath.IsAbs(a.Path) {
+		return false, nil
+	}
+	dir := realPath(a.Path)
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+		return m.push(ctx, pushArgs{Path: dir, UploadPath: a.UploadPath})
+	}
+	files := below(dir)
+	if a.Glob != nil {
+		glob := match.CompileGlob(data.Str(a.Glob))
+		files = slices.DeleteFunc(files, func(f string) bool { return !glob.Match(filepath.Base(f)) })
+	}
+	if len(files) == 0 {
+		return false, nil
+	}
+	for _, file := range files {
+		var as any
+		if data.Truth(a.UploadPath) {
+			rel := filepath.ToSlash(strings.TrimPrefix(file, dir))
+			as = path.Join("/", strings.Trim(data.Str(a.UploadPath), "/"), strings.Trim(rel, "/"))
+		}
+		if v, err := m.push(ctx, pushArgs{Path: file, UploadPath: as}); err != nil || !data.Truth(v) {
+			return v, err
+		}
+	}
+	return true, nil
+}
+
+// below returns the files below a folder, as Python's os.walk names them: links to folders are none, and not followed.
+func below(dir string) []string {
+	var files []string
+	_ = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil // what cannot be read is passed over
+		}
+		if d.Type()&fs.ModeSymlink != 0 {
+			if info, err := os.Stat(file); err == nil && info.IsDir() {
+				return nil
+			}
+		}
+		files = append(files, file)
+		return nil
+	})
+	return files
+}

@@ -1,0 +1,186 @@
+package cp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+type recvArgs struct {
+	Files *data.Map
+	Dest  string
+}
+
+// recv writes files that the program salt-cp sends, and returns by path whether that was possible.
+//
+// CLI Example:
+//
+//	salt '*' cp.recv
+func (m *module) recv(_ context.Context, a recvArgs) (any, error) {
+	ret := data.NewMap()
+	for k, v := range a.Files.All() {
+		name := filepath.Base(data.Str(k))
+		final := a.Dest
+		switch {
+		case isDir(a.Dest):
+			final = filepath.Join(a.Dest, name)
+		case name != filepath.Base(a.Dest) && !isDir(filepath.Dir(a.Dest)):
+			return "Destination unavailable", nil
+		}
+		body, ok := v.(string)
+		if !ok {
+			return nil, loader.TypeError("write() argument must be str, not %s", kindOf(v))
+		}
+		ret.Set(final, os.WriteFile(final, []byte(body), 0o666) == nil)
+	}
+	return ret, nil
+}
+
+// kindOf names the type of a value that is no text.
+func kindOf(v any) string {
+	if _, ok := v.([]byte); ok {
+		return "bytes"
+	}
+	return "object"
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+type recvChunkedArgs struct {
+	Dest       string
+	Chunk      any
+	Append     bool `default:"False"`
+	Compressed bool `default:"True"`
+	Mode       any  `default:"None"`
+}
+
+// recvChunked writes a piece of a file that the program salt-cp sends, or makes a folder, and returns True, or what went wrong.
+//
+// CLI Example:
+//
+//	salt '*' cp.recv_chunked
+func (m *module) recvChunked(ctx context.Context, a recvChunkedArgs) (any, error) {
+	var err error
+	switch piece := a.Chunk.(type) {
+	case nil:
+		if info, statErr := os.Stat(a.Dest); statErr == nil && !info.IsDir() {
+			return "Path exists and is a file", nil
+		}
+		err = os.MkdirAll(a.Dest, 0o777)
+	case string:
+		err = receive(a, []byte(piece))
+	case []byte:
+		err = receive(a, piece)
+	default:
+		return nil, loader.TypeError("argument should be a bytes-like object or ASCII string, not '%s'", kindOf(piece))
+	}
+	if err == nil {
+		return true, nil
+	}
+	text, ok := pathText(err)
+	if !ok {
+		return nil, err
+	}
+	loader.ContextOf(ctx).SetRetcode(1)
+	return text, nil
+}
+
+// pathText returns what Python says of an error of a file.
+func pathText(err error) (string, bool) {
+	number, ok := errors.AsType[syscall.Errno](err)
+	p, isPath := errors.AsType[*fs.PathError](err)
+	if !ok || !isPath {
+		return "", false
+	}
+	return osText(number, p.Path), true
+}
+
+// mostUnpacked is the most that one compressed piece may become, in bytes: a publication cannot hold more that is not compressed.
+const mostUnpacked = 100 << 20
+
+// receive writes a piece to the file, which is made with its folder where it is missing.
+func receive(a recvChunkedArgs, encoded []byte) error {
+	piece, err := decode64(encoded)
+	if err != nil {
+		return err
+	}
+	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	if a.Append {
+		flags = os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	}
+	f, err := os.OpenFile(a.Dest, flags, 0o666)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(a.Dest), 0o777); err != nil {
+			return err
+		}
+		f, err = os.OpenFile(a.Dest, flags, 0o666)
+	}
+	if err != nil {
+		return err
+	}
+	err = unpack(f, piece, a.Compressed)
+	if mode, isNumber := a.Mode.(int64); err == nil && isNumber && !a.Append {
+		err = os.Chmod(a.Dest, fileMode(mode))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// decode64 reads base64 as Python does, which passes over other signs.
+func decode64(encoded []byte) ([]byte, error) {
+	signs := make([]byte, 0, len(encoded))
+	for _, b := range encoded {
+		if b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '+' || b == '/' || b == '=' {
+			signs = append(signs, b)
+		}
+	}
+	piece := make([]byte, base64.StdEncoding.DecodedLen(len(signs)))
+	n, err := base64.StdEncoding.Decode(piece, signs)
+	if err != nil {
+		return nil, loader.Exception("binascii.Error", "Incorrect padding")
+	}
+	return piece[:n], nil
+}
+
+// unpack writes a piece to f.
+func unpack(f io.Writer, piece []byte, compressed bool) error {
+	if !compressed {
+		_, err := f.Write(piece)
+		return err
+	}
+	if len(piece) == 0 {
+		return nil // as Python reads it
+	}
+	r, err := gzip.NewReader(bytes.NewReader(piece))
+	if err != nil {
+		return loader.Exception("gzip.BadGzipFile", "Not a gzipped file (%s)", data.Repr(piece[:min(2, len(piece))]))
+	}
+	n, err := io.Copy(f, io.LimitReader(r, mostUnpacked+1))
+	if err == nil && n > mostUnpacked {
+		return loader.Execution("a compressed piece becomes more than %d bytes", int64(mostUnpacked))
+	}
+	return err
+}
+
+// fileMode returns the mode of the permission bits of st_mode.
+func fileMode(bits int64) fs.FileMode {
+	mode := fs.FileMode(bits).Perm()
+	for bit, flag := range map[int64]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if bits&bit != 0 {
+			mode |= flag
+		}
+	}
+	return mode
+}
