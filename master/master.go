@@ -31,8 +31,8 @@ import (
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/transport"
 )
@@ -71,6 +71,8 @@ type Options struct {
 	// Jobs opens the job cache, when the ports are bound and the cachedir is the master's own. The master closes it.
 	Jobs    func(ctx context.Context) (returner.JobCache, error)
 	Runners []loader.Plugin // for the schedule
+	// Backends are those of the file server that come on top of roots and minionfs, by name.
+	Backends fileserver.Makers
 	// Login makes a system of external_auth from all options; nil means that there is none.
 	Login func(name string, opts *data.Map) (auth.System, error)
 	// Settle is called when the ports are bound and before anything on disk is touched; nil does nothing.
@@ -79,8 +81,6 @@ type Options struct {
 	Now    func() time.Time // nil means time.Now
 }
 
-	// Backends are those of the file server that come on top of roots and minionfs, by name.
-	Backends fileserver.Makers
 // A Master is one master.
 type Master struct {
 	cfg      *config.Master
