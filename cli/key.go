@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/output"
 	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/pki/keyring"
 )
 
 // Key runs the program salt-key and returns its exit code (salt/cli/key.py, salt/key.py). It works on the key tree of a
@@ -56,7 +57,7 @@ type keyRun struct {
 	log      *logrus.Logger
 	closeLog io.Closer
 	printing output.Options
-	tree     *pki.Dir
+	ring     *keyring.Ring
 	bus      *keyEvents
 	ready    bool // prepare has opened everything
 	failed   bool // a key could not be moved or deleted
@@ -88,8 +89,10 @@ func (k *keyRun) prepare(stdout io.Writer) error {
 	if k.printing, err = Printing(k.opts, isTerminal(stdout) && k.o.OutputFile == ""); err != nil {
 		k.log.Warn(err)
 	}
-	k.tree = pki.Visit(k.opts.Text("pki_dir"), pki.Options{})
 	k.bus = &keyEvents{sockets: masterSockets(k.opts), log: k.log}
+	k.ring = keyring.New(keyring.Options{Tree: pki.Visit(k.opts.Text("pki_dir"), pki.Options{}), CacheDir: k.opts.Text("cachedir"),
+		PreserveCaches: data.Truth(k.opts.Value("preserve_minion_cache")), PreserveAccepted: k.o.PreserveMinions == true,
+		Rotate: data.Truth(k.o.RotateAESKey), Changed: k.bus.changed})
 	k.ready = true
 	return nil
 }

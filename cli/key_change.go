@@ -8,9 +8,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/brineproject/brine/crypto"
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/pki/keyring"
 )
 
 // A keyChange is what -a, -r and -d do to the keys that match.
@@ -24,14 +23,14 @@ type keyChange struct {
 }
 
 func accepting(o *KeyOptions) keyChange {
-	c := keyChange{act: "accept", done: "accepted", globs: globOr(o.Accept), question: "Proceed? [n/Y] ", preset: "y"}
+	c := keyChange{act: keyring.Accept, done: "accepted", globs: globOr(o.Accept), question: "Proceed? [n/Y] ", preset: "y"}
 	c.include(pki.Rejected, o.IncludeAll || o.IncludeRejected)
 	c.include(pki.Denied, o.IncludeDenied)
 	return c
 }
 
 func rejecting(o *KeyOptions) keyChange {
-	c := keyChange{act: "reject", done: "rejected", globs: globOr(o.Reject), question: "Proceed? [n/Y] ", preset: "y"}
+	c := keyChange{act: keyring.Reject, done: "rejected", globs: globOr(o.Reject), question: "Proceed? [n/Y] ", preset: "y"}
 	c.include(pki.Accepted, o.IncludeAll || o.IncludeAccepted)
 	c.include(pki.Denied, o.IncludeDenied)
 	return c
@@ -39,7 +38,7 @@ func rejecting(o *KeyOptions) keyChange {
 
 // deleting goes through all states; those that the command line includes are only named when nothing matches.
 func deleting(o *KeyOptions) keyChange {
-	c := keyChange{act: "delete", done: "deleted", globs: globOr(o.Delete), every: true, question: "Proceed? [N/y] ", preset: "n"}
+	c := keyChange{act: keyring.Delete, done: "deleted", globs: globOr(o.Delete), every: true, question: "Proceed? [N/y] ", preset: "n"}
 	c.include(pki.Accepted, o.IncludeAccepted)
 	c.include(pki.Rejected, o.IncludeRejected)
 	c.include(pki.Denied, o.IncludeDenied)
@@ -53,14 +52,14 @@ func (c *keyChange) include(s pki.State, wanted bool) {
 }
 
 // choose returns those shelves that the change is for.
-func (c *keyChange) choose(found []shelf) []shelf {
+func (c *keyChange) choose(found []keyring.Shelf) []keyring.Shelf {
 	if c.every {
 		return found
 	}
-	var chosen []shelf
+	var chosen []keyring.Shelf
 	for _, s := range append([]pki.State{pki.Pending}, c.also...) {
 		for _, f := range found {
-			if f.state == s {
+			if f.State == s {
 				chosen = append(chosen, f)
 			}
 		}
@@ -83,7 +82,7 @@ func (c *keyChange) states() string {
 
 // change does it, after asking.
 func (k *keyRun) change(ctx context.Context, c keyChange) error {
-	all, err := k.managed()
+	all, err := k.ring.Managed()
 	if err != nil {
 		return err
 	}
@@ -93,7 +92,7 @@ func (k *keyRun) change(ctx context.Context, c keyChange) error {
 		return nil
 	}
 	k.say("The following keys are going to be %s:\n", c.done)
-	if err := k.display(shown(chosen)); err != nil {
+	if err := k.display(keyring.Shown(chosen)); err != nil {
 		return err
 	}
 	if yes, err := k.confirm(ctx, c); err != nil || !yes {
@@ -154,21 +153,21 @@ func (k *keyRun) answer(ctx context.Context) (string, error) {
 }
 
 // carryOut changes the keys, tells of each, and clears up after them.
-func (k *keyRun) carryOut(c keyChange, chosen []shelf) error {
+func (k *keyRun) carryOut(c keyChange, chosen []keyring.Shelf) error {
 	changed := k.each(c, chosen)
 	k.flush()
 	var after error
-	if c.act != "accept" {
+	if c.act != keyring.Accept {
 		after = k.clearUp(c, chosen)
 	}
 	if !c.every {
 		var err error
-		if changed, err = k.nowIn(changed); err != nil {
+		if changed, err = k.ring.NowIn(changed); err != nil {
 			return err
 		}
 	}
 	for _, s := range changed {
-		for _, id := range s.ids {
+		for _, id := range s.IDs {
 			k.say("Key for minion %s %s.\n", id, c.done)
 		}
 	}
@@ -176,84 +175,17 @@ func (k *keyRun) carryOut(c keyChange, chosen []shelf) error {
 }
 
 // each changes key after key, and returns those that nothing went wrong with.
-func (k *keyRun) each(c keyChange, chosen []shelf) []shelf {
-	var changed []shelf
-	var refused []string
-	for _, s := range chosen {
-		var ids []string
-		for _, id := range s.ids {
-			err := k.changeOne(c.act, s.state, id)
-			switch {
-			case errors.Is(err, errBadKey):
-				k.log.Errorf("Invalid RSA public key: %s", id)
-				refused = append(refused, id)
-				continue
-			case errors.Is(err, pki.ErrNotFound): // somebody else was faster
-			case err != nil:
-				k.failed = true
-				fmt.Fprintf(k.stderr, "Unable to %s %s\n", c.act, err) // the error names the key
-				continue
-			default:
-				k.bus.fire(data.NewMap("result", true, "act", c.act, "id", id))
-			}
-			ids = append(ids, id)
-		}
-		changed = append(changed, shelf{s.state, ids})
+func (k *keyRun) each(c keyChange, chosen []keyring.Shelf) []keyring.Shelf {
+	changes := k.ring.Change(c.act, chosen)
+	for _, err := range changes.Errs {
+		k.failed = true
+		fmt.Fprintf(k.stderr, "Unable to %s %s\n", c.act, err) // the error names the key
 	}
-	for _, id := range refused {
+	for _, id := range changes.Invalid {
+		k.log.Errorf("Invalid RSA public key: %s", id)
+	}
+	for _, id := range changes.Invalid {
 		fmt.Fprintf(k.stderr, "Unable to accept invalid key for %s.\n", id)
 	}
-	return changed
-}
-
-// errBadKey is wrapped for a key that cannot be accepted.
-var errBadKey = errors.New("invalid key")
-
-func (k *keyRun) changeOne(act string, s pki.State, id string) error {
-	switch act {
-	case "delete":
-		return k.tree.Delete(s, id)
-	case "reject":
-		return k.tree.Move(id, s, pki.Rejected)
-	}
-	pem, err := k.tree.Get(s, id)
-	if err != nil {
-		return err
-	}
-	if _, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(pem))); err != nil {
-		return fmt.Errorf("%w: %w", errBadKey, err)
-	}
-	return k.tree.Move(id, s, pki.Accepted)
-}
-
-// nowIn returns where the keys lie now. As in Salt (salt/key.py: dict_match) a key is there as often as it was given
-// times the states that its id has keys in.
-func (k *keyRun) nowIn(given []shelf) ([]shelf, error) {
-	all, err := k.managed()
-	if err != nil {
-		return nil, err
-	}
-	has := make([]map[string]bool, len(all))
-	for i, s := range all {
-		has[i] = make(map[string]bool, len(s.ids))
-		for _, id := range s.ids {
-			has[i][id] = true
-		}
-	}
-	now := &data.Map{} // state → ids, in the order of the first key in each
-	for _, s := range given {
-		for _, id := range s.ids {
-			for i := range all {
-				if has[i][id] {
-					ids, _ := now.Value(int64(i)).([]string)
-					now.Set(int64(i), append(ids, id))
-				}
-			}
-		}
-	}
-	var shelves []shelf
-	for i, ids := range now.All() {
-		shelves = append(shelves, shelf{all[i.(int64)].state, ids.([]string)})
-	}
-	return shelves, nil
+	return changes.Done
 }

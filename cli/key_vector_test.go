@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/pki/keyring"
 )
 
 // keyRoot is where the vectors were made.
@@ -203,7 +204,7 @@ func (h *keyHome) lay(t *testing.T, pairs, tree *data.Map) {
 	if err := os.Chmod(h.path("pki/master.pem"), 0o400); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range keyStates() {
+	for _, s := range keyring.States() {
 		if err := os.Mkdir(h.path("pki/"+s.Dir()), 0o755); err != nil {
 			t.Fatal(err)
 		}

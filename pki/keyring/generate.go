@@ -1,0 +1,143 @@
+package keyring
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/pki"
+)
+
+// MakePair makes the pair NAME.pem and NAME.pub, unless NAME.pem is there. name is a path; pass encrypts the private key
+// when it is not empty. Who may not write there gets an error that wraps fs.ErrPermission.
+func MakePair(name string, bits int, pass string) error {
+	if isFile(name + ".pem") {
+		return nil
+	}
+	dir, base := filepath.Split(name)
+	keys := pki.Visit(filepath.Clean(dir), pki.Options{}).Keys
+	err := keys.RemovePublic(base) // one without its private key is of no use
+	if err == nil {
+		_, err = keys.LoadOrCreate(base, bits, pass)
+	}
+	return err
+}
+
+// A Signature is the signature of a public key that is to be written (salt/key.py: gen_keys_signature). Empty paths stand for
+// what the tree has.
+type Signature struct {
+	Pub, Priv string // files of the key that is signed, and of the one that signs
+	Folder    string // where the signature goes
+	Name      string // its file: master_pubkey_signature
+	SignKey   string // name of the pair that signs: master_sign_key_name
+	Create    bool   // makes that pair where there is none
+	Bits      int
+	Pass      string // opens the private key
+}
+
+// Sign writes a signature. It returns true; false where there is one already, and a text that says what is missing.
+func (r *Ring) Sign(s Signature) (any, error) {
+	pub, found := r.signedKey(s)
+	if !found {
+		return fmt.Sprintf("Public-key %s does not exist", s.Pub), nil
+	}
+	priv, found, err := r.signingKey(s)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return fmt.Sprintf("Private-key %s does not exist", s.Priv), nil
+	case priv == "":
+		return "No usable private-key found", nil
+	case pub == "":
+		return "No usable public-key found", nil
+	}
+	sig, err := sign(priv, pub, s.Pass)
+	if err != nil {
+		return nil, err
+	}
+	return r.write(s, sig)
+}
+
+// signedKey returns the path of the key to be signed, "" when there is none; found is false when the one that was
+// given is not there.
+func (r *Ring) signedKey(s Signature) (path string, found bool) {
+	if s.Pub != "" {
+		return s.Pub, isFile(s.Pub)
+	}
+	path = filepath.Join(r.o.Tree.Path(), "master.pub")
+	if !isFile(path) {
+		path = ""
+	}
+	return path, true
+}
+
+// signingKey is signedKey for the key to sign with, which is made where that is wanted.
+func (r *Ring) signingKey(s Signature) (path string, found bool, err error) {
+	if s.Priv != "" {
+		return s.Priv, isFile(s.Priv), nil
+	}
+	name := filepath.Join(r.o.Tree.Path(), s.SignKey)
+	if s.Create {
+		err = MakePair(name, s.Bits, s.Pass)
+	}
+	if err != nil || !isFile(name+".pem") {
+		return "", true, err
+	}
+	return name + ".pem", true, nil
+}
+
+func sign(priv, pub, pass string) ([]byte, error) {
+	text, err := readFile(pub)
+	if err != nil {
+		return nil, err
+	}
+	pem, err := readFile(priv)
+	if err != nil {
+		return nil, err
+	}
+	key, err := crypto.ParsePrivateKey([]byte(pem), pass)
+	if err != nil {
+		return nil, fmt.Errorf("private key %s: %w", priv, err)
+	}
+	return key.Sign([]byte(LineFeeds(text)), crypto.SHA1Sign)
+}
+
+func readFile(path string) (string, error) {
+	return pki.Visit(filepath.Dir(path), pki.Options{}).ReadText(filepath.Base(path))
+}
+
+// write writes the file of a signature. One that is there stays, and the result is False.
+func (r *Ring) write(s Signature, sig []byte) (any, error) {
+	dir := s.Folder
+	if dir == "" {
+		dir = r.o.Tree.Path()
+	}
+	path := filepath.Join(dir, s.Name)
+	if isFile(path) {
+		return false, nil
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, renamed(err, path)
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	if err := pki.Visit(dir, pki.Options{}).WriteText(s.Name, crypto.SignatureText(sig)); err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+// renamed gives an error of a file another path.
+func renamed(err error, path string) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return &fs.PathError{Op: pathErr.Op, Path: path, Err: pathErr.Err}
+	}
+	return err
+}
