@@ -6,8 +6,8 @@
 // [Host], so that the same engine runs within a master, where a batch outlasts who ordered it, and in the program salt beside a
 // master that knows no batches.
 //
-// What differs from Salt: minions start in the order of their names, so that two runs do the same; a size below one is an
-// error, over which Salt never ends; a minion that answers the ping late is still taken.
+// What differs from Salt: minions start in the order in which the master names them, that of a list as it was given, so that two
+// runs do the same; a size below one is an error, over which Salt never ends; a minion that answers the ping late is still taken.
 package batch
 
 import (

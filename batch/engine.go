@@ -6,18 +6,20 @@ import (
 	"slices"
 	"time"
 
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 )
 
 // ErrNobody is wrapped by [Host.Publish] for a target that names no minion.
 var ErrNobody = errors.New("no minions matched the target")
 
+// ErrStop is returned by [Host.Next] when no further minion is to start.
+var ErrStop = errors.New("the batch was stopped")
+
 // A Host publishes for an engine and hands it what minions return.
 type Host interface {
 	// Publish gives an order to minions, and returns when the master has it.
 	Publish(ctx context.Context, o Order) (Sent, error)
-	// Next waits for the next return of a job that was published here.
+	// Next waits for the next return of a job that was published here. The error ErrStop stops the batch.
 	Next(ctx context.Context) (Return, error)
 }
 
@@ -34,15 +36,6 @@ type Order struct {
 type Sent struct {
 	Job     job.ID
 	Minions []string
-}
-
-// A Return is what a minion returned.
-type Return struct {
-	Job     job.ID
-	Minion  string
-	Retcode int      // the highest, where several functions were called
-	Running bool     // the value is a map with something in it: to saltutil.find_job, that the job runs
-	Load    data.Raw // the whole return, for who shows it
 }
 
 // An Observer is told what happens, in order, by the goroutine that runs the engine.
@@ -201,6 +194,9 @@ func (e *Engine) next(ctx context.Context) (r Return, ok bool, err error) {
 	switch {
 	case err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
 		return r, false, e.late(ctx, time.Now())
+	case errors.Is(err, ErrStop) && e.run != nil:
+		e.run.Stop()
+		return r, false, nil
 	case err != nil:
 		return r, false, err
 	}

@@ -32,11 +32,9 @@ func NewRun(p Plan, minions []string) *Run {
 	return r
 }
 
-// Add takes in further minions; those that are known already count once.
+// Add takes in further minions, which start in the order given; those that are known already count once.
 func (r *Run) Add(minions ...string) {
-	minions = slices.Clone(minions)
-	slices.Sort(minions)
-	for _, id := range slices.Compact(minions) {
+	for _, id := range minions {
 		if !r.knows(id) {
 			r.waiting = append(r.waiting, id)
 		}
@@ -103,6 +101,9 @@ func (r *Run) Wake() (at time.Time, ok bool) {
 	}
 	return slices.MinFunc(r.free, time.Time.Compare), true
 }
+
+// Plan returns what the run is to do.
+func (r *Run) Plan() Plan { return r.plan }
 
 // Active returns the minions at work.
 func (r *Run) Active() []string { return slices.Clone(r.active) }

@@ -25,8 +25,8 @@ func expect(t *testing.T, what string, got, want any) {
 }
 
 func TestPlacesAreFilledAsTheyBecomeFree(t *testing.T) {
-	r := NewRun(Plan{Size: Size{Number: 2}}, []string{"d", "b", "a", "c", "b"})
-	expect(t, "first", r.Start(at(0)), []string{"a", "b"})
+	r := NewRun(Plan{Size: Size{Number: 2}}, []string{"b", "a", "c", "b", "d"})
+	expect(t, "first", r.Start(at(0)), []string{"b", "a"})
 	expect(t, "none free", r.Start(at(0)), []string{})
 	r.End("b", Answered, at(1))
 	expect(t, "one free", r.Start(at(1)), []string{"c"})
@@ -85,7 +85,7 @@ func TestLateMinionsAreTaken(t *testing.T) {
 	expect(t, "half of two", r.Start(at(0)), []string{"a"})
 	r.Add("d", "c", "a")
 	expect(t, "half of four", r.Start(at(0)), []string{"b"})
-	expect(t, "waiting", r.Waiting(), []string{"c", "d"})
+	expect(t, "waiting", r.Waiting(), []string{"d", "c"})
 }
 
 func TestRecordHoldsTheRun(t *testing.T) {

@@ -37,7 +37,7 @@ func TestCommands(t *testing.T) {
 		{"failures do not count with --static", "web1 test.retcode 3 --static", 0, "web1:\n    True\n", ""},
 		{"documentation of nobody", "-d nosuch test.ping", 2, "No minions matched the target. No command was sent, no jid was assigned.\n", "No minions found to gather docs from\n"},
 		{"nobody, without waiting", "nosuch test.ping --async", 0, "No minions matched the target. No command was sent, no jid was assigned.\nExecuted command with job ID: 0\n", ""},
-		{"too many for a safe run", "* test.ping --batch-safe-limit 3", 1, "", "salt: the target names as many minions as --batch-safe-limit or more, and --batch is not supported by this version\n"},
+		{"a batch without a size", "* test.ping -b 0", 1, "Invalid batch data sent: 0\nData must be in the form of %10, 10% or 3\n", ""},
 		{"few enough for a safe run", "web1 test.ping --batch-safe-limit 3", 0, "web1:\n    True\n", ""},
 		{"codes of several functions", "web1 test.retcode,test.true 3, --out=quiet", 1, "", "ERROR: Minions returned with non-zero exit code\n"},
 		{"metadata", "web1 test.ping --metadata={a:1}", 0, "web1:\n    True\n", ""},

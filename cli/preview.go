@@ -54,21 +54,18 @@ func (s *saltRun) targeted() ([]any, error) {
 	return list, nil
 }
 
-// overSafeLimit reports whether so many minions are named that --batch-safe-limit asks for a batch.
-func (s *saltRun) overSafeLimit() (bool, error) {
-	if s.o.BatchSafeLimit <= 1 || s.o.Static {
-		return false, nil
+// limit makes the run a batch when so many minions are named that --batch-safe-limit asks for one.
+func (s *saltRun) limit() error {
+	if s.o.BatchSafeLimit <= 1 || s.o.Static || s.o.Batch != "" {
+		return nil
 	}
 	ids, err := s.targeted()
-	return int64(len(ids)) >= s.o.BatchSafeLimit, err
-}
-
-func (s *saltRun) tooMany(err error) int {
-	if err != nil {
-		return s.fail(err)
+	if err != nil || int64(len(ids)) < s.o.BatchSafeLimit {
+		return err
 	}
-	s.out.Tell("salt: the target names as many minions as --batch-safe-limit or more, and --batch is not supported by this version\n")
-	return exitGeneric
+	s.out.Printf("\nNOTICE: Too many minions targeted, switching to batch execution.\n")
+	s.o.Batch = s.o.BatchSafeSize
+	return nil
 }
 
 // subset draws --subset minions of those that have what is to be called (salt/client/__init__.py, cmd_subset).

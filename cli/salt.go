@@ -21,7 +21,6 @@ import (
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/output"
 	"github.com/brineproject/brine/transport"
-	"github.com/brineproject/brine/transport/zeromq"
 	"github.com/brineproject/brine/yaml"
 )
 
@@ -109,17 +108,24 @@ func (s *saltRun) run(ctx context.Context) int {
 	if err != nil {
 		return s.fail(err)
 	}
-	if over, err := s.overSafeLimit(); err != nil || over {
-		return s.tooMany(err)
+	if err := s.limit(); err != nil {
+		return s.fail(err)
 	}
-	requester := zeromq.NewRequester(s.dialMaster())
+	wire, err := HostWire(s.opts)
+	if err != nil {
+		return s.fail(err)
+	}
+	requester := wire.Request(s.dialMaster())
 	defer requester.Close()
 	if s.local, err = client.Open(ctx, s.clientOptions(requester)); err != nil {
 		return s.fail(err)
 	}
 	defer s.local.Close()
-	if s.o.Static {
+	switch {
+	case s.o.Static:
 		return s.static(ctx, request)
+	case s.o.Batch != "":
+		return s.batch(ctx, request)
 	}
 	return s.publish(ctx, request)
 }
@@ -127,8 +133,6 @@ func (s *saltRun) run(ctx context.Context) int {
 // missing says which part of the command line this program cannot do.
 func (s *saltRun) missing() string {
 	switch {
-	case s.o.Batch != "":
-		return "--batch is not supported by this version; use --subset or smaller targets"
 	case s.o.EAuth != "" || s.o.MakeToken:
 		return "external authentication (-a, -T) is not supported by this version; run salt as the user of the master or one of publisher_acl"
 	case s.o.TargetKind == "range":
@@ -238,6 +242,9 @@ func (s *saltRun) kwargs() *data.Map {
 			m.Set(f[0], loader.YAMLArg(f[1]))
 		}
 	}
+	if s.o.Queue != "" {
+		m.Set("queue", int64(s.o.QueueFor/time.Second))
+	}
 	return m
 }
 
@@ -303,6 +310,7 @@ func (s *saltRun) publish(ctx context.Context, r client.Request) int {
 		s.out.Printf("jid: %s\n", job.ID)
 	}
 	_ = s.out.Flush() // who watches sees the id at once; the end of the run finds what is wrong
+	s.tellQueue(job)
 	if s.docs() {
 		return s.collectDocs(ctx, job)
 	}

@@ -10,6 +10,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func Open(ctx context.Context, o Options) (*Local, error) {
 // listen connects to the bus, in place of an earlier connection.
 func (l *Local) listen(ctx context.Context) error {
 	events, err := eventbus.Dial(ctx, l.opts.Sockets, eventbus.ClientOptions{
-		Subscribe: eventbus.SubscribeOptions{Name: "client", Prefixes: []string{eventbus.Tagify("job") + "/"}},
+		Subscribe: eventbus.SubscribeOptions{Name: "client", Prefixes: []string{eventbus.Tagify("job") + "/", eventbus.Tagify("batch") + "/"}},
 	})
 	if err != nil {
 		return err
@@ -105,6 +106,7 @@ type Request struct {
 	JID     string
 	Kwargs  *data.Map     // options such as metadata, ret_config, nocache
 	Timeout time.Duration // sent as Salt's clients do
+	command string        // of the master; empty means publish
 }
 
 // A Job is one that was published.
@@ -112,6 +114,13 @@ type Job struct {
 	ID      job.ID
 	Minions []string // expected to return
 	Missing []string // named, but without an accepted key
+	// Absent are those of Minions that had no connection when the job was sent. Told says whether the master tells of
+	// them, as only those of ours do.
+	Absent []string
+	Told   bool
+	// Queued are those of Absent for which the master keeps the job, until the time Expires.
+	Queued  []string
+	Expires time.Time
 	request Request
 }
 
@@ -139,13 +148,20 @@ func (l *Local) publishAs(ctx context.Context, r Request, key, user string) (*Jo
 		return nil, err
 	}
 	m, ok := reply.(*data.Map)
-	if !ok {
-		return nil, fmt.Errorf("publish: the master answers %q", data.Str(reply))
-	}
-	if err := refused(m); err != nil {
+	if err := refused(m); ok && err != nil {
 		return nil, err
 	}
-	j := &Job{ID: job.ID(m.Text("jid")), Minions: list(m.Value("minions")), Missing: list(m.Value("missing")), request: r}
+	switch {
+	case r.command == publishBatch && !data.Truth(m.Value("batch")):
+		return nil, ErrNoBatches
+	case !ok:
+		return nil, fmt.Errorf("publish: the master answers %q", data.Str(reply))
+	}
+	j := &Job{ID: job.ID(m.Text("jid")), Minions: list(m.Value("minions")), Missing: list(m.Value("missing")), request: r,
+		Absent: list(m.Value("absent")), Told: m.Has("absent"), Queued: list(m.Value("queued"))}
+	if until, ok := m.Value("queued_until").(int64); ok {
+		j.Expires = time.Unix(until, 0)
+	}
 	if len(j.Minions) == 0 {
 		return nil, &NoMinionsError{Text: "no minions matched"}
 	}
@@ -184,7 +200,7 @@ func (l *Local) send(ctx context.Context, r Request, key, user string) (any, err
 	if arg == nil {
 		arg = []any{}
 	}
-	load := data.NewMap("cmd", "publish", "tgt", r.Target, "fun", r.Fun, "arg", arg, "key", key, "tgt_type", r.Kind,
+	load := data.NewMap("cmd", cmp.Or(r.command, "publish"), "tgt", r.Target, "fun", r.Fun, "arg", arg, "key", key, "tgt_type", r.Kind,
 		"ret", r.Ret, "timeout", int64(max(r.Timeout, time.Second)/time.Second), "jid", r.JID)
 	if r.Kwargs.Len() > 0 {
 		load.Set("kwargs", r.Kwargs)

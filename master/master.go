@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -45,7 +46,7 @@ var (
 	ErrRunning = errors.New("another master is running with these folders")
 )
 
-// Ports open the network sides of a master. Package transport/zeromq has them.
+// Ports open the network sides of a master. Packages transport/zeromq and transport/tcp have them.
 type Ports struct {
 	Reply   func(ctx context.Context, endpoint string, o transport.Options) (transport.Replier, error)
 	Publish func(ctx context.Context, endpoint string, o transport.Options) (PublishPort, error)
@@ -57,6 +58,13 @@ type Ports struct {
 type PublishPort interface {
 	transport.Publisher
 	PeerAddrs() []net.Addr
+}
+
+// An Identifier is a [PublishPort] whose subscribers say who they are. See package transport/tcp for the methods.
+type Identifier interface {
+	SetIdentify(func(hello []byte) (id string, err error))
+	// PeerIDs returns the minions that are connected and have proved who they are, each once, sorted.
+	PeerIDs() []string
 }
 
 // A Service runs until its context ends.
@@ -91,6 +99,7 @@ type Master struct {
 	submit   Service
 	server   *channel.Server
 	requests *requests
+	batches  *batches
 	maint    *maintenance
 	schedule *scheduled
 	programs []daemon.Command // ext_processes
@@ -148,9 +157,14 @@ func (m *Master) assemble(p *parts) error {
 	pub := newPublishing(p)
 	m.bus = p.bus
 	m.requests = newRequests(p, pub)
+	m.batches = newBatches(p, pub)
+	maps.Copy(m.requests.clear, batchCommands(m.batches))
 	m.server = channel.NewServer(p.key, p.keys, p.secrets, signIn, m.requests, channel.ServerOptions{
 		Admission: admission(m.cfg), OnRequest: p.presence.note, Log: p.o.Log,
 	})
+	if port, ok := m.publish.(Identifier); ok {
+		port.SetIdentify(m.server.Identify)
+	}
 	m.maint = newMaintenance(p, pub)
 	m.schedule, err = newScheduled(p, m.maint)
 	return err

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/brineproject/brine/batch"
+	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+)
+
+// batch runs the job on so many minions at a time (salt/cli/batch.py). Our master does it itself, and goes on when this program is
+// killed; beside Salt's master this program does it. A minion that got the job and does not answer makes the exit code 1, where
+// Salt has 0.
+func (s *saltRun) batch(ctx context.Context, r client.Request) int {
+	plan, err := s.plan()
+	if err != nil {
+		s.out.Printf("%s\n", err)
+		return exitGeneric
+	}
+	ordered := r
+	ordered.Kwargs = r.Kwargs.Clone()
+	ordered.Kwargs.Update(data.NewMap("batch", s.o.Batch, "batch_wait", s.o.BatchWait, "failhard", s.o.Failhard,
+		"timeout", plan.Timeout.Seconds(), "gather_job_timeout", plan.Gather.Seconds()))
+	j, err := s.local.PublishBatch(ctx, ordered)
+	var nobody *client.NoMinionsError
+	switch {
+	case errors.Is(err, client.ErrNoBatches):
+		return s.driveBatch(ctx, r, plan)
+	case errors.As(err, &nobody):
+		return s.nobodyInBatch()
+	case err != nil:
+		return s.fail(err)
+	case s.o.Async:
+		s.out.Printf("Executed command with job ID: %s\n", j.ID)
+		return exitOK
+	}
+	return s.followBatch(ctx, ordered, j)
+}
+
+// plan is what the command line says of the batch.
+func (s *saltRun) plan() (batch.Plan, error) {
+	size, err := batch.ParseSize(s.o.Batch)
+	return batch.Plan{Size: size, Wait: time.Duration(s.o.BatchWait * float64(time.Second)), Failhard: s.o.Failhard,
+		Timeout: s.timeout(), Gather: s.seconds("gather_job_timeout")}, err
+}
+
+// nobodyInBatch ends a batch whose target names no minion.
+func (s *saltRun) nobodyInBatch() int {
+	s.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\nNo minions matched the target.\n")
+	return exitOK
+}
+
+// followBatch prints what happens in a batch of the master. Who interrupts it stops the batch.
+func (s *saltRun) followBatch(ctx context.Context, r client.Request, j *client.Job) int {
+	p := &batchPrinter{s: s, jid: j.ID}
+	end, err := s.local.FollowBatch(ctx, j, p, p.enough)
+	if err != nil {
+		return s.stopBatch(ctx, r, j, err)
+	}
+	if end != nil && end.Error != "" {
+		s.out.Log("ERROR", "batch "+string(j.ID)+": "+end.Error)
+		return exitGeneric
+	}
+	p.missed(end)
+	return p.code
+}
+
+// stopBatch lets the master start no further minions.
+func (s *saltRun) stopBatch(ctx context.Context, r client.Request, j *client.Job, why error) int {
+	if ctx.Err() == nil {
+		return s.fail(why)
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if _, err := s.local.StopBatch(late, r, j.ID); err != nil {
+		s.out.Log("ERROR", "batch "+string(j.ID)+" was not stopped: "+err.Error())
+	} else {
+		s.out.Tell("\nThe batch was stopped: no further minions get the job.")
+	}
+	return s.interrupted(ctx, j, why)
+}
+
+// driveBatch runs the batch from here.
+func (s *saltRun) driveBatch(ctx context.Context, r client.Request, plan batch.Plan) int {
+	if s.o.Async {
+		s.out.Log("WARNING", "this master runs no batches: --async is ignored, and the batch ends with this program")
+	}
+	p := &batchPrinter{s: s}
+	e := batch.NewEngine(batch.Options{Plan: plan, Host: s.local.BatchHost(r), Observer: p})
+	err := e.Gather(ctx, r.Target, r.Kind)
+	if err == nil {
+		err = e.Work(ctx, false)
+	}
+	switch {
+	case errors.Is(err, batch.ErrNobody):
+		return s.nobodyInBatch()
+	case err != nil:
+		return s.fail(err)
+	}
+	return p.code
+}
+
+// A batchPrinter prints what happens in a batch.
+type batchPrinter struct {
+	s     *saltRun
+	jid   job.ID // of the batch, where all its publications share one
+	code  int
+	bad   bool            // a minion failed
+	shown map[string]bool // minions whose answers were printed
+}
+
+var _ batch.Observer = (*batchPrinter)(nil)
+
+// enough reports whether failhard ends the run; those at work are not waited for, as in Salt.
+func (p *batchPrinter) enough() bool { return p.s.o.Failhard && p.bad }
+
+// Down names the minions that get no job.
+func (p *batchPrinter) Down(ids []string) {
+	for _, id := range ids {
+		p.s.out.Printf("Minion %s did not respond. No job will be sent.\n", id)
+	}
+	_ = p.s.out.Flush() // who watches sees each line at once; the end of the run finds what is wrong
+}
+
+// Starting names the minions that get the job now.
+func (p *batchPrinter) Starting(ids []string) error {
+	ids = slices.Sorted(slices.Values(ids))
+	p.s.out.Printf("\nExecuting run on ['%s']\n\n", strings.Join(ids, "', '"))
+	return p.s.out.Flush()
+}
+
+// Answered prints what a minion returned, with the code and the id of the job.
+func (p *batchPrinter) Answered(r batch.Return) {
+	if p.shown[r.Minion] {
+		return
+	}
+	v, err := payload.UnmarshalText(r.Load, payload.WireLimits())
+	load, ok := v.(*data.Map)
+	if err != nil || !ok {
+		p.s.out.Log("ERROR", "the return of minion "+r.Minion+" cannot be read")
+		p.failed(exitGeneric)
+		return
+	}
+	p.note(r.Minion)
+	if r.Retcode != 0 {
+		p.failed(r.Retcode)
+	}
+	result := data.NewMap("retcode", int64(r.Retcode), "jid", string(r.Job), r.Minion, load.Value("return"))
+	if err := p.s.out.Print(result, load.Text("out"), r.Retcode); err != nil {
+		p.failed(exitGeneric)
+	}
+	_ = p.s.out.Flush()
+}
+
+func (p *batchPrinter) note(id string) {
+	if p.shown == nil {
+		p.shown = map[string]bool{}
+	}
+	p.shown[id] = true
+}
+
+func (p *batchPrinter) failed(code int) {
+	p.bad = true
+	p.code = max(p.code, code)
+}
+
+// Silent names a minion that got the job and has not answered.
+func (p *batchPrinter) Silent(id string) {
+	p.s.out.Printf("Minion '%s' failed to respond to job sent\n", id)
+	p.failed(exitGeneric)
+	_ = p.s.out.Flush()
+}
+
+// missed tells how many answers were not printed, since the connection to the master was lost for a while.
+func (p *batchPrinter) missed(end *client.BatchEnd) {
+	if end == nil {
+		return
+	}
+	n := 0
+	for _, id := range end.Done {
+		if !p.shown[id] {
+			n++
+		}
+	}
+	if n > 0 {
+		p.s.out.Tell("%d minions answered while the master could not be heard. To look up all answers, run the following command:\n\n"+
+			"salt-run jobs.lookup_jid %s\n", n, p.jid)
+	}
+	if n := len(end.NotStarted); n > 0 {
+		p.s.out.Tell("The batch was stopped: %d minions did not get the job\n", n)
+	}
+}

@@ -1,0 +1,292 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/auth"
+	"github.com/brineproject/brine/batch"
+	"github.com/brineproject/brine/cache"
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+)
+
+// batches does the commands publish_batch and stop_batch: batches that run within the master. They outlast who ordered them, and
+// are taken up again when the master was restarted. Salt's master has a command of the first name that cannot be called, so a
+// client knows by the answer which master it speaks to.
+type batches struct {
+	pub   *publishing
+	bank  cache.Bank
+	begin chan *batchJob
+	now   func() time.Time
+	log   logrus.FieldLogger
+
+	mu      sync.Mutex
+	running map[job.ID]*batchJob
+}
+
+const (
+	batchBank = "batches"
+	// maxBatches is how many batches run at one time.
+	maxBatches = 256
+)
+
+// batchTag is the tag of an event about a batch.
+func batchTag(id job.ID, what string) string { return "salt/batch/" + string(id) + "/" + what }
+
+// A batchJob is one batch that is under way.
+type batchJob struct {
+	id    job.ID
+	load  *data.Map // of the publish, without secrets
+	plan  batch.Plan
+	run   *batch.Run // nil when it has not begun
+	owner string
+	halt  context.Context // ends when the batch is to be stopped
+	stop  context.CancelFunc
+}
+
+func newBatchJob(id job.ID, load *data.Map, plan batch.Plan, owner string) *batchJob {
+	j := &batchJob{id: id, load: load, plan: plan, owner: owner}
+	j.halt, j.stop = context.WithCancel(context.Background())
+	return j
+}
+
+func newBatches(p *parts, pub *publishing) *batches {
+	return &batches{pub: pub, bank: p.data.bank, begin: make(chan *batchJob), now: p.o.Now, log: p.o.Log, running: map[job.ID]*batchJob{}}
+}
+
+// batchCommands are the commands about batches.
+func batchCommands(b *batches) map[string]command {
+	return map[string]command{"publish_batch": {do: b.publish}, "stop_batch": {do: b.stop}}
+}
+
+// publish takes an order for a batch. The fields are those of publish; kwargs has batch, and may have batch_wait, failhard, timeout
+// and gather_job_timeout. The reply comes before anything is sent, with the minions that the target names.
+func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) {
+	load := loadMap(c.Load)
+	kwargs, _ := load.Value("kwargs").(*data.Map)
+	who, err := b.pub.publisherOf(ctx, load, kwargs, c.Caller.Remote)
+	if err != nil {
+		return refusedPublish(err), nil
+	}
+	plan, err := planOf(load, kwargs)
+	if err != nil {
+		return refusal("SaltInvocationError", err.Error()), nil
+	}
+	ids, missing, err := b.pub.fleet.resolve(load.Value("tgt"), load.Text("tgt_type"), kwargs.Text("delimiter"))
+	if !b.pub.mayPublish(who, load, ids, c.Caller.Remote) {
+		return refusedPublish(auth.ErrNotAuthorized), nil
+	}
+	if len(ids) == 0 {
+		return b.pub.unmatched(load, err), nil
+	}
+	id, ok := b.pub.jid(load.Text("jid"))
+	if !ok {
+		return clearReply(data.NewMap("error", "Master failed to assign jid")), nil
+	}
+	load.Set("jid", string(id))
+	j := newBatchJob(id, withoutSecrets(load, kwargs), plan, who.Name)
+	if err := b.add(ctx, j); err != nil {
+		return refusal("SaltClientError", err.Error()), nil
+	}
+	return clearReply(data.NewMap("jid", string(id), "minions", texts(ids), "missing", texts(missing), "batch", true)), nil
+}
+
+// planOf reads what a load says of its batch.
+func planOf(load, kwargs *data.Map) (batch.Plan, error) {
+	for _, field := range []string{"tgt", "tgt_type", "fun", "user"} {
+		if load.Value(field) == nil {
+			return batch.Plan{}, fmt.Errorf("%w: %s is missing", errIncomplete, field)
+		}
+	}
+	size, err := batch.ParseSize(data.Str(kwargs.Value("batch")))
+	if err != nil {
+		return batch.Plan{}, err
+	}
+	return batch.Plan{Size: size, Wait: span(kwargs.Value("batch_wait"), 0), Failhard: data.Truth(kwargs.Value("failhard")),
+		Timeout: span(kwargs.Value("timeout"), 5*time.Second), Gather: span(kwargs.Value("gather_job_timeout"), 10*time.Second)}, nil
+}
+
+// span returns a number of seconds, no more than a day.
+func span(v any, otherwise time.Duration) time.Duration {
+	var s float64
+	switch v := v.(type) {
+	case int64:
+		s = float64(v)
+	case float64:
+		s = v
+	}
+	if !(s > 0) {
+		return otherwise
+	}
+	return time.Duration(math.Min(s, 24*3600) * float64(time.Second))
+}
+
+// add writes a batch down and hands it to the part that runs batches.
+func (b *batches) add(ctx context.Context, j *batchJob) error {
+	b.mu.Lock()
+	_, twice := b.running[j.id]
+	full := len(b.running) >= maxBatches
+	if !twice && !full {
+		b.running[j.id] = j
+	}
+	b.mu.Unlock()
+	switch {
+	case twice:
+		return fmt.Errorf("batch %s is under way", j.id)
+	case full:
+		return fmt.Errorf("%d batches are under way, and no more can be", maxBatches)
+	}
+	if err := b.save(j); err != nil {
+		b.drop(j)
+		return fmt.Errorf("the batch was not begun since it cannot be recorded: %w", err)
+	}
+	select {
+	case b.begin <- j:
+		return nil
+	case <-ctx.Done():
+		b.forget(j)
+		return ctx.Err()
+	}
+}
+
+// save writes down how far a batch has come.
+func (b *batches) save(j *batchJob) error {
+	run := j.run
+	if run == nil {
+		run = batch.NewRun(j.plan, nil)
+	}
+	raw, err := run.Marshal(data.NewMap("load", j.load, "owner", j.owner, "gathered", j.run != nil))
+	if err != nil {
+		return fmt.Errorf("record batch %s: %w", j.id, err)
+	}
+	return b.bank.Store(batchBank, string(j.id), raw)
+}
+
+func (b *batches) drop(j *batchJob) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.running, j.id)
+}
+
+// forget drops a batch and its record.
+func (b *batches) forget(j *batchJob) {
+	b.drop(j)
+	if err := b.bank.Flush(batchBank, string(j.id)); err != nil {
+		b.log.WithError(err).Errorf("drop record of batch %s", j.id)
+	}
+}
+
+// stop lets a batch start no further minions. Those at work end theirs. Only who ordered a batch, and who may do everything, may stop it.
+func (b *batches) stop(ctx context.Context, c *channel.Command) (any, error) {
+	load := loadMap(c.Load)
+	kwargs, _ := load.Value("kwargs").(*data.Map)
+	load.Set("fun", "saltutil.kill_job")
+	who, err := b.pub.publisherOf(ctx, load, kwargs, c.Caller.Remote)
+	if err != nil {
+		return refusedPublish(err), nil
+	}
+	b.mu.Lock()
+	j := b.running[job.ID(load.Text("jid"))]
+	b.mu.Unlock()
+	if j != nil && !who.All() && who.Name != j.owner {
+		return refusedPublish(auth.ErrNotAuthorized), nil
+	}
+	if j != nil {
+		j.stop()
+	}
+	return clearReply(data.NewMap("jid", load.Text("jid"), "stopped", j != nil)), nil
+}
+
+// serve runs batches until ctx ends, those first that an earlier master began.
+func (b *batches) serve(ctx context.Context) error {
+	var work sync.WaitGroup
+	defer work.Wait()
+	begin := func(j *batchJob) { work.Go(func() { b.drive(ctx, j) }) }
+	for _, j := range b.resume() {
+		begin(j)
+	}
+	for {
+		select {
+		case j := <-b.begin:
+			begin(j)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// resume reads the batches that were under way when the master ended. A record that cannot be read is dropped, with a line in the log.
+func (b *batches) resume() []*batchJob {
+	ids, err := b.bank.List(batchBank)
+	if err != nil {
+		b.log.WithError(err).Error("look for batches that were under way")
+	}
+	var found []*batchJob
+	for _, id := range ids {
+		j, err := b.read(job.ID(id))
+		if err != nil {
+			b.log.WithError(err).Errorf("batch %s is not taken up again", id)
+			b.forget(&batchJob{id: job.ID(id)})
+			continue
+		}
+		b.mu.Lock()
+		if b.running[j.id] == nil {
+			b.running[j.id] = j
+			found = append(found, j)
+		}
+		b.mu.Unlock()
+	}
+	return found
+}
+
+func (b *batches) read(id job.ID) (*batchJob, error) {
+	raw, err := b.bank.Fetch(batchBank, string(id))
+	if err != nil {
+		return nil, err
+	}
+	run, order, err := batch.Unmarshal(raw)
+	if err != nil {
+		return nil, err
+	}
+	load, ok := order.Value("load").(*data.Map)
+	if !ok {
+		return nil, fmt.Errorf("%w: it has no load", batch.ErrRecord)
+	}
+	j := newBatchJob(id, load, run.Plan(), order.Text("owner"))
+	if data.Truth(order.Value("gathered")) {
+		j.run = run
+	}
+	return j, nil
+}
+
+// drive runs one batch. What is not done when the master ends stays on disk, for its next start.
+func (b *batches) drive(ctx context.Context, j *batchJob) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.log.Errorf("batch %s: panic: %v\n%s", j.id, p, debug.Stack())
+			b.drop(j)
+		}
+	}()
+	defer j.stop()
+	host := newBatchHost(b, j)
+	defer host.Close()
+	err := host.work(ctx)
+	switch {
+	case ctx.Err() != nil:
+		b.drop(j)
+		return
+	case err != nil && !errors.Is(err, batch.ErrStop):
+		b.log.WithError(err).Errorf("batch %s ended before its time", j.id)
+	}
+	b.forget(j)
+	host.done(err)
+}

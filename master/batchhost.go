@@ -1,0 +1,197 @@
+package master
+
+import (
+	"context"
+	"errors"
+
+	"github.com/brineproject/brine/batch"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+)
+
+// A batchHost is what the engine of one batch works with: it publishes as the user of the batch, reads returns off the bus, and
+// tells on the bus how the batch goes. All publications of the batch have its id, so that its returns are found under one.
+type batchHost struct {
+	b       *batches
+	job     *batchJob
+	events  *eventbus.Subscription
+	engine  *batch.Engine
+	earlier []batch.Return // that came while no master ran
+	down    []string
+	stopped bool // the engine was told
+}
+
+var (
+	_ batch.Host     = (*batchHost)(nil)
+	_ batch.Observer = (*batchHost)(nil)
+)
+
+func newBatchHost(b *batches, j *batchJob) *batchHost {
+	return &batchHost{b: b, job: j, events: b.pub.bus.Subscribe(eventbus.SubscribeOptions{
+		Name: "batch " + string(j.id), Prefixes: []string{eventbus.Tagify("job") + "/"}})}
+}
+
+// Close ends the reading of events.
+func (h *batchHost) Close() { h.events.Close() }
+
+// work runs the batch from where it stands until all have ended.
+func (h *batchHost) work(ctx context.Context) error {
+	o := batch.Options{Plan: h.job.plan, Host: h, Observer: h}
+	if h.job.run != nil {
+		if err := h.catchUp(ctx); err != nil {
+			return err
+		}
+		h.engine = batch.Resume(o, h.job.run, h.job.id)
+		return h.engine.Work(ctx, true)
+	}
+	h.engine = batch.NewEngine(o)
+	if err := h.engine.Gather(ctx, h.job.load.Value("tgt"), h.job.load.Text("tgt_type")); err != nil {
+		return err
+	}
+	return h.engine.Work(ctx, true)
+}
+
+// catchUp finds the returns of minions that were at work when the master ended.
+func (h *batchHost) catchUp(ctx context.Context) error {
+	returns, err := h.b.pub.jobs.Returns(ctx, h.job.id)
+	if err != nil {
+		return err
+	}
+	for _, r := range returns {
+		if back, ok := batch.ParseReturn(h.job.id, r.Minion, r.Load); ok {
+			h.earlier = append(h.earlier, back)
+		}
+	}
+	return nil
+}
+
+// Publish gives an order to minions.
+func (h *batchHost) Publish(ctx context.Context, o batch.Order) (batch.Sent, error) {
+	pub := h.b.pub
+	load := h.job.load.Clone()
+	kwargs, _ := load.Value("kwargs").(*data.Map)
+	load.Set("tgt", o.Target)
+	load.Set("tgt_type", o.Kind)
+	id := h.job.id
+	if !o.Main {
+		id = pub.ids.Next()
+		load.Set("fun", o.Fun)
+		load.Set("arg", append([]any{}, o.Arg...))
+		load.Set("ret", "")
+	}
+	load.Set("jid", string(id))
+	ids, missing, err := pub.fleet.resolve(o.Target, o.Kind, kwargs.Text("delimiter"))
+	if len(ids) == 0 {
+		return batch.Sent{Job: id}, errors.Join(batch.ErrNobody, err)
+	}
+	reply, err := pub.send(ctx, load, kwargs, id, ids, missing)
+	if err == nil {
+		err = refusedSend(reply)
+	}
+	return batch.Sent{Job: id, Minions: ids}, err
+}
+
+// refusedSend returns the error that a reply tells of.
+func refusedSend(reply any) error {
+	m, _ := reply.(*data.Map)
+	load, _ := m.Value("load").(*data.Map)
+	if text := load.Text("error"); text != "" {
+		return errors.New(text)
+	}
+	return nil
+}
+
+// Next waits for the next return.
+func (h *batchHost) Next(ctx context.Context) (batch.Return, error) {
+	if len(h.earlier) > 0 {
+		r := h.earlier[0]
+		h.earlier = h.earlier[1:]
+		return r, nil
+	}
+	if h.job.halt.Err() != nil && !h.stopped {
+		return batch.Return{}, h.halt()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !h.stopped {
+		defer context.AfterFunc(h.job.halt, cancel)()
+	}
+	for {
+		e, err := h.events.Next(ctx)
+		switch {
+		case err != nil && h.job.halt.Err() != nil && !h.stopped:
+			return batch.Return{}, h.halt()
+		case err != nil:
+			return batch.Return{}, err
+		}
+		if r, ok := batch.ReturnOf(e); ok {
+			return r, nil
+		}
+	}
+}
+
+// halt stops the batch once, and notes it on disk, so that a later master does not go on with it.
+func (h *batchHost) halt() error {
+	h.stopped = true
+	if h.job.run == nil {
+		return batch.ErrStop
+	}
+	h.job.run.Stop()
+	return errors.Join(batch.ErrStop, h.b.save(h.job))
+}
+
+// Down tells which minions are there and which are not.
+func (h *batchHost) Down(ids []string) {
+	h.down = ids
+	h.job.run = h.engine.Run()
+	h.fire("start", data.NewMap("available_minions", texts(h.job.run.Waiting()), "down_minions", texts(ids), "metadata", h.metadata()))
+}
+
+// metadata is what the user gave the job, as Salt's batches tell it.
+func (h *batchHost) metadata() any {
+	kwargs, _ := h.job.load.Value("kwargs").(*data.Map)
+	if m := kwargs.Value("metadata"); m != nil {
+		return m
+	}
+	return data.NewMap()
+}
+
+// Starting notes on disk who starts, before they do.
+func (h *batchHost) Starting(ids []string) error {
+	if err := h.b.save(h.job); err != nil {
+		return err
+	}
+	h.fire("step", data.NewMap("minions", texts(ids)))
+	return nil
+}
+
+// Answered has nothing to do: the return is on the bus and in the job cache.
+func (h *batchHost) Answered(batch.Return) {}
+
+// Silent tells that a minion got the job and has not answered.
+func (h *batchHost) Silent(id string) { h.fire("silent", data.NewMap("minion", id)) }
+
+// done tells how the batch ended.
+func (h *batchHost) done(why error) {
+	end := data.NewMap("available_minions", []any{}, "down_minions", texts(h.down), "done_minions", []any{}, "timedout_minions", []any{}, "metadata", h.metadata())
+	if run := h.engine.Run(); run != nil {
+		answered, failed, silent := run.Ended(batch.Answered), run.Ended(batch.Failed), run.Ended(batch.Silent)
+		all := append(append(append(append([]string{}, answered...), failed...), silent...), run.Waiting()...)
+		end.Set("available_minions", texts(all))
+		end.Set("done_minions", texts(append(append([]string{}, answered...), failed...)))
+		end.Set("failed_minions", texts(failed))
+		end.Set("timedout_minions", texts(silent))
+		end.Set("not_started", texts(run.Waiting()))
+		end.Set("stopped", run.Stopped())
+	}
+	if why != nil {
+		end.Set("error", why.Error())
+	}
+	h.fire("done", end)
+}
+
+func (h *batchHost) fire(what string, body *data.Map) {
+	if err := h.b.pub.bus.Fire(batchTag(h.job.id, what), body); err != nil {
+		h.b.log.WithError(err).Errorf("announce batch %s", h.job.id)
+	}
+}
