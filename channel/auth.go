@@ -85,6 +85,15 @@ type claim struct {
 	version          int
 	encAlgo, sigAlgo string
 	grains           data.Raw
+	port             int // of the publisher that goes with the request port it came by; 0 is the master's
+}
+
+// publishPort returns where minion c finds publications.
+func (s *SignIn) publishPort(c *claim) int {
+	if c.port != 0 {
+		return c.port
+	}
+	return s.opts.PublishPort
 }
 
 var errIncomplete = errors.New("sign-in without id, pub or nonce")
@@ -116,6 +125,9 @@ func (s *SignIn) answer(ctx context.Context, env *payload.Envelope, load payload
 	if err != nil {
 		s.opts.Log.WithError(err).Debugf("sign-in of %s", r.Remote())
 		return encodeReply(replyException)
+	}
+	if p, ok := r.(interface{ PublishPort() int }); ok {
+		c.port = p.PublishPort()
 	}
 	if name := c.badAlgorithm(); name != "" {
 		return marshal(data.NewMap("enc", "clear", "load", data.NewMap("ret", name)))
@@ -277,7 +289,7 @@ func (s *SignIn) keysFor(c *claim) (*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	load := data.NewMap("enc", "pub", "pub_key", s.pub, "publish_port", int64(s.opts.PublishPort))
+	load := data.NewMap("enc", "pub", "pub_key", s.pub, "publish_port", int64(s.publishPort(c)))
 	if err := s.addSignedKey(c, load); err != nil {
 		return nil, err
 	}

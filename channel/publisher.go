@@ -48,8 +48,10 @@ func NewPublisher(key *crypto.PrivateKey, secrets *Secrets, out transport.Publis
 	return &Publisher{opts: o, key: key, secrets: secrets, out: out}
 }
 
-// Publish sends p. It is for all minions, unless ids are given and filtering is on: then each of them gets its own
-// copy (salt/transport/zeromq.py, PublishServer.publish_payload).
+// Publish sends p. It is for all minions, unless ids are given: then filtering, where it is on, gives each of them its
+// own copy, and transports that know their minions send it to no others (salt/transport/zeromq.py,
+// PublishServer.publish_payload, and salt/transport/tcp.py, PubServer.publish_payload). Syndics may have any minion below
+// them, so where they listen only filtering looks at ids.
 func (p *Publisher) Publish(pub *job.Publication, ids []string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +59,11 @@ func (p *Publisher) Publish(pub *job.Publication, ids []string) error {
 	if err != nil {
 		return fmt.Errorf("publish job %s: %w", pub.JID, err)
 	}
-	p.out.Publish(transport.Message{Topics: p.topics(ids), Body: body})
+	m := transport.Message{Topics: p.topics(ids), Body: body}
+	if !p.opts.Syndics {
+		m.IDs = ids
+	}
+	p.out.Publish(m)
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/transport/zeromq"
 )
 
 // An Order gives an order to a master on this host, as loader.Host says.
@@ -43,7 +42,11 @@ func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id stri
 	if r.Target, r.Kind, err = s.target(); err != nil {
 		return err
 	}
-	requester := zeromq.NewRequester(s.dialMaster())
+	wire, err := HostWire(s.opts)
+	if err != nil {
+		return err
+	}
+	requester := wire.Request(s.dialMaster())
 	defer requester.Close()
 	local, err := client.Open(ctx, s.clientOptions(requester))
 	if err != nil {

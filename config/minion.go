@@ -39,7 +39,7 @@ type Minion struct {
 	RetryDNS               time.Duration `yaml:"retry_dns,s" min:"0"`               // 0 gives up at once
 	RetryDNSCount          int           `yaml:"retry_dns_count" none:"-1" min:"0"` // -1, Salt's None, is for ever
 	IPv6                   bool          `yaml:"ipv6"`
-	Transport              string        `yaml:"transport" oneof:"zeromq"`
+	Transport              string        `yaml:"transport" oneof:"zeromq tcp"`
 	IPCMode                string        `yaml:"ipc_mode"`
 	SourceInterfaceName    string        `yaml:"source_interface_name"`
 	SourceAddress          string        `yaml:"source_address"`

@@ -54,7 +54,11 @@ func beMaster(dir, port string) error {
 	cfg := testsalt.MasterConfig(dir)
 	cfg.RetPort, _ = strconv.Atoi(port)
 	log := logrus.New()
-	m, err := master.New(ctx, cfg, master.Options{Ports: saltmaster.Ports(), Jobs: saltmaster.JobCache(cfg, log), Log: log})
+	ports, err := saltmaster.Ports(cfg)
+	if err != nil {
+		return err
+	}
+	m, err := master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, log), Log: log})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ var unused = []string{
 	"gitfs_remotes", "hgfs_remotes", "svnfs_remotes",
 	"pillar_roots", "ext_pillar", "git_pillar", "decrypt_pillar", "on_demand_ext_pillar", "master_tops", "pillar_version", "pillar_cache",
 	"order_masters", "syndic_master", "enable_ssh_minions", "roster", "range_server", "cache", "con_cache",
-	"key_cache", "discovery", "ssl", "master_stats", "cluster_id", "cluster_peers", "cluster_pki_dir",
+	"key_cache", "discovery", "master_stats", "cluster_id", "cluster_peers", "cluster_pki_dir",
 	"zmq_monitor", "winrepo_remotes", "runner_dirs", "returner_dirs", "module_dirs",
 }
 

@@ -39,7 +39,11 @@ func beMinion(what string) error {
 	cfg := testsalt.MinionConfig(dir, "web1", address)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	m, err := minion.New(context.Background(), cfg, saltminion.Options(cfg, os.Getenv, log))
+	o, err := saltminion.Options(cfg, os.Getenv, log)
+	if err != nil {
+		return err
+	}
+	m, err := minion.New(context.Background(), cfg, o)
 	if err != nil {
 		return err
 	}

@@ -263,7 +263,7 @@ func TestPanicInAJob(t *testing.T) {
 	master := testsalt.StartMaster(t, testsalt.MasterConfig(testsalt.Dir(t)))
 	f := &fleet{master: master, events: master.Listen(t), dir: testsalt.Dir(t)}
 	cfg := testsalt.MinionConfig(f.dir, "web1", master.Address)
-	o := saltminion.Options(cfg, os.Getenv, testsalt.Log(t))
+	o := testsalt.MinionOptions(t, cfg)
 	o.Plugins = append(o.Plugins, loader.Plugin{Name: "bad", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
 			loader.F("panics", "", func(context.Context, loader.NoArgs) (any, error) { panic("oops") }),
@@ -315,7 +315,7 @@ func TestWrongFingerprintEndsTheMinion(t *testing.T) {
 	master := testsalt.StartMaster(t, testsalt.MasterConfig(testsalt.Dir(t)))
 	cfg := testsalt.MinionConfig(testsalt.Dir(t), "web1", master.Address)
 	cfg.MasterFinger = strings.Repeat("00:", 31) + "00"
-	m, err := minion.New(t.Context(), cfg, saltminion.Options(cfg, os.Getenv, testsalt.Log(t)))
+	m, err := minion.New(t.Context(), cfg, testsalt.MinionOptions(t, cfg))
 	if err != nil {
 		t.Fatal(err)
 	}

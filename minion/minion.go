@@ -38,7 +38,7 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// Ports open the network sides of a minion. Package transport/zeromq has them.
+// Ports open the network sides of a minion. Packages transport/zeromq and transport/tcp have them.
 type Ports struct {
 	Request   func(d transport.Dialer) transport.Requester
 	Subscribe func(d transport.Dialer, topics ...string) transport.Subscriber

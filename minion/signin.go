@@ -36,7 +36,11 @@ func (w *welcome) ask() {
 
 // once asks the master once, and opens the gate when it says yes.
 func (w *welcome) once(ctx context.Context) (*channel.Credentials, error) {
-	w.busy <- struct{}{} // one goroutine asks, so this does not wait for long
+	select {
+	case w.busy <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	defer func() { <-w.busy }()
 	creds, err := w.signIn(ctx)
 	if err == nil {

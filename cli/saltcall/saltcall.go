@@ -136,8 +136,11 @@ func (r *run) local() bool {
 }
 
 func (r *run) run(ctx context.Context, in cli.Invocation) int {
-	var err error
-	if r.call, err = minion.NewCaller(ctx, r.cfg, r.opts, saltminion.Options(r.cfg, in.Env, r.log)); err != nil {
+	o, err := saltminion.Options(r.cfg, in.Env, r.log)
+	if err != nil {
+		return r.fail(err)
+	}
+	if r.call, err = minion.NewCaller(ctx, r.cfg, r.opts, o); err != nil {
 		return r.fail(err)
 	}
 	defer r.call.Close()

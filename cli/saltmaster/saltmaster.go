@@ -12,11 +12,8 @@ import (
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
-	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/returners/jobstore"
-	"github.com/brineproject/brine/transport"
-	"github.com/brineproject/brine/transport/zeromq"
 )
 
 // Run runs the program and returns its exit code.
@@ -39,29 +36,4 @@ func JobCache(cfg *config.Master, log logrus.FieldLogger) func(context.Context) 
 	return func(ctx context.Context) (returner.JobCache, error) {
 		return jobstore.Open(ctx, filepath.Join(cfg.CacheDir, "jobs.db"), jobstore.Options{Log: log})
 	}
-}
-
-// Ports opens the ports of a master that speaks ZeroMQ.
-func Ports() master.Ports {
-	return master.Ports{
-		Reply: func(ctx context.Context, endpoint string, o transport.Options) (transport.Replier, error) {
-			return zeromq.ListenReply(ctx, endpoint, o)
-		},
-		Publish: func(ctx context.Context, endpoint string, o transport.Options) (master.PublishPort, error) {
-			return zeromq.ListenPub(ctx, endpoint, o)
-		},
-		Submit: func(ctx context.Context, endpoint string, o transport.Options) (master.Service, error) {
-			p, err := zeromq.ListenPull(ctx, endpoint, o)
-			return submitPort{p}, err
-		},
-	}
-}
-
-// submitPort is the socket by whose presence Salt's command line knows that a master runs. What comes in is dropped:
-// publications are given to this master on its request port.
-type submitPort struct{ *zeromq.Puller }
-
-// Serve runs the socket until ctx ends.
-func (p submitPort) Serve(ctx context.Context) error {
-	return p.Puller.Serve(ctx, func([][]byte) {})
 }

@@ -68,7 +68,13 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 	if err := cfg.CacheID(); err != nil {
 		log.WithError(err).Warn("minion_id_caching")
 	}
-	o := Options(cfg, p.in.Env, log.Logger)
+	o, err := Options(cfg, p.in.Env, log.Logger)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Transport != "tcp" && cfg.Map().Value("ssl") != nil {
+		log.Warn("TLS not supported with zeromq transport")
+	}
 	o.Grains = func(ctx context.Context) (*data.Map, error) {
 		now := p.cfg.Load()
 		return grains.New(grains.Options{Opts: now.Map(), Env: p.in.Env, Log: log, ConfFile: now.ConfFile}).Collect(ctx)

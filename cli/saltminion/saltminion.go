@@ -17,8 +17,6 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/modules/all"
-	"github.com/brineproject/brine/transport"
-	"github.com/brineproject/brine/transport/zeromq"
 )
 
 // Run runs the program and returns its exit code.
@@ -45,19 +43,19 @@ func spareMemory() {
 	debug.FreeOSMemory()
 }
 
-// Options lends a minion the network, the functions and the facts of this host.
-func Options(cfg *config.Minion, env func(string) string, log *logrus.Logger) minion.Options {
+// Options lends a minion the network, the functions and the facts of this host. The error says what is wrong with option
+// ssl.
+func Options(cfg *config.Minion, env func(string) string, log *logrus.Logger) (minion.Options, error) {
+	wire, err := cli.MinionWire(cfg)
+	if err != nil {
+		return minion.Options{}, err
+	}
 	facts := grains.New(grains.Options{Opts: cfg.Map(), Env: env, Log: log, ConfFile: cfg.ConfFile})
 	return minion.Options{
-		Ports: minion.Ports{
-			Request: func(d transport.Dialer) transport.Requester { return zeromq.NewRequester(d) },
-			Subscribe: func(d transport.Dialer, topics ...string) transport.Subscriber {
-				return zeromq.NewSubscriber(d, topics...)
-			},
-		},
+		Ports:   minion.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
 		Plugins: loader.Allowed(all.Plugins(), cfg.Map(), "modules"),
 		Grains:  facts.Collect,
 		Log:     log,
 		Order:   cli.OrderOf(cfg, env),
-	}
+	}, nil
 }

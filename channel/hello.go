@@ -1,0 +1,53 @@
+package channel
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
+)
+
+// Hello returns what a minion says first on the publish port of transport tcp: who it is, under the key that all share
+// (salt/channel/client.py, send_id). It needs the credentials of a sign-in.
+func (c *Client) Hello() ([]byte, error) {
+	creds := c.Credentials()
+	if creds == nil {
+		return nil, errors.New("the minion has not signed in")
+	}
+	plain, err := payload.Marshal(data.NewMap("id", c.opts.ID, "tok", c.proof))
+	if err != nil {
+		return nil, err
+	}
+	hello := payload.Envelope{Enc: "aes", Load: payload.BlobOf(creds.Shared.Seal(plain, "")), Version: max(creds.Version, 2)}
+	return hello.Marshal(), nil
+}
+
+// Identify returns which minion has sent a hello. The id is empty for a message that is none, as one that is not
+// encrypted; the error says why a hello proves nothing, as one under a key of before (salt/channel/server.py,
+// presence_callback).
+func (s *Server) Identify(hello []byte) (id string, err error) {
+	env, err := payload.ParseEnvelope(hello, payload.PreAuthLimits())
+	if err != nil || env.Enc != "aes" {
+		return "", nil
+	}
+	blob, ok := env.Blob()
+	if !ok {
+		return "", errNoBlob
+	}
+	plain, err := s.secrets.Shared().Open(blob, "")
+	if err != nil {
+		return "", err
+	}
+	load, err := payload.ParseFields(plain, payload.PreAuthLimits())
+	if err != nil {
+		return "", err
+	}
+	id, _ = load.Text("id")
+	token, _ := load.Bytes("tok")
+	if !s.tokenProves(id, token) {
+		return "", fmt.Errorf("minion %s: %w", strconv.QuoteToGraphic(id), errNoProof)
+	}
+	return id, nil
+}
