@@ -25,6 +25,7 @@
 //     no target of a rule that asks for them.
 //   - A user with rules in publisher_acl may run those runners and wheel functions that the rules name with @. Salt lets
 //     him run all.
+//   - With permissive_acl the rights under * are everybody's, as the option is described. In Salt nobody has them then.
 //   - The name of a user in external_auth is compared as it is. Salt takes the name that was typed at the login for a
 //     pattern.
 //   - A password is tried once for each login that fails, and who waits for the answer holds up nobody else.

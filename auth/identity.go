@@ -76,7 +76,7 @@ func (p Publication) calls() (funs []string, args [][]any, ok bool) {
 		return []string{name}, [][]any{p.Arg}, functionName.MatchString(name)
 	}
 	list, ok := p.Fun.([]any)
-	if !ok || len(list) == 0 || len(p.Arg) > len(list) {
+	if !ok || len(list) == 0 || len(p.Arg) != len(list) {
 		return nil, nil, false
 	}
 	args = make([][]any, len(list))
@@ -85,10 +85,8 @@ func (p Publication) calls() (funs []string, args [][]any, ok bool) {
 		if !isText || !functionName.MatchString(name) {
 			return nil, nil, false
 		}
-		if n < len(p.Arg) {
-			if args[n], ok = p.Arg[n].([]any); !ok {
-				return nil, nil, false
-			}
+		if args[n], ok = p.Arg[n].([]any); !ok {
+			return nil, nil, false
 		}
 		funs = append(funs, name)
 	}

@@ -23,7 +23,11 @@ func newPattern(expr string) (pattern, error) {
 	return pattern{re}, err
 }
 
-func (p pattern) match(s string) bool { return p.re != nil && p.re.Match(s) }
+// match reports whether the expression is for all of s. Package match lets a $ take a line feed at the end with it; what is for
+// all of a text that ends so is not ended by a $, and goes on with a second one.
+func (p pattern) match(s string) bool {
+	return p.re != nil && p.re.Match(s) && (!strings.HasSuffix(s, "\n") || p.re.Match(s+"\n"))
+}
 
 // A nameExpr is an expression for the names of users, or of functions in a blacklist: a glob, or a regular expression for the
 // whole name (salt/utils/stringutils.py, expr_match).
