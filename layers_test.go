@@ -41,6 +41,7 @@ var onlyHere = map[string][]string{
 	"modernc.org/sqlite":             {"returners/", "runners/queue"},
 	"github.com/go-sql-driver/mysql": {"returners/"},
 	"github.com/jackc/pgx/v5":        {"returners/"},
+	"github.com/redis/go-redis/v9":   {"returners/", "cache/"},
 	"github.com/ugorji/go/codec":     {"payload/typed"},
 	"github.com/thejerf/suture/v4":   {"daemon"},
 	"github.com/robfig/cron/v3":      {"schedule"},

@@ -24,34 +24,13 @@ func (c *Cache) foreignJob(ctx context.Context, id job.ID) (*returner.Job, error
 		err = returner.ErrUnknownJob
 	case err == nil:
 		var j *returner.Job
-		if j, err = jobOf(id, text); err == nil {
+		if j, err = returner.JobOfJSON(id, text); err == nil {
 			return j, nil
 		}
 		c.o.Log.WithError(err).Errorf("Job cache %s: the row of job %.64q is left out", c.d.Name, id)
 		err = returner.ErrUnknownJob
 	}
 	return nil, fmt.Errorf("job %s: %w", id, err)
-}
-
-// jobOf makes a job of the JSON that Salt keeps.
-func jobOf(id job.ID, text string) (*returner.Job, error) {
-	v, err := returner.ParseJSON([]byte(text))
-	if err != nil {
-		return nil, err
-	}
-	m, ok := v.(*data.Map)
-	if !ok {
-		return nil, errors.New("the load is no map")
-	}
-	raw, err := payload.MarshalBin(m)
-	if err != nil {
-		return nil, err
-	}
-	started, err := id.Time()
-	if err != nil {
-		started = time.Unix(0, 0).UTC()
-	}
-	return &returner.Job{ID: id, Load: raw, Started: started}, nil
 }
 
 // foreignJobs returns the jobs that are in Salt's table alone, the newest first.
@@ -68,7 +47,7 @@ func (c *Cache) foreignJobs(ctx context.Context, f returner.Filter) ([]returner.
 		if err := rows.Scan(&id, &text); err != nil {
 			return nil, err
 		}
-		j, err := jobOf(job.ID(id), text)
+		j, err := returner.JobOfJSON(job.ID(id), text)
 		if err != nil {
 			continue
 		}

@@ -26,7 +26,7 @@ func (c *Cache) SaveJob(ctx context.Context, j *returner.Job) error {
 	if err != nil {
 		return fmt.Errorf("save job %s: %w", j.ID, err)
 	}
-	text := jsonOf(j.Load)
+	text := returner.LoadJSON(j.Load)
 	err = c.change(ctx, func(ctx context.Context, tx *tx) error {
 		n, err := tx.exec(ctx, c.d.ignoring("brine_jobs", " (jid, fun, started, record) VALUES (?, ?, ?, ?)"),
 			string(j.ID), clip(record.FunOf(j.Load)), j.Started.UnixMicro(), row)

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
@@ -32,37 +31,6 @@ func (c *Cache) saltRow(ctx context.Context, tx *tx, what, query string, args ..
 	return err
 }
 
-// jsonOf returns an encoded map as JSON; one that cannot be read is an empty map.
-func jsonOf(load data.Raw) string {
-	v, err := payload.UnmarshalText(load, payload.WireLimits())
-	if m, ok := v.(*data.Map); err == nil && ok {
-		if text, err := output.JSON(decoded(m)); err == nil {
-			return text
-		}
-	}
-	return "{}"
-}
-
-// decoded returns v with bytes that are UTF-8 as text, as salt.utils.data.decode does before JSON is written. v is changed
-// where it holds others.
-func decoded(v any) any {
-	switch v := v.(type) {
-	case []byte:
-		if utf8.Valid(v) {
-			return string(v)
-		}
-	case []any:
-		for i, e := range v {
-			v[i] = decoded(e)
-		}
-	case *data.Map:
-		for k, e := range v.All() {
-			v.Set(k, decoded(e))
-		}
-	}
-	return v
-}
-
 // saltReturn returns the parameters of Salt's row of a return, nil when there is none to be.
 func (c *Cache) saltReturn(id job.ID, r *returner.Return) []any {
 	v, err := payload.UnmarshalText(r.Load, payload.WireLimits())
@@ -80,7 +48,7 @@ func (c *Cache) saltReturn(id job.ID, r *returner.Return) []any {
 
 // rowOf returns Salt's row of a return in Salt's form.
 func rowOf(ret *data.Map, now time.Time) (*Row, error) {
-	whole := decoded(data.Clone(ret)).(*data.Map)
+	whole := returner.Decoded(data.Clone(ret)).(*data.Map)
 	row := &Row{Fun: returner.FunText(whole.Value("fun")), JID: whole.Text("jid"), Minion: whole.Text("id"), FunArgs: whole.Value("fun_args"),
 		Success: whole.Value("success"), Now: now.UnixMicro()}
 	var err error
@@ -123,7 +91,7 @@ func InsertEvents(ctx context.Context, db *sql.DB, d *Dialect, events []returner
 	defer t.Rollback() //nolint:errcheck // nothing is left after Commit
 	own := &tx{t, d}
 	for _, e := range events {
-		text, err := output.JSON(decoded(data.Clone(e.Data)))
+		text, err := output.JSON(returner.Decoded(data.Clone(e.Data)))
 		if err != nil {
 			return fmt.Errorf("event %q: %w: %w", e.Tag, returner.ErrRefused, err)
 		}

@@ -1,0 +1,180 @@
+// Package redis is Salt's returner of that name (salt/returners/redis_return.py): returns and a master's job cache in a
+// Redis server.
+//
+// Options stand below redis.: host ("salt"), port (6379), password, db ("0"), unix_socket_path, and for a cluster
+// cluster_mode with cluster.startup_nodes, a list of host and port.
+//
+// Keys are Salt's: load:JID, the load as JSON; ret:JID, a hash of minion to return as JSON; MINION:FUN, the id of the last
+// job of a function; and the set minions. Those of jobs go after keep_jobs_seconds. They cannot hold all that a
+// [returner.JobCache] promises, so a job cache has keys of its own beside them, which begin with brine: and go an hour
+// later. One script changes all keys of a job or a return, so that it is done as a whole. What Salt's master or minions
+// have written is read too. Changes outlast an end of the server as its option appendfsync says: with always, none is
+// lost that was acknowledged. A cluster cannot run such scripts, and is for minions' returns only.
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/output"
+	"github.com/brineproject/brine/returner"
+)
+
+// Name is that of the returner.
+const Name = "redis"
+
+// limit is how long one change may take, and dialTime a connection.
+const (
+	limit    = 10 * time.Second
+	dialTime = 5 * time.Second
+)
+
+const doc = `
+    Return data to a redis data store
+
+    CLI Example:
+
+        salt '*' test.ping --return redis
+    `
+
+func known() []returner.Setting {
+	return []returner.Setting{
+		{Name: "host", Default: "salt"}, {Name: "port", Default: int64(6379)}, {Name: "password"}, {Name: "db", Default: "0"},
+		{Name: "unix_socket_path", Fixed: true}, {Name: "cluster_mode"}, {Name: "startup_nodes", Key: "cluster.startup_nodes"},
+	}
+}
+
+// Plugin returns the returner for a minion.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
+		return returner.Module(doc, &minionReturner{from: returner.EnvSource(env), keep: keepJobs(env.Opts)}), nil
+	}}
+}
+
+// keepJobs is how long keys stay; 0 is for ever.
+func keepJobs(opts *data.Map) time.Duration {
+	seconds, err := loader.Int(opts.Value("keep_jobs_seconds"))
+	if !opts.Has("keep_jobs_seconds") || err != nil {
+		return 24 * time.Hour
+	}
+	return time.Duration(max(seconds, 0)) * time.Second
+}
+
+// minionReturner connects for each return, since each may name another server.
+type minionReturner struct {
+	from   returner.Source
+	keep   time.Duration
+	prefix string // of all keys; for tests
+}
+
+func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
+	db, at, err := connect(r.from, ret)
+	if err != nil {
+		return err
+	}
+	err = r.put(ctx, db, returner.Passed(ret))
+	if err = errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("redis on %s: %w", at, err)
+	}
+	return nil
+}
+
+func (r *minionReturner) put(ctx context.Context, db redis.UniversalClient, ret *data.Map) error {
+	text, err := output.JSON(returner.Decoded(data.Clone(ret)))
+	if err != nil {
+		return fmt.Errorf("%w: %w", returner.ErrRefused, err)
+	}
+	jid, minion := data.Str(ret.Value("jid")), data.Str(ret.Value("id"))
+	pipe := db.Pipeline()
+	pipe.HSet(ctx, r.prefix+"ret:"+jid, minion, text)
+	if r.keep > 0 {
+		pipe.Expire(ctx, r.prefix+"ret:"+jid, r.keep)
+	}
+	pipe.Set(ctx, r.prefix+minion+":"+returner.FunText(ret.Value("fun")), jid, 0)
+	pipe.SAdd(ctx, r.prefix+"minions", minion)
+	_, err = pipe.Exec(ctx)
+	return err
+}
+
+// Open connects to the job cache of a master with these options.
+func Open(ctx context.Context, opts *data.Map, o Options) (returner.JobCache, error) {
+	return open(ctx, opts, o, "")
+}
+
+func open(ctx context.Context, opts *data.Map, o Options, prefix string) (*Cache, error) {
+	db, at, err := connect(returner.MapSource(opts), nil)
+	if err != nil {
+		return nil, err
+	}
+	single, ok := db.(*redis.Client)
+	if !ok {
+		return nil, errors.Join(errors.New("redis.cluster_mode: a cluster cannot hold a job cache"), db.Close())
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := single.Ping(ctx).Err(); err != nil {
+		return nil, errors.Join(fmt.Errorf("redis on %s: %w", at, err), db.Close())
+	}
+	return &Cache{db: single, at: at, o: o.filled(), keep: keepJobs(opts), prefix: prefix}, nil
+}
+
+// connect returns a client that connects when it is used, and its address.
+func connect(from returner.Source, ret *data.Map) (redis.UniversalClient, string, error) {
+	s := from.Read(ret, known(), Name)
+	port, err := s.Int("port")
+	if err != nil {
+		return nil, "", fmt.Errorf("redis.%w", err)
+	}
+	number, err := s.Int("db")
+	if err != nil {
+		return nil, "", fmt.Errorf("redis.%w", err)
+	}
+	if s.Bool("cluster_mode") {
+		nodes, err := clusterNodes(s.Value("startup_nodes"))
+		if err != nil {
+			return nil, "", err
+		}
+		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: nodes, Password: s.Text("password"), DialTimeout: dialTime, ReadTimeout: limit,
+			WriteTimeout: limit, MaxRetries: -1, ContextTimeoutEnabled: true}), nodes[0], nil
+	}
+	o := &redis.Options{Network: "tcp", Addr: net.JoinHostPort(s.Text("host"), strconv.Itoa(port)), Password: s.Text("password"), DB: number,
+		DialTimeout: dialTime, DialerRetries: 1, ReadTimeout: limit, WriteTimeout: limit, MaxRetries: -1, ContextTimeoutEnabled: true, PoolSize: 16}
+	if path := s.Text("unix_socket_path"); path != "" {
+		o.Network, o.Addr = "unix", path
+	}
+	return redis.NewClient(o), o.Addr, nil
+}
+
+func clusterNodes(v any) ([]string, error) {
+	list, _ := v.([]any)
+	var nodes []string
+	for _, n := range list {
+		m, _ := n.(*data.Map)
+		port, err := loader.Int(m.Value("port"))
+		if m.Text("host") == "" || err != nil {
+			return nil, fmt.Errorf("redis.cluster.startup_nodes: %s is no host and port", data.Repr(n))
+		}
+		nodes = append(nodes, net.JoinHostPort(m.Text("host"), strconv.Itoa(int(port))))
+	}
+	if len(nodes) == 0 {
+		return nil, errors.New("redis.cluster.startup_nodes names no server")
+	}
+	return nodes, nil
+}
+
+// keys are those of one job.
+type keys struct{ load, ret, job, returns, order string }
+
+func (c *Cache) keys(id job.ID) keys {
+	p, s := c.prefix, string(id)
+	return keys{load: p + "load:" + s, ret: p + "ret:" + s, job: p + "brine:job:" + s, returns: p + "brine:ret:" + s, order: p + "brine:order:" + s}
+}
