@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
@@ -22,7 +23,7 @@ func (s *saltRun) collect(ctx context.Context, job *client.Job) int {
 		if err != nil {
 			return s.interrupted(ctx, job, err)
 		}
-		a := answerOf(r, string(job.ID), look)
+		a := answerOf(r, job, look)
 		t.worst = max(t.worst, a.code)
 		if err := s.out.Print(data.NewMap(r.ID, a.value), a.out, a.code); errors.Is(err, output.ErrKey) {
 			continue // Salt does not count it either
@@ -77,21 +78,50 @@ const (
 	answered silence = iota
 	notConnected
 	noResponse
+	atWork
+	queued
 )
 
-// answerOf makes what is printed of a result. look tells whether a silent minion is connected.
-func answerOf(r client.Result, jid string, look *connections) answer {
+// What is added to Salt's text of a minion that did not respond, where more is known.
+const (
+	textAtWork     = "\nThe minion has taken the job and is at work on it, as far as is known."
+	textNotRunning = "\nThe minion says that it does not run this job."
+)
+
+// answerOf makes what is printed of a result. look tells whether a silent minion is connected now.
+func answerOf(r client.Result, job *client.Job, look *connections) answer {
 	if !r.Missing {
 		return answer{id: r.ID, value: r.Value, out: r.Out, code: worst(r.Retcode)}
 	}
 	a := answer{id: r.ID, out: "no_return", code: 1}
-	if look.lost(r.ID) {
+	switch {
+	case r.Reason == client.Queued:
+		a.value, a.silent, a.code = queuedText(job.Expires), queued, 0
+	case r.Reason == client.NotConnected, look.lost(r.ID, job.Told && r.Reason != client.NoKey):
 		a.value, a.silent = "Minion did not return. [Not connected]", notConnected
-		return a
+	default:
+		a.value, a.silent = noResponseText(r.Reason, string(job.ID)), noResponse
+		if r.Reason == client.AtWork {
+			a.silent = atWork
+		}
 	}
-	a.value, a.silent = "Minion did not return. [No response]\nThe minions may not have all finished running and any remaining minions will "+
-		"return upon completion. To look up the return data for this job later, run the following command:\n\nsalt-run jobs.lookup_jid "+jid, noResponse
 	return a
+}
+
+func queuedText(until time.Time) string {
+	return "Minion is not connected. The job is queued for it until " + until.UTC().Format("2006-01-02 15:04:05") + " UTC."
+}
+
+func noResponseText(why client.Reason, jid string) string {
+	text := "Minion did not return. [No response]\nThe minions may not have all finished running and any remaining minions will " +
+		"return upon completion. To look up the return data for this job later, run the following command:\n\nsalt-run jobs.lookup_jid " + jid
+	switch why {
+	case client.AtWork:
+		text += textAtWork
+	case client.NotRunning:
+		text += textNotRunning
+	}
+	return text
 }
 
 // worst returns the worst of the codes in a return: one, or those of several functions in a map or list.
@@ -116,6 +146,7 @@ func worst(v any) int {
 type tally struct {
 	returned                     int
 	failed, unconnected, unheard []string
+	working, queued              []string
 	worst                        int
 }
 
@@ -125,6 +156,10 @@ func (t *tally) add(a answer) {
 		t.unconnected = append(t.unconnected, a.id)
 	case a.silent == noResponse:
 		t.unheard = append(t.unheard, a.id)
+	case a.silent == atWork:
+		t.working = append(t.working, a.id)
+	case a.silent == queued:
+		t.queued = append(t.queued, a.id)
 	default:
 		t.returned++
 		if a.code != 0 {
@@ -136,12 +171,14 @@ func (t *tally) add(a answer) {
 // summary prints how the run went, for --summary.
 func (s *saltRun) summary(t *tally) {
 	line := strings.Repeat("-", 43)
-	silent := len(t.unconnected) + len(t.unheard)
+	silent := len(t.unconnected) + len(t.unheard) + len(t.working) + len(t.queued)
 	s.out.Printf("\n\n%[1]s\nSummary\n%[1]s\n# of minions targeted: %[2]d\n# of minions returned: %[3]d\n"+
 		"# of minions that did not return: %[4]d\n# of minions with errors: %[5]d\n", line, t.returned+silent, t.returned, silent, len(t.failed))
 	if s.o.Verbose {
 		s.list("Minions not connected", t.unconnected)
 		s.list("Minions not responding", t.unheard)
+		s.list("Minions still running", t.working)
+		s.list("Minions with the job queued", t.queued)
 		s.list("Minions with failures", t.failed)
 	}
 	s.out.Printf("%s\n", line)

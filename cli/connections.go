@@ -11,21 +11,38 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/presence"
 )
 
 // connections knows which minions are connected to the publish port of the master on this host, by the connections
 // that the system lists and the addresses among the grains that minions last told (salt/utils/minions.py,
-// connected_ids). It looks when it is first asked. Only Linux lists them.
+// connected_ids). It looks when it is first asked. Only Linux lists them. A master of ours writes down who is connected,
+// which is exact and believed in place of that.
 type connections struct {
 	opts *data.Map
 
 	looked bool
 	told   *minionCache
 	ids    map[string]bool
+
+	asked bool
+	exact []string // of a master of ours, sorted
+	known bool     // there is such a list
 }
 
-// lost reports whether something is known of minion id, others are connected, and it is not.
-func (c *connections) lost(id string) bool {
+// lost reports whether minion id is known not to be connected: with a master of ours because that says so, with another
+// because something is known of the minion, others are connected, and it is not.
+func (c *connections) lost(id string, ours bool) bool {
+	if ours && !c.asked {
+		c.asked = true
+		var err error
+		c.exact, err = presence.Read(c.opts.Text("cachedir"))
+		c.known = err == nil
+	}
+	if ours && c.known {
+		_, here := slices.BinarySearch(c.exact, id)
+		return !here
+	}
 	if !data.Truth(c.opts.Value("minion_data_cache")) {
 		return false
 	}

@@ -1,5 +1,7 @@
 package cli
 
+import "time"
+
 // Common holds what every program takes.
 type Common struct {
 	Saltfile     string `opt:"saltfile"`
@@ -94,11 +96,13 @@ type SaltOptions struct {
 	StateOutputDiff bool     `opt:"state_output_diff"`
 	ConfigDump      bool     `opt:"config_dump"`
 	PreviewTarget   bool     `opt:"preview_target"`
+	Queue           string   `opt:"queue"` // "yes", or for how long
 
-	Target     any    // a string, or []any of strings with --list
-	TargetKind string // glob, pcre, list, grain, ..., as it is sent
-	Calls      []Call // one, or those of a compound command: see Multi
-	Multi      bool   // the function was a list with commas, even of one name
+	QueueFor   time.Duration // what Queue says; 0 leaves it to the master
+	Target     any           // a string, or []any of strings with --list
+	TargetKind string        // glob, pcre, list, grain, ..., as it is sent
+	Calls      []Call        // one, or those of a compound command: see Multi
+	Multi      bool          // the function was a list with commas, even of one name
 }
 
 // A Call is one function of a command line with its arguments, not parsed yet.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -64,7 +65,7 @@ func (r *reader) long(arg string) error {
 	}
 	o := r.names[name]
 	switch {
-	case !o.kind.takesValue() && explicit:
+	case !o.kind.takesValue() && explicit && o.kind != optional:
 		return r.program.fail("%s option does not take a value", name)
 	case o.kind.takesValue() && !explicit:
 		if value, err = r.value(name); err != nil {
@@ -139,6 +140,8 @@ func (r *reader) take(o *option, name, value string) error {
 		return &Exit{Stdout: r.program.help(r.columns)}
 	case boolean, negated:
 		value = "true"
+	case optional:
+		value = cmp.Or(value, "yes")
 	default:
 		var err error
 		if value, err = r.check(o, name, value); err != nil {

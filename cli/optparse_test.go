@@ -161,7 +161,7 @@ func parseDefault(t *testing.T, p *program, o *option) {
 	}
 	values := map[kind]string{integer: "7", real: "1.5", choice: "info", text: "v", repeated: "v", logFile: "/v"}
 	want := map[kind]any{
-		integer: int64(7), real: 1.5, choice: "info", text: "v", repeated: []any{"v"}, logFile: "/v", boolean: true, negated: false,
+		integer: int64(7), real: 1.5, choice: "info", text: "v", repeated: []any{"v"}, logFile: "/v", boolean: true, negated: false, optional: "yes",
 	}
 	for name := range strings.FieldsSeq(o.names) {
 		l := &Line{in: Invocation{Env: noEnv}, program: p, values: &data.Map{}, given: map[string]bool{}}

@@ -37,6 +37,9 @@ func ParseSalt(in Invocation) (*SaltOptions, error) {
 	if o.TargetKind, err = l.targetKind(); err != nil {
 		return nil, err
 	}
+	if o.QueueFor, err = queueTime(o.Queue); err != nil {
+		return nil, o.fail("%v", err)
+	}
 	if len(l.Args) <= 1 && !o.Doc && !o.PreviewTarget {
 		l.Preface = l.Help()
 	}

@@ -17,6 +17,7 @@ const (
 	real                    // takes a float
 	choice                  // takes one of the choices
 	repeated                // takes a string each time
+	optional                // takes a string behind =, and is "yes" without
 	logFile                 // takes a path; one without a folder is in the working directory
 	showVersion             // prints the version and ends
 	showHelp                // prints the help and ends
@@ -24,7 +25,7 @@ const (
 
 func (k kind) takesValue() bool {
 	switch k {
-	case boolean, negated, showVersion, showHelp:
+	case boolean, negated, optional, showVersion, showHelp:
 		return false
 	}
 	return true

@@ -121,6 +121,9 @@ func (s *saltRun) run(ctx context.Context) int {
 		return s.fail(err)
 	}
 	defer s.local.Close()
+	if code, ok := s.logIn(ctx); !ok {
+		return code
+	}
 	switch {
 	case s.o.Static:
 		return s.static(ctx, request)
@@ -133,8 +136,6 @@ func (s *saltRun) run(ctx context.Context) int {
 // missing says which part of the command line this program cannot do.
 func (s *saltRun) missing() string {
 	switch {
-	case s.o.EAuth != "" || s.o.MakeToken:
-		return "external authentication (-a, -T) is not supported by this version; run salt as the user of the master or one of publisher_acl"
 	case s.o.TargetKind == "range":
 		return "range targets (-R) are not supported by this version"
 	}

@@ -5,14 +5,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/presence"
 )
 
 // TestVectorPublishRequest holds what a command line publishes against the requests of the original.
@@ -128,9 +131,60 @@ func TestNotConnected(t *testing.T) {
 		{"nothing is kept", "known", map[string]bool{"web1": true}, false, "No response"},
 	} {
 		look := &connections{opts: data.NewMap("minion_data_cache", tt.cache), looked: true, told: openMinionCache(dir), ids: tt.connected}
-		a := answerOf(client.Result{ID: tt.id, Missing: true}, "1", look)
+		a := answerOf(client.Result{ID: tt.id, Missing: true}, &client.Job{ID: "1"}, look)
 		if text := a.value.(string); !strings.HasPrefix(text, "Minion did not return. ["+tt.want+"]") || a.out != "no_return" || a.code != 1 {
 			t.Errorf("%s: %q, %s, %d", tt.name, text, a.out, a.code)
+		}
+	}
+}
+
+// TestAnswersOfSilentMinions holds what is told of minions that did not return, by what is known of them: beside a
+// master of ours, which says who had no connection, and beside one of Salt's.
+func TestAnswersOfSilentMinions(t *testing.T) {
+	dir := t.TempDir()
+	if err := presence.Write(dir, map[string]string{"here": "10.0.0.1"}); err != nil {
+		t.Fatal(err)
+	}
+	free, err := daemon.LockFile(filepath.Join(dir, presence.LockName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free()
+	until := time.Date(2026, 12, 24, 18, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name, id string
+		reason   client.Reason
+		told     bool
+		want     string // the end of the text
+		silent   silence
+		code     int
+	}{
+		{"away when the job was sent", "away", client.NotConnected, true, "return. [Not connected]", notConnected, 1},
+		{"gone by now", "away", client.NoResponse, true, "return. [Not connected]", notConnected, 1},
+		{"silent", "here", client.NoResponse, true, "lookup_jid 7", noResponse, 1},
+		{"without a key", "away", client.NoKey, true, "lookup_jid 7", noResponse, 1},
+		{"at work", "here", client.AtWork, true, "is at work on it, as far as is known.", atWork, 1},
+		{"not running it", "here", client.NotRunning, true, "does not run this job.", noResponse, 1},
+		{"queued", "away", client.Queued, true, "queued for it until 2026-12-24 18:00:00 UTC.", queued, 0},
+		{"of a master of Salt's", "away", client.NoResponse, false, "lookup_jid 7", noResponse, 1},
+	} {
+		look := &connections{opts: data.NewMap("minion_data_cache", false, "cachedir", dir)}
+		a := answerOf(client.Result{ID: tt.id, Missing: true, Reason: tt.reason}, &client.Job{ID: "7", Told: tt.told, Expires: until}, look)
+		if text := a.value.(string); !strings.HasSuffix(text, tt.want) || a.silent != tt.silent || a.code != tt.code || a.out != "no_return" {
+			t.Errorf("%s: %q, %d, %d, %s", tt.name, text, a.silent, a.code, a.out)
+		}
+	}
+}
+
+func TestQueueTime(t *testing.T) {
+	for text, want := range map[string]time.Duration{"yes": 0, "30": 30 * time.Second, "90m": 90 * time.Minute, "7d": 168 * time.Hour, "1h30m": 90 * time.Minute} {
+		if got, err := queueTime(text); err != nil || got != want {
+			t.Errorf("queueTime(%q) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"0", "-1", "x", "d", "400d", "9999999999999999999", "1ns", "1.5d"} {
+		if got, err := queueTime(text); err == nil {
+			t.Errorf("queueTime(%q) = %v", text, got)
 		}
 	}
 }

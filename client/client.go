@@ -61,6 +61,7 @@ type Options struct {
 type Local struct {
 	opts   Options
 	events *eventbus.Client
+	login  *data.Map // proves the user in place of the key file
 }
 
 // Open connects to the master's event bus. The error wraps ErrNoMaster when nobody listens there.
@@ -202,8 +203,8 @@ func (l *Local) send(ctx context.Context, r Request, key, user string) (any, err
 	}
 	load := data.NewMap("cmd", cmp.Or(r.command, "publish"), "tgt", r.Target, "fun", r.Fun, "arg", arg, "key", key, "tgt_type", r.Kind,
 		"ret", r.Ret, "timeout", int64(max(r.Timeout, time.Second)/time.Second), "jid", r.JID)
-	if r.Kwargs.Len() > 0 {
-		load.Set("kwargs", r.Kwargs)
+	if kwargs := l.kwargs(r); kwargs.Len() > 0 {
+		load.Set("kwargs", kwargs)
 	}
 	load.Set("user", user)
 	reply, err := channel.Clear(ctx, l.opts.Out, load)
@@ -222,6 +223,9 @@ func (l *Local) credentials() (key, user string, err error) {
 		if l.opts.Sudo != "" && l.opts.Caller == "root" {
 			user = "sudo_" + l.opts.Sudo
 		}
+	}
+	if l.login.Len() > 0 {
+		return "", user, nil
 	}
 	file := filepath.Join(l.opts.CacheDir, "."+strings.ReplaceAll(name, `\`, "_")+"_key")
 	text, err := os.ReadFile(file)

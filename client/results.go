@@ -28,8 +28,12 @@ type Reason int
 
 // The reasons, as far as the events tell.
 const (
-	NoResponse Reason = iota // it did not answer in time
-	NoKey                    // it was named but has no accepted key
+	NoResponse   Reason = iota // it did not answer in time, and nothing is known of it
+	NoKey                      // it was named but has no accepted key
+	NotConnected               // it had no connection when the job was sent
+	Queued                     // likewise, and the master keeps the job for it
+	AtWork                     // it has said that it took the job, or that it runs it
+	NotRunning                 // it has said that it does not run the job
 )
 
 // A Wait says how long to wait for answers.
@@ -73,12 +77,16 @@ type collector struct {
 	until   time.Time            // of the present round
 	running bool                 // somebody runs the job, as far as is known
 	asked   map[string]bool      // ids of the jobs that ask whether the job runs
+	heard   map[string]Reason    // what minions have said of the job
 }
 
 func newCollector(l *Local, j *Job, w Wait) *collector {
-	c := &collector{l: l, job: j, wait: w, running: true, found: map[string]bool{}, known: map[string]bool{}, open: map[string]time.Time{}, asked: map[string]bool{}}
+	c := &collector{l: l, job: j, wait: w, running: true, found: map[string]bool{}, known: map[string]bool{}, open: map[string]time.Time{}, asked: map[string]bool{}, heard: map[string]Reason{}}
 	c.until = time.Now().Add(w.Timeout)
 	c.expect(j.Minions)
+	for _, id := range j.Queued {
+		delete(c.open, id) // nobody waits for it now
+	}
 	c.nobody = slices.Clone(j.Missing)
 	return c
 }
@@ -181,6 +189,7 @@ func (c *collector) questionKwargs() *data.Map {
 	kwargs := c.job.request.Kwargs.Clone()
 	kwargs.Delete("show_timeout")
 	kwargs.Delete("show_jid")
+	kwargs.Delete("queue") // the question is for now
 	return kwargs
 }
 
@@ -190,6 +199,9 @@ func (c *collector) take(e eventbus.Event, yield func(Result, error) bool) bool 
 	jid, what, _ := strings.Cut(strings.TrimPrefix(e.Tag, "salt/job/"), "/")
 	about := jid == string(c.job.ID)
 	id, isReturn := strings.CutPrefix(what, "ret/")
+	if about && !isReturn {
+		c.hear(what)
+	}
 	if !about && !(c.asked[jid] && isReturn) || !isReturn && what != "new" && what != "error" {
 		return true
 	}
@@ -210,6 +222,17 @@ func (c *collector) take(e eventbus.Event, yield func(Result, error) bool) bool 
 		c.answer(m)
 	}
 	return true
+}
+
+// hear reads from the rest of a tag that a minion has taken the job: ack/ID, or prog/ID/N.
+func (c *collector) hear(what string) {
+	id, taken := strings.CutPrefix(what, "ack/")
+	if rest, works := strings.CutPrefix(what, "prog/"); works {
+		id, _, taken = strings.Cut(rest, "/")
+	}
+	if taken && c.known[id] {
+		c.heard[id] = AtWork
+	}
 }
 
 // news reads what the master says of the job.
@@ -254,9 +277,14 @@ func (c *collector) answer(m *data.Map) {
 		delete(c.open, id)
 		return
 	}
-	if state, ok := m.Value("return").(*data.Map); ok && state.Len() > 0 {
+	state, ok := m.Value("return").(*data.Map)
+	switch {
+	case ok && state.Len() > 0:
 		c.running = true
+		c.heard[id] = AtWork
 		c.open[id] = time.Now().Add(c.wait.Timeout)
+	case ok:
+		c.heard[id] = NotRunning
 	}
 }
 
@@ -264,8 +292,8 @@ func (c *collector) answer(m *data.Map) {
 func (c *collector) absent() []Result {
 	var out []Result
 	for _, id := range c.named {
-		if c.wait.ShowSilent && !c.found[id] {
-			out = append(out, Result{ID: id, Missing: true, Reason: NoResponse})
+		if reason := c.reason(id); !c.found[id] && (c.wait.ShowSilent || reason == Queued) {
+			out = append(out, Result{ID: id, Missing: true, Reason: reason})
 		}
 	}
 	for _, id := range c.nobody {
@@ -274,4 +302,18 @@ func (c *collector) absent() []Result {
 		}
 	}
 	return out
+}
+
+// reason says why a minion that was expected has not returned. What it said itself counts more than that it had no
+// connection.
+func (c *collector) reason(id string) Reason {
+	switch {
+	case c.heard[id] != NoResponse:
+		return c.heard[id]
+	case slices.Contains(c.job.Queued, id):
+		return Queued
+	case slices.Contains(c.job.Absent, id):
+		return NotConnected
+	}
+	return NoResponse
 }
