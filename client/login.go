@@ -1,0 +1,52 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/data"
+)
+
+// ErrNoToken is returned by MakeToken when the login is right, but the master could not keep a token.
+var ErrNoToken = errors.New("the master gives no token")
+
+// LogIn makes l prove its user by fields of external_auth in place of the key file: token, or eauth, username and password.
+func (l *Local) LogIn(fields *data.Map) { l.login = fields }
+
+// MakeToken returns a token for a login: eauth, username and password. The error is ErrNotAuthenticated when the login is wrong; it
+// may be ErrNoToken or ErrTimeout too.
+func (l *Local) MakeToken(ctx context.Context, login *data.Map) (string, error) {
+	whole := ctx
+	ctx, cancel := context.WithTimeout(ctx, l.opts.Timeout)
+	defer cancel()
+	load := login.Clone()
+	load.Set("cmd", "mk_token")
+	reply, err := channel.Clear(ctx, l.opts.Out, load)
+	switch m, isMap := reply.(*data.Map); {
+	case errors.Is(err, context.DeadlineExceeded) && whole.Err() == nil:
+		return "", ErrTimeout
+	case err != nil:
+		return "", err
+	case reply == "":
+		return "", ErrNotAuthenticated
+	case !isMap:
+		return "", fmt.Errorf("mk_token: the master answers %q", data.Str(reply))
+	case m.Text("token") == "":
+		return "", ErrNoToken
+	default:
+		return m.Text("token"), nil
+	}
+}
+
+// kwargs returns the options of a request with the login that proves its user.
+func (l *Local) kwargs(r Request) *data.Map {
+	if l.login.Len() == 0 {
+		return r.Kwargs
+	}
+	m := data.NewMap()
+	m.Update(r.Kwargs)
+	m.Update(l.login)
+	return m
+}
