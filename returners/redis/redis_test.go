@@ -61,7 +61,9 @@ func opened(t *testing.T, prefix string) *Cache {
 func TestContract(t *testing.T) {
 	returnertest.Run(t, func(t *testing.T) returnertest.Opener {
 		_, prefix := server(t)
-		return func(ctx context.Context) (returner.JobCache, error) { return open(ctx, testOptions(), Options{}, prefix) }
+		return func(ctx context.Context) (returner.JobCache, error) {
+			return open(ctx, testOptions(), Options{}, prefix)
+		}
 	})
 }
 

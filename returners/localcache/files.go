@@ -1,0 +1,117 @@
+package localcache
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// A file of a job or a return.
+type file struct {
+	name string
+	body []byte
+}
+
+// unique returns a name that nobody else has.
+func unique() string {
+	b := make([]byte, 12)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// make makes a folder with files, all of them on disk.
+func (c *Cache) make(folder string, files []file) error {
+	if err := c.root.Mkdir(folder, 0o700); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := c.write(filepath.Join(folder, f.name), f.body); err != nil {
+			return err
+		}
+	}
+	return c.sync(folder)
+}
+
+// write makes a file that is on disk.
+func (c *Cache) write(name string, body []byte) error {
+	f, err := c.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(body)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// replace gives a file another content, as a whole.
+func (c *Cache) replace(folder string, f file) error {
+	temp := filepath.Join(folder, "."+unique())
+	if err := c.write(temp, f.body); err != nil {
+		return errors.Join(err, c.remove(temp))
+	}
+	if err := c.root.Rename(temp, filepath.Join(folder, f.name)); err != nil {
+		return errors.Join(err, c.remove(temp))
+	}
+	return nil
+}
+
+func (c *Cache) remove(name string) error {
+	if err := c.root.Remove(name); err != nil && !missing(err) {
+		return err
+	}
+	return nil
+}
+
+// sync makes the names in a folder outlast a loss of power.
+func (c *Cache) sync(folder string) error {
+	if runtime.GOOS == "windows" {
+		return nil // folders cannot be flushed there
+	}
+	d, err := c.root.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// maxFile is the largest file that is read, in bytes: a return and its record are not larger.
+const maxFile = 128 << 20
+
+// read returns a file. What is no file is an error.
+func (c *Cache) read(name string) ([]byte, error) {
+	f, err := c.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, errors.New("it is no file of ours")
+	}
+	return io.ReadAll(io.LimitReader(f, maxFile))
+}
+
+// list returns the entries of a folder; one that is not there has none.
+func (c *Cache) list(folder string) ([]os.DirEntry, error) {
+	d, err := c.root.Open(folder)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.ReadDir(-1)
+}
+
+// date sets the time of a job's file jid, by which jobs are found without being read.
+func (c *Cache) date(folder string, at time.Time) error {
+	return c.root.Chtimes(filepath.Join(folder, fileID), at, at)
+}
