@@ -79,7 +79,7 @@ var methods = []string{
 	"_prep_auth_info", "_prep_jid", "_prep_pub", "_send_pub", "_send_ssh_pub", "_auth", "destroy", "connect", "get_method", "run_func", "run_request_func",
 	"_register_resources", "process_token", "_clear_load", "_handle_clear", "_handle_aes", "_handle_payload", "_post_stats", "__verify_load", "__verify_minion",
 	"__verify_minion_publish", "_AESFuncs__verify_load", "_AESFuncs__verify_minion", "_AESFuncs__setup_fileserver", "verify_minion", "_ext_nodes", "_handle_minion_event",
-	"_syndic_return", "minion_runner", "minion_pub", "minion_publish", "pub_ret", "revoke_auth", "_file_recv", "_mine", "_mine_get", "_mine_delete",
+	"_syndic_return", "minion_runner", "minion_pub", "minion_publish", "pub_ret", "revoke_auth", "_mine", "_mine_get", "_mine_delete",
 	"_mine_flush", "_master_tops", "publish_batch", "wheel", "runner", "rm_token", "expose_methods", "async_methods",
 	"__init__", "__class__", "__dict__", "__getattribute__", "__reduce__", "__reduce_ex__", "__subclasshook__", "__del__", "__call__", "__globals__",
 	"opts", "key", "event", "local", "ckminions", "loadauth", "mminion", "wheel_", "masterapi", "serial", "tops", "fs_", "PING", "Publish", " publish", "publish ", "publish\x00",
