@@ -19,7 +19,9 @@ func testLogin(name string, _ *data.Map) (auth.System, error) {
 
 type autoLogin struct{}
 
-func (autoLogin) Login(_ context.Context, l auth.Login) (bool, error) { return l.Password != "wrong", nil }
+func (autoLogin) Login(_ context.Context, l auth.Login) (bool, error) {
+	return l.Password != "wrong", nil
+}
 
 // ownToken puts the token of this master in the place of a captured one.
 func ownToken(m *data.Map, tokens map[string]string) {

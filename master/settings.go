@@ -41,6 +41,7 @@ func (m *Master) Renew(cfg *config.Master) {
 	if err := p.gate.SetOptions(p.access(cfg)); err != nil {
 		m.log.WithError(err).Error("the rights of users stay as they were")
 	}
+	m.admitListeners(cfg)
 	m.schedule.renew(old)
 	m.renewFiles(old)
 	warnOfUnused(cfg, old, m.log)

@@ -40,7 +40,10 @@ func (m *Master) pieces() []daemon.Part {
 }
 
 func (m *Master) serveBus(ctx context.Context, ready func()) error {
-	return m.bus.Serve(ctx, eventbus.MasterSockets(m.cfg.SockDir), eventbus.ServeOptions{MaxBytes: m.cfg.IPCWriteBuffer, Ready: ready})
+	return m.bus.Serve(ctx, eventbus.MasterSockets(m.cfg.SockDir), eventbus.ServeOptions{MaxBytes: m.cfg.IPCWriteBuffer, Ready: func() {
+		m.admitListeners(m.parts.settings.now())
+		ready()
+	}})
 }
 
 // Dump tells the state of parts and ports, for a person who looks for a fault.
