@@ -1,0 +1,16 @@
+// Command salt-cp is Salt's program of that name.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+
+	"github.com/brineproject/brine/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	os.Exit(cli.Cp(ctx, cli.System(), os.Stdout, os.Stderr))
+}
