@@ -1,0 +1,355 @@
+package queue
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/job"
+)
+
+var begin = time.Date(2099, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// clock is a time that tests set.
+type clock struct{ now time.Time }
+
+func open(t testing.TB, dir string, c *clock, o Options) *Queue {
+	t.Helper()
+	o.Now = func() time.Time { return c.now }
+	q, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { q.Close() })
+	return q
+}
+
+func newQueue(t testing.TB, o Options) (*Queue, string, *clock) {
+	dir, c := t.TempDir(), &clock{begin}
+	return open(t, dir, c, o), dir, c
+}
+
+func jid(n int) job.ID { return job.NewID(begin.Add(time.Duration(n) * time.Second)) }
+
+func (q *Queue) puts(t testing.TB, n int, minions ...string) {
+	t.Helper()
+	item := Item{ID: jid(n), Load: fmt.Appendf(nil, "load %d", n), Minions: minions, Expires: begin.Add(time.Hour)}
+	if kept, err := q.Put(item); err != nil || !slices.Equal(kept, minions) {
+		t.Fatalf("Put = %v, %v, want %v", kept, err, minions)
+	}
+}
+
+// told returns entries in a line.
+func told(entries []Entry) string {
+	var words []string
+	for _, e := range entries {
+		word := fmt.Sprintf("%d:%s", e.ID[13], e.Minion)
+		word = strings.TrimPrefix(word, "4") // '0' is 48
+		if e.Sent {
+			word += "!"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+func want(t testing.TB, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+func begins(t testing.TB, q *Queue, n int, minion string, waits bool) {
+	t.Helper()
+	if ok, err := q.Begin(jid(n), minion); err != nil || ok != waits {
+		t.Fatalf("Begin(%d, %s) = %v, %v", n, minion, ok, err)
+	}
+}
+
+func ends(t testing.TB, q *Queue, n int, minion string, waits bool) {
+	t.Helper()
+	if ok, err := q.Done(jid(n), minion); err != nil || ok != waits {
+		t.Fatalf("Done(%d, %s) = %v, %v", n, minion, ok, err)
+	}
+}
+
+func TestJobsWaitForTheirMinions(t *testing.T) {
+	q, dir, c := newQueue(t, Options{})
+	q.puts(t, 1, "web1", "web2")
+	q.puts(t, 0, "web1")
+	item, sent, ok := q.Next("web1", "")
+	if !ok || sent || item.ID != jid(0) || string(item.Load) != "load 0" || !slices.Equal(item.Minions, []string{"web1"}) || !item.Queued.Equal(begin) {
+		t.Errorf("Next = %+v, %v, %v, want the older job", item, sent, ok)
+	}
+	begins(t, q, 0, "web1", true)
+	begins(t, q, 0, "web1", true)
+	begins(t, q, 0, "web2", false)
+	ends(t, q, 1, "web2", true)
+	ends(t, q, 1, "web2", false)
+	for range 2 {
+		want(t, "entries", told(q.Entries()), "8:web1! 9:web1")
+		if _, sent, _ := q.Next("web1", ""); !sent {
+			t.Error("it is not told that the sending had begun")
+		}
+		if item, _, _ := q.Next("web1", jid(0)); item.ID != jid(1) {
+			t.Errorf("the next after the first is %s", item.ID)
+		}
+		if _, _, ok := q.Next("web1", jid(1)); ok {
+			t.Error("there is one after the last")
+		}
+		if got := q.Minions(); !slices.Equal(got, []string{"web1"}) || q.Len() != 2 {
+			t.Errorf("Minions() = %v, Len() = %d", got, q.Len())
+		}
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+		q = open(t, dir, c, Options{})
+	}
+}
+
+func TestAJobThatIsThereGainsMinions(t *testing.T) {
+	q, _, _ := newQueue(t, Options{})
+	q.puts(t, 1, "web1")
+	kept, err := q.Put(Item{ID: jid(1), Load: []byte("other"), Minions: []string{"web1", "web2", "web2"}, Expires: begin})
+	if err != nil || !slices.Equal(kept, []string{"web2"}) {
+		t.Errorf("Put = %v, %v", kept, err)
+	}
+	if item, _, ok := q.Next("web2", ""); !ok || string(item.Load) != "load 1" {
+		t.Errorf("Next = %+v, %v", item, ok)
+	}
+}
+
+func TestTheQueueIsBounded(t *testing.T) {
+	q, _, _ := newQueue(t, Options{PerMinion: 2, Total: 4, Bytes: 100})
+	q.puts(t, 0, "web1")
+	q.puts(t, 1, "web1")
+	kept, err := q.Put(Item{ID: jid(2), Load: []byte("x"), Minions: []string{"web1", "web2", "web3", "web4"}, Expires: begin.Add(time.Hour)})
+	if err != nil || !slices.Equal(kept, []string{"web2", "web3"}) {
+		t.Errorf("Put = %v, %v, want those for whom there is room", kept, err)
+	}
+	if kept, err := q.Put(Item{ID: jid(3), Minions: []string{"web9"}, Expires: begin.Add(time.Hour)}); !errors.Is(err, ErrFull) {
+		t.Errorf("Put into a full queue = %v, %v", kept, err)
+	}
+	ends(t, q, 2, "web2", true)
+	if kept, err := q.Put(Item{ID: jid(3), Load: make([]byte, 200), Minions: []string{"web9"}, Expires: begin.Add(time.Hour)}); !errors.Is(err, ErrFull) {
+		t.Errorf("Put of a large load = %v, %v", kept, err)
+	}
+	q.puts(t, 3, "web9")
+}
+
+func TestJobsExpire(t *testing.T) {
+	q, dir, c := newQueue(t, Options{})
+	q.puts(t, 1, "web1", "web2")
+	c.now = begin.Add(time.Hour)
+	if _, _, ok := q.Next("web1", ""); ok {
+		t.Error("an expired job is handed out")
+	}
+	for _, expected := range []string{"9:web1 9:web2", ""} {
+		cancelled, expired, err := q.Sweep()
+		if err != nil || len(cancelled) > 0 {
+			t.Fatalf("Sweep = %v, %v", cancelled, err)
+		}
+		want(t, "expired", told(expired), expected)
+	}
+	if q.Len() != 0 {
+		t.Errorf("%d entries are left", q.Len())
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "after opening again", told(open(t, dir, c, Options{}).Entries()), "")
+}
+
+// TestOthersListAndCancel does what the runners queue.list and queue.cancel do, beside a running master and without one.
+func TestOthersListAndCancel(t *testing.T) {
+	q, dir, c := newQueue(t, Options{})
+	q.puts(t, 1, "web1", "web2")
+	q.puts(t, 2, "web1")
+	list := func() string {
+		t.Helper()
+		entries, err := List(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return told(entries)
+	}
+	cancel := func(id job.ID, minions ...string) string {
+		t.Helper()
+		entries, err := Cancel(dir, id, minions...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return told(entries)
+	}
+	want(t, "list", list(), "9:web1 9:web2 50:web1")
+	want(t, "cancel", cancel(jid(1), "web2", "nobody"), "9:web2")
+	want(t, "cancel again", cancel(jid(1), "web2"), "")
+	want(t, "cancel a stranger", cancel(jid(7)), "")
+	want(t, "list before the master has done it", list(), "9:web1 50:web1")
+	cancelled, _, err := q.Sweep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "cancelled", told(cancelled), "9:web2")
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "cancel without a master", cancel(jid(1)), "9:web1")
+	want(t, "list without a master", list(), "50:web1")
+	q = open(t, dir, c, Options{})
+	if _, _, err := q.Sweep(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "after the start", told(q.Entries()), "50:web1")
+	left, err := filepath.Glob(filepath.Join(dir, folderName, "*"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("files %v, %v, want the journal alone", left, err)
+	}
+	if entries, err := List(t.TempDir()); err != nil || len(entries) > 0 {
+		t.Errorf("List of no queue = %v, %v", entries, err)
+	}
+}
+
+// TestCutAtEveryByte cuts the journal as an end of the machine would, at each of its bytes: what was there before the
+// change that was cut is there, the queue opens and takes what comes.
+func TestCutAtEveryByte(t *testing.T) {
+	q, dir, c := newQueue(t, Options{})
+	file := filepath.Join(dir, folderName, journalName)
+	states := map[int]string{0: ""} // by the length of the journal
+	step := func() {
+		t.Helper()
+		body, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states[len(body)-1] = told(q.Entries()) // its end is not needed
+	}
+	q.puts(t, 1, "web1", "web2")
+	step()
+	begins(t, q, 1, "web1", true)
+	step()
+	q.puts(t, 2, "web1")
+	step()
+	ends(t, q, 1, "web1", true)
+	step()
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expected := ""
+	for n := range len(whole) + 1 {
+		if s, ok := states[n]; ok {
+			expected = s
+		}
+		if err := os.WriteFile(file, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		q := open(t, dir, c, Options{})
+		want(t, fmt.Sprintf("cut at %d", n), told(q.Entries()), expected)
+		q.puts(t, 3, "db1")
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+		q = open(t, dir, c, Options{})
+		want(t, fmt.Sprintf("cut at %d, after a change", n), told(q.Entries()), strings.TrimSpace(expected+" 51:db1"))
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDamageCostsOneChange damages each byte of a journal in turn: the changes of other lines are there.
+func TestDamageCostsOneChange(t *testing.T) {
+	var whole []byte
+	for n := range 3 {
+		line, err := record{Op: opPut, ID: jid(n), Minions: []string{"web1"}, Expires: begin.UnixMicro()}.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole = append(whole, line...)
+	}
+	for n := range whole {
+		damaged := bytes.Clone(whole)
+		damaged[n] ^= 0x04
+		s := newState()
+		if _, _, err := replayLines(bytes.NewReader(damaged), s); err != nil {
+			t.Fatal(err)
+		}
+		if s.entries < 1 || s.entries == 1 && whole[n] != '\n' {
+			t.Errorf("byte %d damaged: %d of 3 jobs are left", n, s.entries)
+		}
+	}
+}
+
+// TestTheJournalStaysSmall puts and takes many jobs.
+func TestTheJournalStaysSmall(t *testing.T) {
+	q, dir, c := newQueue(t, Options{})
+	q.puts(t, 0, "web1", "web2")
+	begins(t, q, 0, "web1", true)
+	for n := range 3 * renewFrom {
+		if err := q.write(record{Op: opPut, ID: jid(1 + n%2), Load: []byte("x"), Minions: []string{"db1"}, Expires: begin.Add(time.Hour).UnixMicro()}, false); err != nil {
+			t.Fatal(err)
+		}
+		ends(t, q, 1+n%2, "db1", true)
+	}
+	if q.journal.lines > renewFrom+1 {
+		t.Errorf("the journal has %d lines", q.journal.lines)
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "after opening again", told(open(t, dir, c, Options{}).Entries()), "8:web1! 8:web2")
+}
+
+// TestAFailedWriteKeepsNothing has the journal fail: the caller is told, nothing is queued, and later changes are read.
+func TestAFailedWriteKeepsNothing(t *testing.T) {
+	q, dir, c := newQueue(t, Options{})
+	q.puts(t, 1, "web1")
+	file := q.journal.f
+	readOnly, err := os.Open(filepath.Join(dir, folderName, journalName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.journal.f = readOnly
+	if kept, err := q.Put(Item{ID: jid(2), Minions: []string{"web1"}, Expires: begin.Add(time.Hour)}); err == nil || len(kept) > 0 {
+		t.Errorf("Put = %v, %v", kept, err)
+	}
+	if ok, err := q.Begin(jid(1), "web1"); err == nil || ok {
+		t.Errorf("Begin = %v, %v", ok, err)
+	}
+	q.journal.f = file
+	want(t, "entries", told(q.Entries()), "9:web1")
+	q.puts(t, 3, "web2")
+	if err := errors.Join(q.Close(), readOnly.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "after opening again", told(open(t, dir, c, Options{}).Entries()), "9:web1 51:web2")
+}
+
+func FuzzReplay(f *testing.F) {
+	line, err := record{Op: opPut, ID: jid(1), Minions: []string{"web1"}, Load: []byte("x")}.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(line)
+	f.Add([]byte("00000000 {}\n\n\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s := newState()
+		if _, _, err := replayLines(bytes.NewReader(text), s); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(s.all()); n != s.entries {
+			t.Errorf("%d entries, %d counted", n, s.entries)
+		}
+	})
+}
