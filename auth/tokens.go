@@ -52,6 +52,9 @@ func OpenTokens(dir, hash string, now func() time.Time) (*Tokens, error) {
 	if err != nil {
 		return nil, fmt.Errorf("token_dir: %w", err)
 	}
+	if err := root.Chmod(".", 0o700); err != nil { // the names of its files are the tokens; Salt makes it readable by all
+		return nil, errors.Join(fmt.Errorf("token_dir: %w", err), root.Close())
+	}
 	return &Tokens{root: root, hash: hash, now: now}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/returner"
@@ -41,6 +42,29 @@ func (m *markers) add(id job.ID, j *returner.Job) error {
 		os.WriteFile(filepath.Join(folder, ".minions.p"), minions, 0o600),
 		os.WriteFile(filepath.Join(folder, ".load.p"), j.Load, 0o600),
 		os.WriteFile(filepath.Join(folder, "jid"), []byte(id), 0o600))
+	if err != nil {
+		return fmt.Errorf("marker of job %s: %w", id, err)
+	}
+	return nil
+}
+
+// share lets every user of the host read the marker of a job that one of them ordered who is not the master's, as his command line looks
+// for it. What the job was called with is not in it then.
+func (m *markers) share(id job.ID, load *data.Map) error {
+	name, err := id.Dir(m.hash)
+	if err != nil {
+		return fmt.Errorf("marker of job %s: %w", id, err)
+	}
+	shown := data.NewMap()
+	copyFields(shown, load, "cmd", "tgt", "tgt_type", "fun", "jid", "user", "ret")
+	raw, err := payload.MarshalBin(shown)
+	if err != nil {
+		return fmt.Errorf("marker of job %s: %w", id, err)
+	}
+	folder := filepath.Join(m.dir, filepath.FromSlash(name))
+	file := filepath.Join(folder, ".load.p")
+	err = errors.Join(os.WriteFile(file, raw, 0o600), os.Chmod(file, 0o644), os.Chmod(filepath.Join(folder, ".minions.p"), 0o644),
+		os.Chmod(folder, 0o711), os.Chmod(filepath.Dir(folder), 0o711)) // names of folders are no secrets, and cannot be listed
 	if err != nil {
 		return fmt.Errorf("marker of job %s: %w", id, err)
 	}

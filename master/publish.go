@@ -165,7 +165,11 @@ func (p *publishing) save(ctx context.Context, load, kwargs *data.Map, j *return
 	if err := p.jobs.SaveJob(ctx, j); err != nil {
 		return err
 	}
-	if err := p.markers.add(j.ID, j); err != nil {
+	err = p.markers.add(j.ID, j)
+	if user := load.Text("user"); err == nil && user != "root" && user != p.fleet.settings.now().User {
+		err = p.markers.share(j.ID, load)
+	}
+	if err != nil {
 		p.log.WithError(err).Warn("Salt's own command line will not wait for a job")
 	}
 	return nil
