@@ -47,6 +47,7 @@ type Piece struct {
 // An Inbox takes files that minions push. Several goroutines may use it.
 type Inbox struct {
 	dir  string
+	most int // names of a minion
 	seed maphash.Seed
 
 	busy [64]sync.Mutex // by minion
@@ -57,7 +58,7 @@ type Inbox struct {
 
 // NewInbox returns the inbox of a master's cachedir.
 func NewInbox(cacheDir string) *Inbox {
-	return &Inbox{dir: folder(cacheDir), seed: maphash.MakeSeed(), names: map[string]int{}}
+	return &Inbox{dir: folder(cacheDir), most: mostNames, seed: maphash.MakeSeed(), names: map[string]int{}}
 }
 
 // Receive takes a piece. A piece that comes twice is written twice, to the same place. Files are readable for the master's
@@ -170,10 +171,10 @@ func (in *Inbox) count(root *os.Root, minion string) error {
 	in.mu.Lock()
 	n, known := in.names[minion]
 	in.mu.Unlock()
-	if !known || n >= mostNames {
+	if !known || n >= in.most {
 		n = 0
 		err := fs.WalkDir(root.FS(), path.Join(minion, "files"), func(string, fs.DirEntry, error) error {
-			if n++; n > mostNames {
+			if n++; n > in.most {
 				return fs.SkipAll
 			}
 			return nil
@@ -185,7 +186,7 @@ func (in *Inbox) count(root *os.Root, minion string) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.names[minion] = n + 1
-	if n >= mostNames {
+	if n >= in.most {
 		return fmt.Errorf("%w: %d", ErrTooMany, n)
 	}
 	return nil

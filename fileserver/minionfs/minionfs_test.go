@@ -114,11 +114,12 @@ func TestNothingPushedYet(t *testing.T) {
 func TestInboxIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	in := NewInbox(dir)
+	in.most = 100
 	push := func(parts ...string) error { return in.Receive(Piece{Minion: "web1", Path: parts, Max: 10}) }
 	if err := push("a"); err != nil {
 		t.Fatal(err)
 	}
-	in.names["web1"] = mostNames - 3
+	in.names["web1"] = in.most - 3
 	for i := range 3 {
 		if err := push(fmt.Sprint("b", i)); err != nil {
 			t.Fatal(err)
@@ -131,12 +132,12 @@ func TestInboxIsBounded(t *testing.T) {
 		t.Errorf("%d names are counted", n)
 	}
 	files := filepath.Join(dir, "minions", "web1", "files")
-	for i := range mostNames {
+	for i := range in.most {
 		if err := os.WriteFile(filepath.Join(files, fmt.Sprint("x", i)), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	in.names["web1"] = mostNames
+	in.names["web1"] = in.most
 	for _, parts := range [][]string{{"d"}, {"e", "f"}} {
 		if err := push(parts...); !errors.Is(err, ErrTooMany) {
 			t.Errorf("push of %v: %v", parts, err)

@@ -434,4 +434,3 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
-
