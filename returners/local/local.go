@@ -1,0 +1,56 @@
+// Package local is Salt's returner of that name (salt/returners/local.py): it prints returns or events on the standard
+// output of the program, as Python prints them.
+package local
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/returner"
+)
+
+// Name is that of the returner.
+const Name = "local"
+
+const doc = `
+    Print the return data to the terminal to verify functionality
+
+    CLI Example:
+
+        salt '*' test.ping --return local
+    `
+
+// Plugin returns the returner for a minion.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: Name, New: func(*loader.Env) (*loader.Module, error) {
+		return returner.Module(doc, &printer{os.Stdout}), nil
+	}}
+}
+
+// OpenEvents returns what prints events.
+func OpenEvents() returner.EventReturner { return &printer{os.Stdout} }
+
+type printer struct{ to io.Writer }
+
+// Return prints a return.
+func (p *printer) Return(_ context.Context, ret *data.Map) error {
+	_, err := fmt.Fprintln(p.to, data.Repr(returner.Passed(ret)))
+	return err
+}
+
+// ReturnEvents prints a list of events.
+func (p *printer) ReturnEvents(_ context.Context, events []returner.Event) error {
+	list := make([]any, len(events))
+	for i, e := range events {
+		list[i] = data.NewMap("data", e.Data, "tag", e.Tag)
+	}
+	_, err := fmt.Fprintln(p.to, data.Repr(list))
+	return err
+}
+
+// Close does nothing.
+func (p *printer) Close() error { return nil }

@@ -1,0 +1,84 @@
+// Package rawfilejson is Salt's returner rawfile_json (salt/returners/rawfile_json.py): returns or events as JSON, one a
+// line, at the end of a file.
+//
+// Option rawfile_json.filename names the file (/var/log/salt/events). Who gives an order cannot choose it: Salt takes it
+// from ret_kwargs, by which anybody who may run a function may write to any file.
+package rawfilejson
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/output"
+	"github.com/brineproject/brine/returner"
+)
+
+// Name is that of the returner.
+const Name = "rawfile_json"
+
+const doc = `
+    Write the return data to a file on the minion.
+
+    CLI Example:
+
+        salt '*' test.ping --return rawfile_json
+    `
+
+// Plugin returns the returner for a minion.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
+		return returner.Module(doc, &file{returner.EnvSource(env)}), nil
+	}}
+}
+
+// OpenEvents returns what takes events of a master with these options.
+func OpenEvents(opts *data.Map) returner.EventReturner { return &file{returner.MapSource(opts)} }
+
+type file struct{ from returner.Source }
+
+// Return adds a line.
+func (f *file) Return(_ context.Context, ret *data.Map) error {
+	line, err := output.JSON(returner.Decoded(data.Clone(returner.Passed(ret))))
+	if err != nil {
+		return fmt.Errorf("%w: %w", returner.ErrRefused, err)
+	}
+	return f.write(ret, line+"\n")
+}
+
+// ReturnEvents adds a line for each event.
+func (f *file) ReturnEvents(_ context.Context, events []returner.Event) error {
+	lines := ""
+	for _, e := range events {
+		line, err := output.JSON(data.NewMap("data", returner.Decoded(data.Clone(e.Data)), "tag", e.Tag))
+		if err != nil {
+			return fmt.Errorf("event %q: %w: %w", e.Tag, returner.ErrRefused, err)
+		}
+		lines += line + "\n"
+	}
+	if lines == "" {
+		return nil
+	}
+	return f.write(nil, lines)
+}
+
+// Close does nothing.
+func (f *file) Close() error { return nil }
+
+// write adds text with one call, so that lines of several writers do not mix. A pipe without a reader is an error.
+func (f *file) write(ret *data.Map, text string) error {
+	name := f.from.Read(ret, []returner.Setting{{Name: "filename", Default: "/var/log/salt/events", Fixed: true}}, Name).Text("filename")
+	out, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return fmt.Errorf("rawfile_json.filename: %w", err)
+	}
+	_, err = out.WriteString(text)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return fmt.Errorf("rawfile_json.filename: %w", err)
+	}
+	return nil
+}
