@@ -56,7 +56,7 @@ func (s *shelf) Find(_ context.Context, env, path string, q Query) (*Found, erro
 	}
 	f := &Found{Path: "/" + path, Rel: path, Env: env, Size: int64(len(content)), Private: held{content, s.serial}}
 	if !s.blind {
-		f.Version = fmt.Sprint(path, s.serial)
+		f.Version = fmt.Sprint(content, s.serial) // as of hard links
 	}
 	return f, nil
 }

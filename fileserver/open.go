@@ -29,14 +29,19 @@ type openFiles struct {
 type pinKey struct{ client, env, path string }
 
 type pin struct {
-	file *openFile
+	taken
 	used time.Time
+}
+
+// taken is an open file and the path that it was asked for by: one file may have several, by links.
+type taken struct {
+	*openFile
+	rel string
 }
 
 // openFile is a file that is closed when nobody uses it.
 type openFile struct {
 	File
-	found *Found
 	key   hashKey
 	users int // pins and reads under way
 	pins  int
@@ -53,10 +58,10 @@ func (o *openFiles) unpinned(k pinKey, p *pin) {
 	if o.clients[k.client]--; o.clients[k.client] == 0 {
 		delete(o.clients, k.client)
 	}
-	if p.file.pins--; p.file.pins == 0 {
+	if p.pins--; p.pins == 0 {
 		o.open--
 	}
-	o.leave(p.file)
+	o.leave(p.openFile)
 }
 
 // leave ends one use of a file; o.mu is held.
@@ -77,16 +82,16 @@ func (o *openFiles) release(f *openFile) {
 }
 
 // pinned returns the file of a pin.
-func (o *openFiles) pinned(k pinKey) (*openFile, bool) {
+func (o *openFiles) pinned(k pinKey) (taken, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p, ok := o.pins.get(k)
 	if !ok || time.Since(p.used) > pinLife {
-		return nil, false
+		return taken{}, false
 	}
 	p.used = time.Now()
-	p.file.users++
-	return p.file, true
+	p.users++
+	return p.taken, true
 }
 
 // sameVersion returns an open file of the version that was found.
@@ -105,7 +110,7 @@ func (o *openFiles) sameVersion(found *Found) (*openFile, bool) {
 
 // add takes a file that was opened.
 func (o *openFiles) add(file File, found *Found) *openFile {
-	f := &openFile{File: file, found: found, users: 1, key: hashKey{backend: found.Backend, version: found.Version}}
+	f := &openFile{File: file, users: 1, key: hashKey{backend: found.Backend, version: found.Version}}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if found.Version != "" {
@@ -115,10 +120,10 @@ func (o *openFiles) add(file File, found *Found) *openFile {
 }
 
 // pin keeps a file for a client.
-func (o *openFiles) pin(k pinKey, f *openFile) {
+func (o *openFiles) pin(k pinKey, f taken) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if p, ok := o.pins.get(k); ok && p.file == f {
+	if p, ok := o.pins.get(k); ok && p.taken == f {
 		p.used = time.Now()
 		return
 	}
@@ -162,7 +167,7 @@ func (o *openFiles) closeAll() {
 }
 
 // take returns the file of a request, in use: the one that the client began with, or that of now.
-func (s *Server) take(ctx context.Context, backends []Backend, r Request) (*openFile, error) {
+func (s *Server) take(ctx context.Context, backends []Backend, r Request) (taken, error) {
 	key := pinKey{r.Client, r.Env, r.Path}
 	if r.Client != "" && r.Loc > 0 {
 		if f, ok := s.files.pinned(key); ok {
@@ -177,21 +182,21 @@ func (s *Server) take(ctx context.Context, backends []Backend, r Request) (*open
 }
 
 // open finds and opens a file.
-func (s *Server) open(ctx context.Context, backends []Backend, r Request) (*openFile, error) {
+func (s *Server) open(ctx context.Context, backends []Backend, r Request) (taken, error) {
 	for try := 1; ; try++ {
 		found, err := find(ctx, backends, r.Path, r.Env)
 		if err != nil {
-			return nil, err
+			return taken{}, err
 		}
 		if f, ok := s.files.sameVersion(found); ok {
-			return f, nil
+			return taken{f, found.Rel}, nil
 		}
 		file, err := found.backend.Open(ctx, found)
 		switch {
 		case err == nil:
-			return s.files.add(file, found), nil
+			return taken{s.files.add(file, found), found.Rel}, nil
 		case !errors.Is(err, ErrChanged) || try == attempts:
-			return nil, fmt.Errorf("open %q: %w", shown(found.Rel), err)
+			return taken{}, fmt.Errorf("open %q: %w", shown(found.Rel), err)
 		}
 	}
 }

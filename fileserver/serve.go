@@ -32,8 +32,8 @@ func (s *Server) piece(ctx context.Context, o *Options, r Request) (Chunk, error
 	if err != nil {
 		return Chunk{}, err
 	}
-	defer s.files.release(f)
-	c := Chunk{Dest: f.found.Rel, Size: f.Size()}
+	defer s.files.release(f.openFile)
+	c := Chunk{Dest: f.rel, Size: f.Size()}
 	if r.Loc >= f.Size() {
 		return c, nil
 	}
@@ -41,9 +41,9 @@ func (s *Server) piece(ctx context.Context, o *Options, r Request) (Chunk, error
 	switch n, err := f.ReadAt(c.Data, r.Loc); {
 	case n == len(c.Data):
 	case err == io.EOF:
-		return Chunk{}, fmt.Errorf("read %q: %w: it ends at byte %d, not %d", shown(f.found.Rel), ErrChanged, r.Loc+int64(n), f.Size())
+		return Chunk{}, fmt.Errorf("read %q: %w: it ends at byte %d, not %d", shown(f.rel), ErrChanged, r.Loc+int64(n), f.Size())
 	default:
-		return Chunk{}, fmt.Errorf("read %q: %w", shown(f.found.Rel), err)
+		return Chunk{}, fmt.Errorf("read %q: %w", shown(f.rel), err)
 	}
 	if r.Gzip > 0 {
 		c.Gzip = r.Gzip

@@ -222,11 +222,28 @@ func TestClientsGetOneVersion(t *testing.T) {
 	}
 }
 
+// TestTwoNamesOfOneFile asks for a file by both: each is told its own.
+func TestTwoNamesOfOneFile(t *testing.T) {
+	b := newShelf("one", map[string]string{"base/a": "xyz", "base/b": "xyz"})
+	s := New(Options{Backends: []Backend{b}})
+	defer s.Close()
+	for _, name := range []string{"a", "b", "a"} {
+		for loc := range int64(4) {
+			if c, err := s.Serve(t.Context(), Request{Path: name, Env: "base", Loc: loc, Client: "web1"}); err != nil || c.Dest != name {
+				t.Errorf("%s at %d: %+v, %v", name, loc, c, err)
+			}
+		}
+	}
+	if n := b.open(t); n != 1 {
+		t.Errorf("%d files are open", n)
+	}
+}
+
 func TestOpenFilesAreGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := map[string]string{}
 		for i := range 300 {
-			files[fmt.Sprint("base/", i)] = "xx"
+			files[fmt.Sprint("base/", i)] = fmt.Sprint("x", i)
 		}
 		b := newShelf("one", files)
 		s := New(Options{Backends: []Backend{b}, BufferSize: 1})
