@@ -24,24 +24,27 @@ func NewSubscriber(d transport.Dialer, t *TLS) *Subscriber {
 // Run hands each publication to fn until ctx ends.
 func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error {
 	l := newLink(s.dialer, s.tls)
-	l.run(ctx, func(ctx context.Context, c *session) error {
-		l.Up()
-		ctx, stop := context.WithCancel(ctx)
-		var hello sync.WaitGroup
-		defer hello.Wait()
-		defer stop()
-		hello.Go(func() { s.introduce(ctx, c) })
-		for {
-			frame, err := c.guard.next()
-			if err != nil {
-				return err
-			}
-			if body := publicationOf(frame.Body); body != nil {
-				fn(nil, body)
-			}
-		}
-	})
+	l.run(ctx, func(ctx context.Context, c *session) error { return s.listen(ctx, l, c, fn) })
 	return nil
+}
+
+// listen hands on what comes by one connection.
+func (s *Subscriber) listen(ctx context.Context, l *link, c *session, fn func(topic, body []byte)) error {
+	l.Up()
+	ctx, stop := context.WithCancel(ctx)
+	var hello sync.WaitGroup
+	defer hello.Wait()
+	defer stop()
+	hello.Go(func() { s.introduce(ctx, c) })
+	for {
+		frame, err := c.guard.next()
+		if err != nil {
+			return err
+		}
+		if body := publicationOf(frame.Body); body != nil {
+			fn(nil, body)
+		}
+	}
 }
 
 // introduce tells the publisher who listens. Without it publications still come, at least those that are for all.
