@@ -1,0 +1,307 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/brineproject/brine/batch"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/returner"
+)
+
+// A crew answers the jobs that are announced on the bus of a bench, as minions do.
+type crew struct {
+	b       *bench
+	work    map[string]time.Duration // how long the job of a minion takes; forever when negative
+	code    map[string]int64
+	mu      sync.Mutex
+	working map[string]bool
+	most    int
+	ran     []string // who ran the job, in order
+}
+
+// crewOf starts a crew that works until ctx ends.
+func crewOf(ctx context.Context, b *bench, work map[string]time.Duration, code map[string]int64) *crew {
+	c := &crew{b: b, work: work, code: code, working: map[string]bool{}}
+	jobs := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "crew", Prefixes: []string{"salt/job/"}})
+	go func() {
+		defer jobs.Close()
+		for e := range jobs.All(ctx) {
+			if m, err := e.Map(); err == nil && strings.HasSuffix(e.Tag, "/new") {
+				for _, id := range m.Value("minions").([]any) {
+					go c.answer(ctx, id.(string), m)
+				}
+			}
+		}
+	}()
+	return c
+}
+
+func (c *crew) answer(ctx context.Context, id string, m *data.Map) {
+	jid, fun := m.Text("jid"), m.Text("fun")
+	var value any = true
+	switch fun {
+	case "test.ping":
+	case "saltutil.find_job":
+		value = c.state(id)
+	default:
+		c.mu.Lock()
+		c.ran = append(c.ran, id)
+		c.working[id] = true
+		c.most = max(c.most, len(c.working))
+		c.mu.Unlock()
+		if c.work[id] < 0 {
+			return
+		}
+		select {
+		case <-time.After(c.work[id]):
+		case <-ctx.Done():
+			return
+		}
+		c.mu.Lock()
+		delete(c.working, id)
+		c.mu.Unlock()
+	}
+	c.give(jid, id, data.NewMap("jid", jid, "id", id, "fun", fun, "return", value, "retcode", c.code[id], "success", true))
+}
+
+func (c *crew) state(id string) any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.working[id] && c.work[id] >= 0 {
+		return data.NewMap("pid", int64(1))
+	}
+	return data.NewMap()
+}
+
+// give keeps a return and announces it.
+func (c *crew) give(jid, id string, load *data.Map) {
+	raw, err := payload.MarshalBin(load)
+	if err == nil {
+		_, err = c.b.jobs.SaveReturn(context.Background(), job.ID(jid), &returner.Return{Minion: id, Load: raw})
+	}
+	if err != nil {
+		panic(err)
+	}
+	if err := c.b.bus.Fire(eventbus.Tagify("job", jid, "ret", id), load); err != nil {
+		panic(err)
+	}
+}
+
+// order sends an order for a batch and returns the reply's load.
+func (b *bench) order(t *testing.T, cmd string, fields ...any) *data.Map {
+	t.Helper()
+	load := data.NewMap(append([]any{"cmd", cmd, "tgt", "*", "tgt_type", "glob", "fun", "test.echo", "arg", []any{"x"}, "ret", "", "jid", "",
+		"key", b.key, "user", "root"}, fields...)...)
+	body, err := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := payload.UnmarshalText(b.ask(body), payload.WireLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := v.(*data.Map)
+	if inner, ok := m.Value("load").(*data.Map); ok {
+		return inner
+	}
+	return m
+}
+
+func batchOptions(fields ...any) *data.Map {
+	return data.NewMap(append([]any{"batch", "2", "timeout", int64(5), "gather_job_timeout", int64(2), "metadata", data.NewMap("why", "test")}, fields...)...)
+}
+
+// until returns the body of the first event whose tag ends so.
+func until(t *testing.T, s *eventbus.Subscription, what string) *data.Map {
+	t.Helper()
+	for e := range s.All(t.Context()) {
+		if strings.HasPrefix(e.Tag, "salt/batch/") && strings.HasSuffix(e.Tag, "/"+what) {
+			m, err := e.Map()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+	}
+	t.Fatalf("no event %s", what)
+	return nil
+}
+
+func ids(v any) []string {
+	list, _ := v.([]any)
+	out := []string{}
+	for _, id := range list {
+		out = append(out, id.(string))
+	}
+	return out
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// runBatches runs the part that runs batches; the function it returns ends it.
+func (b *bench) runBatches(t *testing.T) (end func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.batches.serve(ctx) }()
+	return func() { cancel(); <-done }
+}
+
+func TestBatchRunsInTheMaster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, "a", "b", "c", "d")
+		ctx, cancel := context.WithCancel(t.Context())
+		c := crewOf(ctx, b, map[string]time.Duration{"a": 3 * time.Second, "b": time.Minute, "d": -1}, map[string]int64{"c": 3})
+		events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
+		end := b.runBatches(t)
+		reply := b.order(t, "publish_batch", "kwargs", batchOptions())
+		if !data.Truth(reply.Value("batch")) || !slices.Equal(ids(reply.Value("minions")), []string{"a", "b", "c", "d"}) {
+			t.Fatalf("reply %s", data.Repr(reply))
+		}
+		start := until(t, events, "start")
+		same(t, "available", ids(start.Value("available_minions")), []string{"a", "b", "c", "d"})
+		same(t, "metadata", start.Value("metadata").(*data.Map).Text("why"), "test")
+		same(t, "first", ids(until(t, events, "step").Value("minions")), []string{"a", "b"})
+		done := until(t, events, "done")
+		same(t, "done", ids(done.Value("done_minions")), []string{"a", "b", "c"})
+		same(t, "failed", ids(done.Value("failed_minions")), []string{"c"})
+		same(t, "silent", ids(done.Value("timedout_minions")), []string{"d"})
+		same(t, "at one time", c.most, 2)
+		returns, err := b.jobs.Returns(t.Context(), job.ID(reply.Text("jid")))
+		if err != nil || len(returns) != 3 {
+			t.Errorf("%d returns under the id of the batch, %v", len(returns), err)
+		}
+		if left, err := b.batches.bank.List(batchBank); err != nil || len(left) > 0 {
+			t.Errorf("records left: %v, %v", left, err)
+		}
+		events.Close()
+		end()
+		cancel()
+	})
+}
+
+func TestBatchGoesOnAfterARestartOfTheMaster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, "a", "b", "c", "d")
+		ctx, cancel := context.WithCancel(t.Context())
+		c := crewOf(ctx, b, map[string]time.Duration{"a": time.Second, "b": 10 * time.Second, "c": time.Second}, nil)
+		events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
+		end := b.runBatches(t)
+		id := b.order(t, "publish_batch", "kwargs", batchOptions("batch", "1")).Text("jid")
+		until(t, events, "step")
+		until(t, events, "step") // a is done, b at work
+		end()
+		time.Sleep(30 * time.Second) // b answers while no master is there
+		if len(b.batches.running) > 0 {
+			t.Errorf("%d batches are held by a master that has ended", len(b.batches.running))
+		}
+		end = b.runBatches(t)
+		done := until(t, events, "done")
+		same(t, "done", ids(done.Value("done_minions")), []string{"a", "b", "c", "d"})
+		same(t, "who ran it", c.ran, []string{"a", "b", "c", "d"})
+		if returns, err := b.jobs.Returns(t.Context(), job.ID(id)); err != nil || len(returns) != 4 {
+			t.Errorf("%d returns, %v", len(returns), err)
+		}
+		events.Close()
+		end()
+		cancel()
+	})
+}
+
+func TestBatchStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, "a", "b", "c")
+		ctx, cancel := context.WithCancel(t.Context())
+		c := crewOf(ctx, b, map[string]time.Duration{"a": 3 * time.Second}, nil)
+		events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
+		end := b.runBatches(t)
+		id := b.order(t, "publish_batch", "kwargs", batchOptions("batch", "1")).Text("jid")
+		until(t, events, "step")
+		if r := b.order(t, "stop_batch", "jid", id, "key", "wrong"); r.Has("stopped") {
+			t.Errorf("a stranger stopped the batch: %s", data.Repr(r))
+		}
+		if r := b.order(t, "stop_batch", "jid", "20200101000000000000"); data.Truth(r.Value("stopped")) {
+			t.Error("a batch that is not there was stopped")
+		}
+		for range 2 {
+			if r := b.order(t, "stop_batch", "jid", id); !data.Truth(r.Value("stopped")) {
+				t.Errorf("reply %s", data.Repr(r))
+			}
+		}
+		synctest.Wait()
+		end() // what was stopped stays so after a restart
+		end = b.runBatches(t)
+		done := until(t, events, "done")
+		same(t, "done", ids(done.Value("done_minions")), []string{"a"})
+		same(t, "not started", ids(done.Value("not_started")), []string{"b", "c"})
+		same(t, "who ran it", c.ran, []string{"a"})
+		events.Close()
+		end()
+		cancel()
+	})
+}
+
+func TestBatchIsRefused(t *testing.T) {
+	acl := func(c *config.Master) {
+		c.PublisherACLBlacklist = data.NewMap("modules", []any{"test.nothing"})
+	}
+	b := newBench(t, acl, "a")
+	for _, c := range []struct {
+		name   string
+		fields []any
+		want   string
+	}{
+		{"no key", []any{"key", ""}, "AuthenticationError"},
+		{"another's key", []any{"key", strings.Repeat("x", 40), "user", "nobody"}, "AuthenticationError"},
+		{"a function on the blacklist", []any{"fun", "test.nothing"}, "AuthorizationError"},
+		{"no size", []any{"kwargs", data.NewMap()}, "SaltInvocationError"},
+		{"size nought", []any{"kwargs", batchOptions("batch", int64(0))}, "SaltInvocationError"},
+		{"no target", []any{"tgt", nil}, "SaltInvocationError"},
+	} {
+		fields := append([]any{"kwargs", batchOptions()}, c.fields...)
+		reply := b.order(t, "publish_batch", fields...)
+		e, _ := reply.Value("error").(*data.Map)
+		if e.Text("name") != c.want {
+			t.Errorf("%s: reply %s, want %s", c.name, data.Repr(reply), c.want)
+		}
+	}
+	if n := len(b.wire.messages()); n > 0 || len(b.jobs.all()) > 0 || len(b.batches.running) > 0 {
+		t.Errorf("%d publications went out, jobs %v, %d batches", n, b.jobs.all(), len(b.batches.running))
+	}
+}
+
+func TestDamagedRecordOfABatchIsDropped(t *testing.T) {
+	b := newBench(t, nil, "a")
+	good, err := batch.NewRun(batch.Plan{Size: batch.Size{Number: 1}}, []string{"a"}).Marshal(data.NewMap("owner", "root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, record := range [][]byte{{}, {0xc1}, good[:len(good)/2], good} { // the last has no load
+		if err := b.batches.bank.Store(batchBank, fmt.Sprint("2026010100000000000", i), record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := b.batches.resume(); len(found) > 0 {
+		t.Errorf("%d batches are taken up", len(found))
+	}
+	if left, err := b.batches.bank.List(batchBank); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
