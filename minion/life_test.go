@@ -12,7 +12,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/brineproject/brine/channel"
-	"github.com/brineproject/brine/cli/saltminion"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
