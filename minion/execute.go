@@ -222,38 +222,3 @@ func onHost(ret *job.Return) *data.Map {
 	m.Delete("cmd")
 	return m
 }
-
-// giveReturners hands a return to the returners that the publication and the option return name.
-func (j *jobs) giveReturners(r *running, ret *job.Return) {
-	var names []string
-	for _, name := range append(strings.Split(r.pub.Ret, ","), j.m.settings.now().Return...) {
-		if name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		return
-	}
-	m := onHost(ret)
-	if r.pub.RetConfig != nil {
-		m.Set("ret_config", r.pub.RetConfig)
-	}
-	if r.pub.RetKwargs != nil {
-		m.Set("ret_kwargs", r.pub.RetKwargs)
-	}
-	j.returnBy(r, names, m)
-}
-
-// returnBy hands a return to returners.
-func (j *jobs) returnBy(r *running, names []string, ret *data.Map) {
-	for _, name := range names {
-		fun := name + ".returner"
-		if !j.m.returners.Has(fun) {
-			j.log.Errorf("Returner %s could not be loaded: %s", fun, j.m.returners.MissingText(fun))
-			continue
-		}
-		if _, err := j.m.returners.Invoke(context.WithoutCancel(r.ctx), fun, []any{ret}, nil); err != nil {
-			j.log.WithError(err).Errorf("The return failed for job %s", r.pub.JID)
-		}
-	}
-}

@@ -61,6 +61,8 @@ type jobs struct {
 	work *lane // most jobs
 	asks *lane // those about jobs, which must not wait behind what they ask about
 
+	giving *giving
+
 	admit sync.Mutex // one publication after the other
 
 	mu      sync.Mutex
@@ -88,7 +90,7 @@ func newJobs(m *Minion, many bool) *jobs {
 	j := &jobs{m: m, log: m.log, ids: job.NewIDs(m.opts.Now), running: map[job.ID]*running{}, aside: map[*running]struct{}{},
 		proc: procDir{filepath.Join(m.cfg.CacheDir, "proc"), many},
 		work: &lane{most: most, room: mostWaiting, bytes: waitingBytes, log: m.log},
-		asks: &lane{most: mostQueries, room: mostWaiting, bytes: waitingBytes, log: m.log}}
+		asks: &lane{most: mostQueries, room: mostWaiting, bytes: waitingBytes, log: m.log}, giving: newGiving(m.returners, m.log)}
 	var err error
 	if j.seen, err = openSeen(filepath.Join(m.cfg.CacheDir, "seen_jobs"), max(m.cfg.MinionJIDQueueHWM, seenJobs)); err != nil {
 		j.log.WithError(err).Warn("the memory of jobs that were run")
@@ -115,6 +117,7 @@ func (j *jobs) close() error {
 			j.log.Warnf("%d jobs do not end; the master is told of them at the next start", len(j.every()))
 		}
 	}
+	j.giving.close()
 	return j.seen.close()
 }
 

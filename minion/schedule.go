@@ -186,7 +186,7 @@ func (j *jobs) runScheduled(r *running, c schedule.Call) {
 	ret.Set("return", value)
 	ret.Set("retcode", int64(retcode))
 	ret.Set("success", success)
-	returned := j.giveScheduled(r, c, ret)
+	returned := j.giveScheduled(c, ret)
 	if c.ReturnJob {
 		j.sendScheduled(r, c, ret, returned)
 	}
@@ -213,7 +213,7 @@ func (j *jobs) leaveScheduled(r *running) {
 }
 
 // giveScheduled hands a return to the returners of its job, and reports whether one was named.
-func (j *jobs) giveScheduled(r *running, c schedule.Call, ret *data.Map) bool {
+func (j *jobs) giveScheduled(c schedule.Call, ret *data.Map) bool {
 	names := c.Returners
 	if common := data.Str(j.m.settings.all().Value("schedule_returner")); common != "" && common != "None" {
 		names = append([]string{common}, names...)
@@ -227,7 +227,7 @@ func (j *jobs) giveScheduled(r *running, c schedule.Call, ret *data.Map) bool {
 			m.Set(name, v)
 		}
 	}
-	j.returnBy(r, names, m)
+	j.giving.give(names, m)
 	return true
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/modules/all"
+	returners "github.com/brineproject/brine/returners/all"
 )
 
 // Run runs the program and returns its exit code.
@@ -52,10 +53,11 @@ func Options(cfg *config.Minion, env func(string) string, log *logrus.Logger) (m
 	}
 	facts := grains.New(grains.Options{Opts: cfg.Map(), Env: env, Log: log, ConfFile: cfg.ConfFile})
 	return minion.Options{
-		Ports:   minion.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
-		Plugins: loader.Allowed(all.Plugins(), cfg.Map(), "modules"),
-		Grains:  facts.Collect,
-		Log:     log,
-		Order:   cli.OrderOf(cfg, env),
+		Ports:     minion.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
+		Plugins:   loader.Allowed(all.Plugins(), cfg.Map(), "modules"),
+		Returners: loader.Allowed(returners.Plugins(), cfg.Map(), "returners"),
+		Grains:    facts.Collect,
+		Log:       log,
+		Order:     cli.OrderOf(cfg, env),
 	}, nil
 }
