@@ -66,11 +66,11 @@ func parseLink(m syscall.NetlinkMessage) (link, bool) {
 	var l link
 	kind := binary.NativeEndian.Uint16(m.Data[2:])
 	for _, a := range attributes(m) {
-		switch a.Attr.Type {
+		switch a.kind {
 		case syscall.IFLA_IFNAME:
-			l.name = strings.TrimRight(string(a.Value), "\x00")
+			l.name = strings.TrimRight(string(a.value), "\x00")
 		case syscall.IFLA_ADDRESS:
-			l.hwaddr = hardwareAddr(kind, a.Value)
+			l.hwaddr = hardwareAddr(kind, a.value)
 		}
 	}
 	return l, linkName.MatchString(l.name)
@@ -89,11 +89,11 @@ func hardwareAddr(kind uint16, b []byte) string {
 func parseAddr(m syscall.NetlinkMessage) (linkAddr, bool) {
 	var local, address []byte
 	for _, a := range attributes(m) {
-		switch a.Attr.Type {
+		switch a.kind {
 		case syscall.IFA_LOCAL:
-			local = a.Value
+			local = a.value
 		case syscall.IFA_ADDRESS:
-			address = a.Value
+			address = a.value
 		}
 	}
 	if local == nil {
@@ -104,11 +104,39 @@ func parseAddr(m syscall.NetlinkMessage) (linkAddr, bool) {
 	return linkAddr{addr: addr, secondary: secondary}, ok
 }
 
-// attributes returns those of a message; a message that is broken has none.
-func attributes(m syscall.NetlinkMessage) []syscall.NetlinkRouteAttr {
-	list, err := syscall.ParseNetlinkRouteAttr(&m)
-	if err != nil {
+// An attribute is one of a message.
+type attribute struct {
+	kind  uint16
+	value []byte
+}
+
+// fixedPart returns how long what comes before the attributes is.
+func fixedPart(m syscall.NetlinkMessage) int {
+	switch m.Header.Type {
+	case syscall.RTM_NEWLINK:
+		return syscall.SizeofIfInfomsg
+	case syscall.RTM_NEWADDR:
+		return syscall.SizeofIfAddrmsg
+	}
+	return syscall.SizeofRtMsg
+}
+
+// attributes returns those of a message; a message that is broken has none. Package syscall panics over a last attribute whose length
+// is odd.
+func attributes(m syscall.NetlinkMessage) []attribute {
+	fixed := fixedPart(m)
+	if fixed > len(m.Data) {
 		return nil
+	}
+	var list []attribute
+	for b := m.Data[fixed:]; len(b) >= syscall.SizeofRtAttr; {
+		n := int(binary.NativeEndian.Uint16(b))
+		if n < syscall.SizeofRtAttr || n > len(b) {
+			return nil
+		}
+		list = append(list, attribute{binary.NativeEndian.Uint16(b[2:]), b[syscall.SizeofRtAttr:n]})
+		aligned := (n + syscall.RTA_ALIGNTO - 1) &^ (syscall.RTA_ALIGNTO - 1)
+		b = b[min(aligned, len(b)):]
 	}
 	return list
 }
@@ -162,13 +190,13 @@ func defaultRoute(m syscall.NetlinkMessage, family byte) any {
 	behind := m.Data[2] != 0 || m.Data[3] != 0 // a source or type of service stands between
 	var gw any = true
 	for _, a := range attributes(m) {
-		switch a.Attr.Type {
+		switch a.kind {
 		case syscall.RTA_TABLE:
-			if len(a.Value) >= 4 {
-				from = binary.NativeEndian.Uint32(a.Value)
+			if len(a.value) >= 4 {
+				from = binary.NativeEndian.Uint32(a.value)
 			}
 		case syscall.RTA_GATEWAY:
-			if addr, ok := netip.AddrFromSlice(a.Value); ok {
+			if addr, ok := netip.AddrFromSlice(a.value); ok {
 				gw = addr.String()
 			}
 		case unix.RTA_VIA:
