@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 )
@@ -130,7 +129,7 @@ func (d *download) take(p piece) (int64, error) {
 		if err != nil {
 			return 0, fmt.Errorf("%w: %w", ErrReply, err)
 		}
-		body = packed
+		body = unpacked{packed}
 	}
 	most := int64(largest)
 	if d.size >= 0 {
@@ -138,11 +137,20 @@ func (d *download) take(p piece) (int64, error) {
 	}
 	n, err := io.Copy(d.to, io.LimitReader(body, most+1))
 	d.at += n
-	switch {
-	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.Is(err, io.ErrUnexpectedEOF):
-		err = fmt.Errorf("%w: %w", ErrReply, err)
-	case err == nil && n > most:
+	if err == nil && n > most {
 		err = fmt.Errorf("%w: there is more than the server told of: %w", ErrReply, ErrHash)
+	}
+	return n, err
+}
+
+// unpacked reads a gzip stream. What is wrong with that is wrong with the reply.
+type unpacked struct{ stream io.Reader }
+
+// Read reads unpacked bytes.
+func (u unpacked) Read(b []byte) (int, error) {
+	n, err := u.stream.Read(b)
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("%w: %w", ErrReply, err)
 	}
 	return n, err
 }

@@ -53,12 +53,21 @@ func (c *Client) CacheMaster(ctx context.Context, env string) ([]string, error) 
 	return c.CacheFiles(ctx, saltURLs(files), env)
 }
 
+// saltURLs returns the URLs of files of the file server.
 func saltURLs(files []string) []string {
 	urls := make([]string, len(files))
 	for i, f := range files {
-		urls[i] = SaltURL(f)
+		urls[i] = fileURL(f)
 	}
 	return urls
+}
+
+// fileURL returns the URL of a file of the file server whose name may look like the query of a URL, which Salt then does not find.
+func fileURL(file string) string {
+	if strings.Contains(file, "?") && !strings.HasPrefix(file, "|") {
+		file = "|" + file
+	}
+	return SaltURL(file)
 }
 
 // A Choice narrows what CacheDir caches. A pattern is a glob over the path in the environment, or E@ and a regular expression that is
@@ -176,7 +185,7 @@ func (c *Client) GetDir(ctx context.Context, url, dest string, g Get) ([]string,
 	err = each(ctx, len(files), func(ctx context.Context, i int) error {
 		to, err := target(dest, dir, files[i])
 		if err == nil {
-			paths[i], err = c.GetFile(ctx, SaltURL(files[i]), to, g)
+			paths[i], err = c.GetFile(ctx, fileURL(files[i]), to, g)
 		}
 		return err
 	})
