@@ -17,12 +17,27 @@ type Order func(ctx context.Context, order *data.Map, yield func(id string, answ
 // OrderOf returns how functions of a minion give orders to the master whose configuration lies beside the minion's
 // (salt/modules/saltutil.py, cmd). The error of an order is client.ErrNoMaster where no master runs.
 func OrderOf(minion *config.Minion, env func(string) string) Order {
-	return func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error {
+	return orderBy(func() (*config.Master, error) {
 		cfg, _, err := config.LoadMaster(filepath.Dir(minion.ConfFile), env)
+		return cfg, err
+	}, env)
+}
+
+// MasterOrder returns how runners give orders to the master with this configuration.
+func MasterOrder(cfg *config.Master, env func(string) string) Order {
+	return orderBy(func() (*config.Master, error) { return cfg, nil }, env)
+}
+
+func orderBy(load func() (*config.Master, error), env func(string) string) Order {
+	return func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error {
+		cfg, err := load()
 		if err != nil {
 			return err
 		}
-		s := &saltRun{o: &SaltOptions{Target: order.Value("tgt"), TargetKind: order.Text("tgt_type")}, cfg: cfg, opts: cfg.Map(), in: Invocation{Env: env}}
+		s := &saltRun{o: &SaltOptions{Target: order.Value("tgt"), TargetKind: order.Text("tgt_type")}, cfg: cfg, opts: cfg.Map().Clone(), in: Invocation{Env: env}}
+		if gather := order.Value("gather_job_timeout"); gather != nil {
+			s.opts.Set("gather_job_timeout", gather)
+		}
 		if order.Value("timeout") != nil {
 			seconds, err := loader.Int(order.Value("timeout"))
 			if err != nil {
@@ -37,7 +52,7 @@ func OrderOf(minion *config.Minion, env func(string) string) Order {
 // order publishes an order and hands on the answers.
 func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error {
 	arg, _ := order.Value("arg").([]any)
-	r := client.Request{Fun: order.Value("fun"), Arg: arg, Ret: order.Text("ret"), Timeout: s.timeout()}
+	r := client.Request{Fun: order.Value("fun"), Arg: arg, Ret: order.Text("ret"), JID: order.Text("jid"), Timeout: s.timeout()}
 	var err error
 	if r.Target, r.Kind, err = s.target(); err != nil {
 		return err
@@ -61,11 +76,13 @@ func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id stri
 	if err != nil {
 		return err
 	}
-	for result, err := range local.Results(ctx, job, s.wait(false)) {
-		if err != nil {
+	silent := order.Value("silent") == true
+	for result, err := range local.Results(ctx, job, s.wait(silent)) {
+		switch {
+		case err != nil:
 			return err
-		}
-		if !result.Missing && !yield(result.ID, orderAnswer(job, result)) {
+		case result.Missing && (!silent || result.Reason == client.NoKey):
+		case !yield(result.ID, orderAnswer(job, result)):
 			return nil
 		}
 	}
@@ -74,6 +91,9 @@ func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id stri
 
 // orderAnswer returns an answer in the form of Salt's clients (salt/client/__init__.py, get_iter_returns).
 func orderAnswer(job *client.Job, r client.Result) *data.Map {
+	if r.Missing {
+		return nil
+	}
 	m := data.NewMap("ret", r.Value)
 	if r.Out != "" {
 		m.Set("out", r.Out)

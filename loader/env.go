@@ -38,12 +38,16 @@ type Host struct {
 	FireMaster func(ctx context.Context, tag string, body *data.Map) error      // event to all masters
 	Request    func(ctx context.Context, load *data.Map) (reply any, err error) // encrypted request to the master, id and tok added
 	RequestAll func(ctx context.Context, load *data.Map) error                  // the same to every master; the errors of all
+	// Masters returns the addresses of the masters, as tcp://HOST:PORT; RequestTo sends an encrypted request to one of them.
+	Masters   func() []string
+	RequestTo func(ctx context.Context, master string, load *data.Map) (reply any, err error)
 
 	// Await calls act and returns the body of the first event on the minion's own bus, from then on, whose tag begins with
 	// tag. It ends with act's error or with ctx.
 	Await func(ctx context.Context, tag string, act func() error) (*data.Map, error)
 	// Order gives an order to the master on this host as the program salt does, and hands the answers to yield until that
-	// returns false. The fields of order are those of LocalClient.cmd: tgt, tgt_type, fun, arg, ret, timeout.
+	// returns false. The fields of order are those of LocalClient.cmd: tgt, tgt_type, fun, arg, ret, jid, timeout,
+	// gather_job_timeout. With silent true the minions that did not answer come at the end, each with a nil answer.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
 }
 

@@ -35,7 +35,9 @@ import (
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/returner"
+	runners "github.com/brineproject/brine/runners/all"
 	"github.com/brineproject/brine/transport"
+	wheels "github.com/brineproject/brine/wheel/all"
 )
 
 // Errors of New that a program tells apart.
@@ -77,8 +79,14 @@ type Service interface {
 type Options struct {
 	Ports Ports
 	// Jobs opens the job cache, when the ports are bound and the cachedir is the master's own. The master closes it.
-	Jobs    func(ctx context.Context) (returner.JobCache, error)
-	Runners []loader.Plugin // for the schedule
+	Jobs func(ctx context.Context) (returner.JobCache, error)
+	// Runners and Wheel make the functions that run on the master itself; Modules are the execution functions that runners
+	// may call there. Nil means that there are none.
+	Runners func(runners.Needs) []loader.Plugin
+	Wheel   func(wheels.Needs) []loader.Plugin
+	Modules []loader.Plugin
+	// Order gives minions orders for runners, through the master's own request port; see loader.Host. Nil gives none.
+	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
 	// Backends are those of the file server that come on top of roots and minionfs, by name.
 	Backends fileserver.Makers
 	// Login makes a system of external_auth from all options; nil means that there is none.
@@ -154,6 +162,9 @@ func (m *Master) assemble(p *parts) error {
 		return err
 	}
 	m.parts, m.signIn = p, signIn
+	if p.control, err = newControl(p); err != nil {
+		return err
+	}
 	pub := newPublishing(p)
 	m.bus = p.bus
 	m.requests = newRequests(p, pub)

@@ -20,6 +20,7 @@ import (
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/queue"
 	"github.com/brineproject/brine/returner"
 )
 
@@ -35,12 +36,14 @@ type parts struct {
 	data     *minionData
 	gate     *gatekeeper
 	presence *presence
+	queue    *queue.Queue // for minions that are away; nil where it cannot be opened
 	ids      *job.IDs
 	sender   *channel.Publisher
 	jobs     returner.JobCache
 	quiet    *quiet
 	drop     *pki.DropFile
 	files    *fileserver.Server
+	control  *control
 }
 
 // open opens what lies on disk.
@@ -66,6 +69,7 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 		return nil, err
 	}
 	p.bus = eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log})
+	p.queue = m.openQueue(p)
 	p.presence = newPresence(m.publish, earlier(cfg.CacheDir, o.Log), p.settings, o.Now)
 	p.sender = channel.NewPublisher(p.key, p.secrets, m.publish, channel.PublisherOptions{
 		Sign: cfg.SignPubMessages, Algorithm: cfg.PublishSigningAlgorithm, Filter: cfg.ZMQFiltering, Syndics: cfg.OrderMasters,
@@ -143,8 +147,11 @@ func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
 
 func newPublishing(p *parts) *publishing {
 	masterID, _ := p.cfg.Map().Get("master_id")
-	return &publishing{presence: p.presence, progress: newProgress(p.jobs, &offline{}, p.o.Now), gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
+	away := newOffline(p)
+	pub := &publishing{presence: p.presence, progress: newProgress(p.jobs, away, p.o.Now), offline: away, gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
 		ids: p.ids, masterID: masterID, orderMasters: p.cfg.OrderMasters, keepJobs: p.cfg.JobCache, quiet: p.quiet, now: p.o.Now, log: p.o.Log}
+	away.pub = pub
+	return pub
 }
 
 // newRequests lists the commands of a master.
@@ -166,19 +173,21 @@ func newRequests(p *parts, pub *publishing) *requests {
 	}
 	maps.Copy(r.encrypted, fileCommands(p))
 	maps.Copy(r.encrypted, mineCommands(p))
-	maps.Copy(r.encrypted, peerCommands(newPeers(p, pub, nil)))
+	maps.Copy(r.encrypted, peerCommands(newPeers(p, pub)))
 	maps.Copy(r.encrypted, keyCommands(p))
 	r.encrypted["_master_opts"] = pub.progress.offering(r.encrypted["_master_opts"], p.settings)
 	maps.Copy(r.clear, tokenCommands(p))
+	maps.Copy(r.clear, runCommands(p.control))
 	return r
 }
 
 func newMaintenance(p *parts, pub *publishing) *maintenance {
-	m := &maintenance{jobs: p.jobs, markers: p.markers(), settings: p.settings, interval: max(p.cfg.LoopInterval, time.Second), secrets: p.secrets,
+	m := &maintenance{owners: newOwners(p.cfg.CacheDir), jobs: p.jobs, markers: p.markers(), settings: p.settings, interval: max(p.cfg.LoopInterval, time.Second), secrets: p.secrets,
 		drop: p.drop, keys: p.keys, data: p.data, bus: p.bus, presence: p.presence, tokens: p.gate.Tokens(), now: p.o.Now, log: p.o.Log}
 	m.files = &openFiles{keys: p.keys, limit: fileLimits, log: p.o.Log.WithField("option", "max_open_files")}
 	m.files.tell(p.cfg.MaxOpenFiles)
 	m.ping = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.settings.now().MinionDataCache) }
+	m.offline = pub.offline
 	return m
 }
 

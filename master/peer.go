@@ -33,7 +33,7 @@ type peers struct {
 	gate     *gatekeeper
 	settings *settings
 	owners   *owners
-	run      func(ctx context.Context, c runner.Call) *data.Map // calls a runner; nil where there are none
+	run      func(ctx context.Context, c runner.Call) (*data.Map, error) // calls a runner
 	peer     *peerOption
 	peerRun  *peerOption
 	waits    chan struct{} // a place for each request that waits for others
@@ -44,11 +44,16 @@ type peers struct {
 // maxWaits is how many requests of minions may wait for runners and other minions at one time.
 const maxWaits = 64
 
-func newPeers(p *parts, pub *publishing, run func(context.Context, runner.Call) *data.Map) *peers {
-	return &peers{pub: pub, gate: p.gate, settings: p.settings, owners: newOwners(p.cfg.CacheDir), run: run,
+func newPeers(p *parts, pub *publishing) *peers {
+	return &peers{pub: pub, gate: p.gate, settings: p.settings, owners: newOwners(p.cfg.CacheDir), run: p.callRunner,
 		peer:    &peerOption{name: "peer", quiet: p.quiet, log: p.o.Log},
 		peerRun: &peerOption{name: "peer_run", quiet: p.quiet, log: p.o.Log},
 		waits:   make(chan struct{}, maxWaits), quiet: p.quiet, log: p.o.Log}
+}
+
+// callRunner calls a runner with the options of now, as the command runner does.
+func (p *parts) callRunner(ctx context.Context, c runner.Call) (*data.Map, error) {
+	return p.control.call(ctx, c), nil
 }
 
 // peerCommands are the commands by which minions give orders.
@@ -385,7 +390,7 @@ func (p *peers) runRunner(ctx context.Context, c *channel.Command) (any, error) 
 	if !hasFun || !hasArg || option.Len() == 0 {
 		return data.NewMap(), nil
 	}
-	if p.run == nil || !p.peerRun.read(option).Allow(c.Caller.ID, fun) {
+	if !p.peerRun.read(option).Allow(c.Caller.ID, fun) {
 		p.refuse(c, "run")
 		return data.NewMap(), nil
 	}
@@ -396,8 +401,9 @@ func (p *peers) runRunner(ctx context.Context, c *channel.Command) (any, error) 
 	args, kwargs := loader.ParseInput(in, noParse(c.Load)...)
 	p.log.Infof("Minion %s runs runner %s", c.Caller.ID, fun)
 	var done *data.Map
+	var err error
 	transport.Aside(ctx, func() {
-		done = p.run(ctx, runner.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: p.pub.ids.Next(), User: p.settings.now().User})
+		done, err = p.run(ctx, runner.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: p.pub.ids.Next(), User: p.settings.now().User})
 	})
-	return done.Value("return"), nil
+	return done.Value("return"), err
 }

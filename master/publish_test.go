@@ -22,6 +22,7 @@ import (
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/runners/all"
 	"github.com/brineproject/brine/transport"
+	wheels "github.com/brineproject/brine/wheel/all"
 )
 
 // bench is a master without a network.
@@ -65,7 +66,7 @@ func newBench(t testing.TB, change func(*config.Master), accepted ...string) *be
 		},
 		Submit: func(context.Context, string, transport.Options) (Service, error) { return b.wire, nil },
 	}
-	if b.Master, err = New(t.Context(), cfg, Options{Ports: ports, Jobs: func(context.Context) (returner.JobCache, error) { return b.jobs, nil }, Runners: all.Plugins(all.Needs{}), Login: testLogin, Log: silent(t)}); err != nil {
+	if b.Master, err = New(t.Context(), cfg, Options{Ports: ports, Jobs: func(context.Context) (returner.JobCache, error) { return b.jobs, nil }, Runners: all.Plugins, Wheel: wheels.Plugins, Login: testLogin, Log: silent(t)}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

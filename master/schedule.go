@@ -26,11 +26,8 @@ type scheduled struct {
 }
 
 func newScheduled(p *parts, m *maintenance) (*scheduled, error) {
-	s := &scheduled{p: p}
+	s := &scheduled{p: p, runners: p.control.runners}
 	var err error
-	if s.runners, err = loader.NewRegistry(&loader.Env{Opts: p.settings.all(), Log: p.o.Log}, p.o.Runners); err != nil {
-		return nil, err
-	}
 	s.Scheduler, err = schedule.New(schedule.Options{Jobs: p.cfg.Schedule, File: s.file(), Now: p.o.Now, Run: s.run,
 		Known: func(fun string) bool { return s.runners.Has(fun) }, Log: p.o.Log})
 	if err != nil {
@@ -88,7 +85,6 @@ func (s *scheduled) call(ctx context.Context, c schedule.Call) (out loader.Resul
 // renew takes the options of a configuration that was read again. What was changed in a schedule without saving stays,
 // where the schedule of the configuration has not changed.
 func (s *scheduled) renew(old *config.Master) {
-	s.runners.SetOptions(s.p.settings.all())
 	if now := s.p.settings.now().Schedule; !data.Equal(old.Schedule, now) {
 		s.SetConfig(now)
 	}

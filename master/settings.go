@@ -42,6 +42,7 @@ func (m *Master) Renew(cfg *config.Master) {
 		m.log.WithError(err).Error("the rights of users stay as they were")
 	}
 	m.admitListeners(cfg)
+	p.control.renew(p.settings.all())
 	m.schedule.renew(old)
 	m.renewFiles(old)
 	warnOfUnused(cfg, old, m.log)

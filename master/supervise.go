@@ -29,6 +29,7 @@ func (m *Master) pieces() []daemon.Part {
 		{Name: "publisher", Vital: true, Run: daemon.Always(m.publish.Serve)},
 		{Name: "submit", Vital: true, Run: daemon.Always(m.submit.Serve)},
 		{Name: "batches", Run: daemon.Always(m.batches.serve)},
+		{Name: "runners", Run: daemon.Always(m.parts.control.serve)},
 		{Name: "scheduler", Run: daemon.Always(m.schedule.Run)},
 		{Name: "replier", Vital: true, Run: daemon.Always(func(ctx context.Context) error { return m.reply.Serve(ctx, m.server.Handle) })},
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/master"
-	"github.com/brineproject/brine/runners/all"
+	modules "github.com/brineproject/brine/modules/all"
+	runners "github.com/brineproject/brine/runners/all"
+	wheels "github.com/brineproject/brine/wheel/all"
 )
 
 // program is one run of salt-master: its command line, its configuration of now, and the master.
@@ -69,7 +71,7 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 	if p.cfg.Transport != "tcp" && p.opts(p.cfg).Value("ssl") != nil {
 		log.Warn("TLS not supported with zeromq transport")
 	}
-	m, err := master.New(ctx, p.cfg, master.Options{Ports: ports, Jobs: JobCache(p.cfg, log), Runners: all.Plugins(all.Needs{}), Login: logins.Open, Settle: settle, Log: log})
+	m, err := master.New(ctx, p.cfg, master.Options{Ports: ports, Jobs: JobCache(p.cfg, log), Runners: runners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins(), Order: cli.MasterOrder(p.cfg, p.in.Env), Login: logins.Open, Settle: settle, Log: log})
 	if err != nil {
 		return nil, err
 	}

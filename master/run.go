@@ -1,0 +1,242 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/auth"
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/mine"
+	"github.com/brineproject/brine/runner"
+	runners "github.com/brineproject/brine/runners/all"
+	wheels "github.com/brineproject/brine/wheel/all"
+)
+
+// control runs the functions of the shelves runners and wheel in the master: for the clear commands of these names, for
+// minions as peer_run allows, and for the schedule (salt/master.py, ClearFuncs.runner and wheel).
+type control struct {
+	gate    *gatekeeper
+	ids     *job.IDs
+	runners *loader.Registry
+	wheels  *loader.Registry
+	runner  *runner.Client
+	wheel   *runner.Client
+	waiting chan runner.Call // runners that wait for a worker
+	log     logrus.FieldLogger
+}
+
+// How many runners run at one time, and how many may wait for that.
+const (
+	runnerWorkers = 64
+	runnerQueue   = 1000
+)
+
+func newControl(p *parts) (*control, error) {
+	c := &control{gate: p.gate, ids: p.ids, waiting: make(chan runner.Call, runnerQueue), log: p.o.Log}
+	env := &loader.Env{Opts: p.settings.all(), Log: p.o.Log, Shelves: map[string]*loader.Registry{}}
+	env.Host.Order = p.o.Order
+	env.Host.FireMaster = func(_ context.Context, tag string, body *data.Map) error { return p.bus.Fire(tag, body) }
+	connected := func() ([]string, error) { return p.presence.connected(), nil }
+	var err error
+	if c.wheels, err = shelf(env, p.o.Wheel, wheels.Needs{Keys: p.keys, Connected: connected}); err != nil {
+		return nil, err
+	}
+	modules := *env
+	modules.Functions = nil
+	if env.Shelves["modules"], err = loader.NewRegistry(&modules, p.o.Modules); err != nil {
+		return nil, err
+	}
+	env.Shelves["wheel"] = c.wheels
+	if c.runners, err = shelf(env, p.o.Runners, runners.Needs{Jobs: p.jobs, Keys: p.keys, Bank: p.data.bank, Files: p.files, Connected: connected,
+		Mine: mineOf(p), Tokens: &ownTokens{p.gate}}); err != nil {
+		return nil, err
+	}
+	c.runner, c.wheel = p.client(runner.Runner, c.runners), p.client(runner.Wheel, c.wheels)
+	return c, nil
+}
+
+// shelf makes the functions of a shelf, which may be empty.
+func shelf[N any](env *loader.Env, plugins func(N) []loader.Plugin, needs N) (*loader.Registry, error) {
+	if plugins == nil {
+		return loader.NewRegistry(env, nil)
+	}
+	return loader.NewRegistry(env, plugins(needs))
+}
+
+// client returns what calls the functions of a shelf.
+func (p *parts) client(kind runner.Kind, functions *loader.Registry) *runner.Client {
+	o := runner.Options{Kind: kind, Functions: functions, ID: p.cfg.ID, Log: p.o.Log}
+	o.Fire = func(_ context.Context, tag string, body *data.Map) error { return p.bus.Fire(tag, body) }
+	o.Keep = func(ctx context.Context, done *runner.Done) error {
+		if !p.settings.now().JobCache || p.settings.all().Text("ext_job_cache") != "" {
+			return nil
+		}
+		return done.KeepIn(ctx, p.jobs, p.o.Now())
+	}
+	return runner.New(o)
+}
+
+// mineOf returns what the runner mine reads: everything, as the master may.
+func mineOf(p *parts) func(ctx context.Context, tgt any, tgtType string, fun any) (any, error) {
+	store, rules := mine.NewStore(p.data.bank), mine.FleetRules((&fleet{p.keys, p.data, p.settings}).known)
+	return func(_ context.Context, tgt any, tgtType string, fun any) (any, error) {
+		found, err := store.Get(mine.Query{Requester: p.cfg.ID, Target: tgt, Kind: tgtType, Fun: fun}, rules)
+		if err != nil {
+			return nil, err
+		}
+		return mine.Decoded(found)
+	}
+}
+
+// ownTokens are the master's tokens for the runner auth.
+type ownTokens struct{ gate *gatekeeper }
+
+// Make makes a token for a login; None for a wrong one.
+func (t *ownTokens) Make(ctx context.Context, fields *data.Map) (any, error) {
+	m, err := t.gate.NewToken(ctx, auth.FromLogin(fields), fields.Value("token_expire"))
+	if errors.Is(err, auth.ErrNotAuthenticated) {
+		return data.NewMap(), nil
+	}
+	return m, err
+}
+
+// Delete deletes a token.
+func (t *ownTokens) Delete(_ context.Context, token string) (bool, error) {
+	if _, err := t.gate.Token(token); err != nil {
+		return false, nil
+	}
+	return true, t.gate.DeleteToken(token)
+}
+
+// runCommands are the clear commands that call runners and wheel functions.
+func runCommands(c *control) map[string]command {
+	return map[string]command{"runner": {do: c.doRunner}, "wheel": {do: c.doWheel}}
+}
+
+// errNoFunction is returned for an order that names no function.
+var errNoFunction = errors.New("the order names no function")
+
+// order reads and authorises an order. refused is the reply to one that is refused.
+func (c *control) order(ctx context.Context, cmd *channel.Command, kind runner.Kind, functions *loader.Registry) (call runner.Call, refused *data.Map, err error) {
+	load := loadMap(cmd.Load)
+	credentials := auth.FromLoad(load)
+	who, err := c.gate.Identify(ctx, credentials)
+	if err != nil {
+		return call, c.refuse(string(kind), cmd, credentials.Kind, err), nil
+	}
+	if call.Fun = load.Text("fun"); call.Fun == "" {
+		return call, nil, errNoFunction
+	}
+	call.Low, call.JID, call.User = lowOf(kind, load), c.ids.Next(), who.Name
+	var args []any
+	var kwargs *data.Map
+	if f, ok := functions.Func(call.Fun); ok {
+		if kind == runner.Wheel && !f.Spec().Has("user") {
+			call.Low.Delete("user") // Salt gives it to the function, which then fails
+		}
+		args, kwargs, err = runner.FromLow(f.Spec(), string(kind)+"."+call.Fun, call.Low)
+		if err != nil {
+			args, kwargs = nil, nil // the call will say what is wrong, and does nothing else
+		}
+	}
+	if err := who.MayRun(string(kind), call.Fun, args, kwargs); err != nil {
+		return call, c.refuse(string(kind), cmd, credentials.Kind, err), nil
+	}
+	return call, nil, nil
+}
+
+// lowOf returns the arguments in an order: those of a runner stand under kwarg, those of a wheel function beside the
+// credentials, which no function gets to see.
+func lowOf(kind runner.Kind, load *data.Map) *data.Map {
+	if kind == runner.Runner {
+		low, _ := load.Value("kwarg").(*data.Map)
+		return low.Clone()
+	}
+	low := load.Clone()
+	for _, field := range []string{"cmd", "fun", "key", "token", "eauth", "username", "password", "client"} {
+		low.Delete(field)
+	}
+	return low
+}
+
+// refuse makes the reply to an order that is refused.
+func (c *control) refuse(what string, cmd *channel.Command, kind auth.Kind, err error) *data.Map {
+	c.gate.tell(what, kind, cmd.Caller.Remote)
+	var refusal *auth.Refusal
+	if errors.As(err, &refusal) {
+		return refusal.Map()
+	}
+	return data.NewMap("error", data.NewMap("name", "SaltException", "message", "the order could not be checked"))
+}
+
+// doRunner starts a runner and says under which tag it will be told of.
+func (c *control) doRunner(ctx context.Context, cmd *channel.Command) (any, error) {
+	call, refused, err := c.order(ctx, cmd, runner.Runner, c.runners)
+	if err != nil || refused != nil {
+		return reply(refused, err)
+	}
+	select {
+	case c.waiting <- call:
+		return data.NewMap("tag", runner.Runner.Tag(call.JID), "jid", string(call.JID)), nil
+	default:
+		return data.NewMap("error", data.NewMap("name", "SaltRunnerError", "message", "too many runners wait already")), nil
+	}
+}
+
+// doWheel calls a wheel function and returns its result. There is one pair of events, as since Salt 3008.
+func (c *control) doWheel(ctx context.Context, cmd *channel.Command) (any, error) {
+	call, refused, err := c.order(ctx, cmd, runner.Wheel, c.wheels)
+	if err != nil || refused != nil {
+		return reply(refused, err)
+	}
+	call.Tag = true
+	done := c.wheel.Run(ctx, call)
+	done.Delete("fun_args") // not in Salt's reply
+	return data.NewMap("tag", runner.Wheel.Tag(call.JID), "data", done), nil
+}
+
+func reply(refused *data.Map, err error) (any, error) {
+	if refused == nil {
+		return nil, err
+	}
+	return refused, err
+}
+
+// call calls a runner at once, for a minion that may.
+func (c *control) call(ctx context.Context, call runner.Call) *data.Map {
+	if call.JID == "" {
+		call.JID = c.ids.Next()
+	}
+	return c.runner.Run(ctx, call)
+}
+
+// serve runs the runners that were ordered, until ctx ends; those under way are told to end then, and waited for.
+func (c *control) serve(ctx context.Context) error {
+	var workers sync.WaitGroup
+	for range runnerWorkers {
+		workers.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case call := <-c.waiting:
+					c.runner.Run(ctx, call)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return nil
+}
+
+// renew takes the options of a configuration that was read again.
+func (c *control) renew(opts *data.Map) {
+	c.runners.SetOptions(opts)
+	c.wheels.SetOptions(opts)
+}
