@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,7 +22,7 @@ const (
 type openFiles struct {
 	mu      sync.Mutex
 	pins    *lru[pinKey, *pin]
-	clients map[string]int // pins of each client
+	clients map[string][]pinKey // pins of each client, the first made first
 	shared  map[hashKey]*openFile
 	open    int // files that pins hold
 }
@@ -48,14 +49,15 @@ type openFile struct {
 }
 
 func newOpenFiles() *openFiles {
-	o := &openFiles{clients: map[string]int{}, shared: map[hashKey]*openFile{}}
+	o := &openFiles{clients: map[string][]pinKey{}, shared: map[hashKey]*openFile{}}
 	o.pins = newLRU(mostPins, o.unpinned)
 	return o
 }
 
 // unpinned is called by the lru for pins that are dropped; o.mu is held.
 func (o *openFiles) unpinned(k pinKey, p *pin) {
-	if o.clients[k.client]--; o.clients[k.client] == 0 {
+	o.clients[k.client] = slices.DeleteFunc(o.clients[k.client], func(other pinKey) bool { return other == k })
+	if len(o.clients[k.client]) == 0 {
 		delete(o.clients, k.client)
 	}
 	if p.pins--; p.pins == 0 {
@@ -128,14 +130,14 @@ func (o *openFiles) pin(k pinKey, f taken) {
 		return
 	}
 	o.pins.drop(k)
-	if o.clients[k.client] >= pinsOfAClient {
-		return // it asks for many at once; each piece is of its moment
+	if own := o.clients[k.client]; len(own) >= pinsOfAClient {
+		o.pins.drop(own[0])
 	}
 	f.users++
 	if f.pins++; f.pins == 1 {
 		o.open++
 	}
-	o.clients[k.client]++
+	o.clients[k.client] = append(o.clients[k.client], k)
 	o.pins.set(k, &pin{f, time.Now()})
 	o.makeRoom(pinLife)
 }

@@ -222,6 +222,32 @@ func TestClientsGetOneVersion(t *testing.T) {
 	}
 }
 
+// TestClientOfManyFiles begins with more files than one client may have open: the last one is still of one version.
+func TestClientOfManyFiles(t *testing.T) {
+	files := map[string]string{"base/a": "aaaa"}
+	for i := range 2 * pinsOfAClient {
+		files[fmt.Sprint("base/", i)] = fmt.Sprint("x", i)
+	}
+	b := newShelf("one", files)
+	s := New(Options{Backends: []Backend{b}, BufferSize: 2})
+	defer s.Close()
+	serve := func(path string, loc int) string {
+		c, err := s.Serve(t.Context(), Request{Path: path, Env: "base", Loc: int64(loc), Client: "web1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(c.Data)
+	}
+	for i := range 2 * pinsOfAClient {
+		serve(fmt.Sprint(i), 0)
+	}
+	begin := serve("a", 0)
+	b.put("base/a", "bbbb")
+	if got := begin + serve("a", 2); got != "aaaa" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestTwoNamesOfOneFile asks for a file by both: each is told its own.
 func TestTwoNamesOfOneFile(t *testing.T) {
 	b := newShelf("one", map[string]string{"base/a": "xyz", "base/b": "xyz"})
