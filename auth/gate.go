@@ -36,8 +36,11 @@ type Options struct {
 	System func(name string) (System, error)
 	// Targets returns the minions that a compound target of a rule names. One of which the master knows nothing is not among them.
 	Targets func(tgt string) ([]string, error)
-	Now     func() time.Time // nil means time.Now
-	Log     logrus.FieldLogger
+	// Quiet says whether the log may tell of a subject now, and how often it did not since the last time, so that nobody can fill it.
+	// Nil means always.
+	Quiet func(subject string) (skipped int, ok bool)
+	Now   func() time.Time // nil means time.Now
+	Log   logrus.FieldLogger
 }
 
 // A Gate knows who may do what on one master. Several goroutines may use it.
@@ -97,6 +100,9 @@ func (g *Gate) SetOptions(o Options) error {
 	for system, users := range o.ExternalAuth.All() {
 		if m, ok := users.(*data.Map); ok {
 			g.warnOfRules("external_auth: "+data.Str(system), m)
+		}
+		if _, err := h.system(data.Str(system)); err != nil {
+			g.log.WithError(err).Warn("nobody can log in there")
 		}
 	}
 	g.held.Store(h)
@@ -165,6 +171,18 @@ func (g *Gate) Blocked(user string, fun any) bool {
 	return g.held.Load().blacklist.blocks(user, fun)
 }
 
+// warn tells of what a caller may bring about as often as it likes.
+func (g *Gate) warn(subject string, err error, text string) {
+	h := g.held.Load()
+	if h.Quiet == nil {
+		g.log.WithError(err).Warn(text)
+		return
+	}
+	if skipped, ok := h.Quiet(subject); ok {
+		g.log.WithError(err).Warnf("%s (and %d more since the last warning)", text, skipped)
+	}
+}
+
 // targets reports whether minions, of which there must be one, are all named by tgt.
 func (g *Gate) targets(tgt string, minions []string) bool {
 	if len(minions) == 0 {
@@ -172,7 +190,7 @@ func (g *Gate) targets(tgt string, minions []string) bool {
 	}
 	named, err := g.held.Load().Targets(tgt)
 	if err != nil {
-		g.log.WithError(err).Warnf("the target %s of a rule allows nothing", tgt)
+		g.warn("target "+tgt, err, "the target "+tgt+" of a rule allows nothing")
 		return false
 	}
 	have := make(map[string]bool, len(named))

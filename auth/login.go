@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -110,7 +111,7 @@ func (g *Gate) login(ctx context.Context, h *held, c Credentials) (System, bool)
 		ok, err = s.Login(ctx, l)
 	}
 	if err != nil {
-		g.log.WithError(err).Warnf("login of user %q at %q", clip(l.Name), clip(c.Eauth))
+		g.warn("login", err, fmt.Sprintf("login of user %q at %q", clip(l.Name), clip(c.Eauth)))
 	}
 	return s, ok && err == nil
 }
@@ -156,7 +157,7 @@ func (h *held) rightsOf(ctx context.Context, g *Gate, name string, s System, l L
 	if e, ok := s.(Expander); ok {
 		expanded, err := e.Expand(ctx, list)
 		if err != nil {
-			g.log.WithError(err).Warnf("expand the rights of user %q", l.Name)
+			g.warn("expand", err, fmt.Sprintf("expand the rights of user %q", l.Name))
 		} else {
 			list = expanded
 		}
@@ -170,7 +171,7 @@ func (h *held) ownRules(ctx context.Context, g *Gate, s System, l Login) (list [
 	if h.ACLModule != "" {
 		other, err := h.system(h.ACLModule)
 		if err != nil {
-			g.log.WithError(err).Warn("eauth_acl_module")
+			g.warn("eauth_acl_module", err, "eauth_acl_module")
 			return nil, false
 		}
 		s = other
@@ -181,7 +182,7 @@ func (h *held) ownRules(ctx context.Context, g *Gate, s System, l Login) (list [
 	}
 	list, ok, err := r.Rules(ctx, l)
 	if err != nil {
-		g.log.WithError(err).Warnf("rights of user %q", l.Name)
+		g.warn("rights", err, fmt.Sprintf("rights of user %q", l.Name))
 	}
 	return list, ok && err == nil
 }
@@ -193,7 +194,7 @@ func groupsOf(ctx context.Context, g *Gate, s System, l Login) []string {
 	}
 	groups, err := grouper.Groups(ctx, l)
 	if err != nil {
-		g.log.WithError(err).Warnf("groups of user %q", l.Name)
+		g.warn("groups", err, fmt.Sprintf("groups of user %q", l.Name))
 		return nil
 	}
 	return groups

@@ -110,7 +110,9 @@ func (f fleet) targets(tgt string) ([]string, error) {
 	slices.Sort(accepted)
 	m := match.Fleet{Accepted: accepted, Cache: f, DataCache: true}
 	ids, _, err := m.Resolve(tgt, "compound", "")
-	return slices.DeleteFunc(ids, func(id string) bool { return f[id] == nil && slices.Contains([]string{"G@role:web", "not G@role:db"}, tgt) }), err
+	return slices.DeleteFunc(ids, func(id string) bool {
+		return f[id] == nil && slices.Contains([]string{"G@role:web", "not G@role:db"}, tgt)
+	}), err
 }
 
 // identity returns somebody with a list of rights.

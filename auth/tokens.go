@@ -326,14 +326,14 @@ func (g *Gate) byToken(ctx context.Context, h *held, c Credentials) (*Identity, 
 	m, err := g.tokens.Get(c.Token)
 	if err != nil {
 		if err != ErrNoToken { // it is wrapped: there is a file
-			g.log.WithError(err).Warn("a token cannot be used")
+			g.warn("token", err, "a token cannot be used")
 		}
 		return nil, notAuthenticated(c)
 	}
 	eauth := m.Text("eauth")
 	s, err := h.system(eauth)
 	if err != nil {
-		g.log.WithError(err).Warn("a token cannot be used")
+		g.warn("token", err, "a token cannot be used")
 		return nil, notAuthenticated(c)
 	}
 	i := &Identity{Name: m.Text("name"), Kind: ByToken, gate: g}

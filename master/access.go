@@ -25,7 +25,7 @@ func (p *parts) access(cfg *config.Master) auth.Options {
 		PublisherACL: cfg.PublisherACL, Blacklist: cfg.PublisherACLBlacklist, SudoACL: cfg.SudoACL, VerifyClients: cfg.ClientACLVerify,
 		ExternalAuth: cfg.ExternalAuth, PermissiveACL: cfg.PermissiveACL, ACLModule: module,
 		TokenExpire: cfg.TokenExpire, TokenExpireOverride: cfg.TokenExpireUserOverride, KeepACLInToken: cfg.KeepACLInToken,
-		Targets: (&fleet{p.keys, p.data, p.settings}).surely, Now: p.o.Now, Log: p.o.Log,
+		Targets: (&fleet{p.keys, p.data, p.settings}).surely, Quiet: p.quiet.tell, Now: p.o.Now, Log: p.o.Log,
 	}
 	if p.o.Login != nil {
 		o.System = func(name string) (auth.System, error) { return p.o.Login(name, all) }

@@ -1,0 +1,5 @@
+package auth
+
+import "io/fs"
+
+func ownerOf(fs.FileInfo) string { return "" }
