@@ -25,6 +25,7 @@ const keyLook = time.Second
 type maintenance struct {
 	jobs     returner.JobCache
 	markers  *markers
+	owners   *owners
 	settings *settings
 	interval time.Duration // loop_interval
 	secrets  *channel.Secrets
@@ -33,6 +34,7 @@ type maintenance struct {
 	data     *minionData
 	bus      *eventbus.Bus
 	presence *presence
+	offline  *offline
 	ping     func(context.Context) // asks minions for a sign of life after a rotation
 	now      func() time.Time
 	files    *openFiles
@@ -50,6 +52,7 @@ func (m *maintenance) tasks() []schedule.Task {
 		{Name: "__files", Every: m.interval, RunOnStart: true, Do: func(context.Context) error { return m.files.check() }},
 		{Name: "__presence", Every: m.interval, Do: func(context.Context) error { m.presence.announce(m.bus, m.log); return nil }},
 		{Name: "__presence_file", Every: keyLook, RunOnStart: true, Do: m.presence.tell},
+		{Name: "__offline", Every: queueLook, Do: m.offline.look},
 	}
 }
 
@@ -128,7 +131,9 @@ func (m *maintenance) clean(ctx context.Context) error {
 	if keep <= 0 {
 		return err // for ever
 	}
-	n, e := m.jobs.Clean(ctx, m.now().Add(-keep))
+	before := m.now().Add(-keep)
+	err = errors.Join(err, m.owners.clean(before))
+	n, e := m.jobs.Clean(ctx, before)
 	if e != nil {
 		return errors.Join(err, fmt.Errorf("drop old jobs: %w", e))
 	}

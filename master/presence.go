@@ -59,6 +59,7 @@ type picture struct {
 	hosts   map[string]string
 	version int
 	changes uint64
+	strange bool // some connections are nobody's
 	unsure  bool // at some address there were not as many minions as connections without a name
 	taken   time.Time
 }
@@ -167,6 +168,20 @@ func (p *presence) connected() []string {
 // count returns the number of minions that are connected.
 func (p *presence) count() int { return len(p.connected()) }
 
+// proved reports whether a minion has proved itself since the master's start.
+func (p *presence) proved(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen[id] != nil
+}
+
+// strangers reports whether there are connections that are nobody's, as far as is known.
+func (p *presence) strangers() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.look().strange
+}
+
 // absent returns those of ids that are not connected, in their order.
 func (p *presence) absent(ids []string) (away []string) {
 	p.mu.Lock()
@@ -208,6 +223,8 @@ func (p *presence) draw(now time.Time) *picture {
 		switch {
 		case named && id != "":
 			pic.hosts[id] = host
+		case named:
+			pic.strange = true
 		case !named && len(peer.Topics) > 0:
 			nameless[host]++
 		}
@@ -215,6 +232,7 @@ func (p *presence) draw(now time.Time) *picture {
 	for host, n := range nameless {
 		candidates := p.nameless(host, pic.hosts)
 		pic.unsure = pic.unsure || len(candidates) != n
+		pic.strange = pic.strange || len(candidates) < n
 		for _, id := range candidates[:min(n, len(candidates))] {
 			pic.hosts[id] = host
 		}

@@ -34,6 +34,7 @@ type publishing struct {
 	markers      *markers
 	presence     *presence
 	progress     *progress
+	offline      *offline
 	bus          *eventbus.Bus
 	publisher    *channel.Publisher
 	ids          *job.IDs
@@ -146,6 +147,7 @@ func (p *publishing) send(ctx context.Context, load, kwargs *data.Map, id job.ID
 		text := fmt.Sprintf("The job was not published since it cannot be recorded: %v", err)
 		return clearReply(data.NewMap("jid", nil, "minions", []any{}, "error", text)), nil
 	}
+	queued, until := p.offline.put(load, kwargs, j)
 	if err := p.announce(load, pub, ids, missing); err != nil {
 		p.log.WithError(err).Errorf("announce job %s", id)
 	}
@@ -153,7 +155,12 @@ func (p *publishing) send(ctx context.Context, load, kwargs *data.Map, id job.ID
 		return nil, err
 	}
 	p.log.Infof("User %s Published command %s with jid %s", data.Str(load.Value("user")), data.Str(load.Value("fun")), id)
-	return clearReply(data.NewMap("jid", string(id), "minions", texts(ids), "missing", texts(missing), "absent", texts(j.Absent))), nil
+	reply := data.NewMap("jid", string(id), "minions", texts(ids), "missing", texts(missing), "absent", texts(j.Absent))
+	if len(queued) > 0 {
+		reply.Set("queued", texts(queued))
+		reply.Set("queued_until", until.Unix())
+	}
+	return clearReply(reply), nil
 }
 
 func (p *publishing) save(ctx context.Context, load, kwargs *data.Map, j *returner.Job) error {

@@ -1,14 +1,282 @@
 package master
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/queue"
+	"github.com/brineproject/brine/returner"
 )
 
-// offline keeps jobs for minions that are away.
-type offline struct{}
+// offline keeps jobs for minions that are away, where their sender asks for it (kwargs.queue), and sends each when its
+// minion is connected and has proved itself, as a publication of the old id for that minion alone.
+//
+// No minion gets a job twice. Those of ours never run an id again, over restarts too, so a job is sent to them until
+// they have acknowledged it or returned. Those of Salt forget ids when they restart: to them it is sent once, after that
+// was written down; where the master ends in between, the job is given up, and its progress says so.
+type offline struct {
+	queue    *queue.Queue // nil keeps nothing
+	tracker  returner.Tracker
+	presence *presence
+	pub      *publishing
+	now      func() time.Time
+	log      logrus.FieldLogger
+
+	ours   sync.Map // ids of minions that never run a job twice
+	sent   map[waiting]time.Time
+	doubts map[waiting]time.Time // since when it is not known whether a job was sent
+	nudged time.Time
+}
+
+// waiting is a job of a minion.
+type waiting struct {
+	id     job.ID
+	minion string
+}
+
+const (
+	queueLook  = time.Second // how often the master looks whether a minion has come back
+	queueLife  = 24 * time.Hour
+	queueMost  = 366 * 24 * time.Hour
+	queueAgain = 30 * time.Second // after which a job that was not acknowledged is sent again
+	doubtLife  = time.Minute
+	nudgePause = time.Minute
+)
+
+// What the progress of a job says of a minion that did not get it from the queue.
+const (
+	textExpired   = "The minion did not come back before the queued job expired."
+	textCancelled = "The queued job was cancelled."
+	textDoubt     = "The master ended while the queued job was being sent. It is not known whether the minion got it, and it is not sent again."
+)
+
+// openQueue opens the queue. A master without one does its work all the same.
+func (m *Master) openQueue(p *parts) *queue.Queue {
+	q, err := queue.Open(p.cfg.CacheDir, queue.Options{Now: p.o.Now, Log: p.o.Log})
+	if err != nil {
+		p.o.Log.WithError(err).Error("jobs are not kept for minions that are away")
+		return nil
+	}
+	m.closers = append(m.closers, q.Close)
+	return q
+}
+
+func newOffline(p *parts) *offline {
+	tracker, _ := p.jobs.(returner.Tracker)
+	return &offline{queue: p.queue, tracker: tracker, presence: p.presence, now: p.o.Now, log: p.o.Log,
+		sent: map[waiting]time.Time{}, doubts: map[waiting]time.Time{}}
+}
+
+// asked returns for how long a job is to be kept, 0 for not at all. What minions publish is not kept.
+func (o *offline) asked(load, kwargs *data.Map) time.Duration {
+	if o.queue == nil || load.Has("id") || kwargs.Has("id") {
+		return 0
+	}
+	seconds, ok := kwargs.Value("queue").(int64)
+	switch {
+	case !ok, seconds < 0:
+		return 0
+	case seconds == 0:
+		return queueLife
+	}
+	return time.Duration(min(seconds, int64(queueMost/time.Second))) * time.Second
+}
+
+// put keeps a job for those of its minions that are away, if that was asked for, and returns for whom it did. Minions
+// that the target may not mean, since nothing is known of them, are left out: they could not decide for themselves later.
+func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string, until time.Time) {
+	life := o.asked(load, kwargs)
+	if life == 0 || len(j.Absent) == 0 {
+		return nil, until
+	}
+	sure, _, err := o.pub.fleet.resolveAs(load.Value("tgt"), load.Text("tgt_type"), kwargs.Text("delimiter"), false)
+	if err != nil {
+		o.log.WithError(err).Warnf("queue job %s", j.ID)
+		return nil, until
+	}
+	slices.Sort(sure)
+	item := queue.Item{ID: j.ID, Load: j.Load, Expires: o.now().Add(life)}
+	for _, id := range j.Absent {
+		if _, ok := slices.BinarySearch(sure, id); ok {
+			item.Minions = append(item.Minions, id)
+		}
+	}
+	if len(item.Minions) == 0 {
+		return nil, until
+	}
+	kept, err := o.queue.Put(item)
+	if err != nil {
+		o.log.WithError(err).Warn("a job is not kept for minions that are away")
+	}
+	for _, id := range kept {
+		o.track(j.ID, id, returner.Queued, "")
+	}
+	return kept, item.Expires
+}
+
+func (o *offline) track(id job.ID, minion string, state returner.State, why string) {
+	if o.tracker != nil {
+		o.tracker.Track(id, returner.Progress{Minion: minion, State: state, Since: o.now(), Why: why})
+	}
+}
 
 // settled forgets a job of a minion that has taken it or returned.
-func (o *offline) settled(job.ID, string) {}
+func (o *offline) settled(id job.ID, minion string) {
+	if o.queue == nil {
+		return
+	}
+	if _, err := o.queue.Done(id, minion); err != nil {
+		o.log.WithError(err).Warn("queue")
+	}
+}
 
 // remembers notes that a minion never runs a job twice, whatever is sent again.
-func (o *offline) remembers(string) {}
+func (o *offline) remembers(minion string) { o.ours.Store(minion, nil) }
+
+// look sends what waits to the minions that have come back, and gives up what is over. One goroutine at a time calls it.
+func (o *offline) look(ctx context.Context) error {
+	if o.queue == nil || o.queue.Len() == 0 {
+		clear(o.sent)
+		clear(o.doubts)
+		return nil
+	}
+	cancelled, expired, err := o.queue.Sweep()
+	for _, e := range cancelled {
+		o.giveUp(waiting{e.ID, e.Minion}, textCancelled)
+	}
+	for _, e := range expired {
+		o.giveUp(waiting{e.ID, e.Minion}, textExpired)
+	}
+	minions := o.queue.Minions()
+	away := o.presence.absent(minions)
+	for _, id := range minions {
+		if !slices.Contains(away, id) && o.presence.proved(id) {
+			err = errors.Join(err, o.giveAll(ctx, id))
+		}
+	}
+	o.nudge(ctx, minions)
+	return err
+}
+
+func (o *offline) giveUp(w waiting, why string) {
+	o.log.Warnf("queued job %s of minion %s: %s", w.id, w.minion, why)
+	o.track(w.id, w.minion, returner.Gone, why)
+}
+
+// nudge pings minions that may be back without having said so: minions of Salt are silent after a connection was lost.
+func (o *offline) nudge(ctx context.Context, minions []string) {
+	now := o.now()
+	silent := slices.DeleteFunc(slices.Clone(minions), func(id string) bool { return o.presence.proved(id) && len(o.presence.absent([]string{id})) == 0 })
+	if len(silent) == 0 || !o.presence.strangers() || now.Sub(o.nudged).Abs() < nudgePause {
+		return
+	}
+	o.nudged = now
+	o.pub.ping(ctx, silent)
+}
+
+// giveAll sends a minion what waits for it, the oldest first.
+func (o *offline) giveAll(ctx context.Context, minion string) error {
+	var errs []error
+	var after job.ID
+	for {
+		item, begun, ok := o.queue.Next(minion, after)
+		if !ok {
+			return errors.Join(errs...)
+		}
+		after = item.ID
+		errs = append(errs, o.give(ctx, item, waiting{item.ID, minion}, begun))
+	}
+}
+
+// give sends a job to its minion, unless that could make it run twice.
+func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bool) error {
+	now := o.now()
+	last, sent := o.sent[w]
+	_, ours := o.ours.Load(w.minion)
+	switch {
+	case sent && !ours: // it could not be taken out before
+		_, err := o.queue.Done(w.id, w.minion)
+		return err
+	case sent && now.Sub(last).Abs() < queueAgain:
+		return nil
+	case begun && !ours:
+		return o.doubt(w, now)
+	}
+	waits, err := o.queue.Begin(w.id, w.minion)
+	if err != nil || !waits {
+		return err
+	}
+	if err := o.pub.again(ctx, item, w.minion); err != nil {
+		return fmt.Errorf("send queued job %s to %s: %w", w.id, w.minion, err)
+	}
+	o.log.Infof("queued job %s was sent to minion %s, which is back", w.id, w.minion)
+	o.sent[w] = now
+	o.track(w.id, w.minion, returner.Sent, "")
+	if ours {
+		return nil // until it says that it has the job
+	}
+	_, err = o.queue.Done(w.id, w.minion)
+	return err
+}
+
+// doubt gives a job up that may have been sent by an earlier run of the master, unless the minion turns out to be one of
+// ours, as those say soon after they have come back.
+func (o *offline) doubt(w waiting, now time.Time) error {
+	since, ok := o.doubts[w]
+	if !ok {
+		o.doubts[w] = now
+		return nil
+	}
+	if now.Sub(since).Abs() < doubtLife {
+		return nil
+	}
+	delete(o.doubts, w)
+	o.giveUp(w, textDoubt)
+	_, err := o.queue.Done(w.id, w.minion)
+	return err
+}
+
+// again publishes a job that was kept, for one minion. A job whose record was dropped meanwhile gets one anew, so that its
+// return finds it.
+func (p *publishing) again(ctx context.Context, item queue.Item, minion string) error {
+	v, err := payload.UnmarshalText(item.Load, payload.WireLimits())
+	load, ok := v.(*data.Map)
+	if err != nil || !ok {
+		return fmt.Errorf("read its load: %w", errors.Join(err, errIncomplete))
+	}
+	kwargs, _ := load.Value("kwargs").(*data.Map)
+	kwargs = kwargs.Clone()
+	kwargs.Delete("delimiter") // the target is a list
+	load.Set("tgt", []any{minion})
+	load.Set("tgt_type", "list")
+	pub, err := p.publication(load, kwargs)
+	if err != nil {
+		return err
+	}
+	if _, err := p.jobs.Job(ctx, item.ID); errors.Is(err, returner.ErrUnknownJob) {
+		err = p.jobs.SaveJob(ctx, &returner.Job{ID: item.ID, Load: item.Load, Minions: item.Minions, NoCache: !p.keepJobs, Started: p.now()})
+		if err != nil {
+			return err
+		}
+	}
+	return p.publisher.Publish(pub, []string{minion})
+}
+
+// ping asks minions for a sign of life.
+func (p *publishing) ping(ctx context.Context, minions []string) {
+	load := data.NewMap("cmd", "publish", "tgt", texts(minions), "fun", "test.ping", "arg", []any{}, "tgt_type", "list", "ret", "", "user", p.fleet.settings.now().User)
+	id := p.ids.Next()
+	load.Set("jid", string(id))
+	if _, err := p.send(ctx, load, nil, id, minions, nil); err != nil {
+		p.log.WithError(err).Error("ping minions for which jobs wait")
+	}
+}
