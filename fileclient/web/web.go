@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/textproto"
 	"strings"
 	"syscall"
 	"time"
@@ -66,6 +67,9 @@ func seconds(opts *data.Map, name string, usual time.Duration) time.Duration {
 
 // reason returns an error as Python tells it.
 func reason(err error) string {
+	if answer, ok := errors.AsType[*textproto.Error](err); ok {
+		return fmt.Sprintf("%d %s", answer.Code, answer.Msg)
+	}
 	number, ok := errors.AsType[syscall.Errno](err)
 	if !ok {
 		return err.Error()

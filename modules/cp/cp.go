@@ -7,7 +7,8 @@
 // What is odd, and as in Salt: a file on the disk, by its path or file://, is not copied but its path returned. What differs: files
 // are whole when they appear and are compared with the hash that the server told; a file in the cache belongs to the minion's user
 // alone, also when it comes from a web server; s3:// and swift:// are not known; path and destination cannot be templates, nor
-// can cp.get_template render one, while this build has no template engine.
+// can cp.get_template render one, while this build has no template engine; the hash of a path that is not there is an empty dictionary,
+// where Salt's is a list of that and None; a file whose name holds a ? is not left out by those functions that get many.
 package cp
 
 import (
