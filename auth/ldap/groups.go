@@ -213,5 +213,6 @@ func (d *directory) computers(conn *ldap.Conn, base string) ([]string, error) {
 			ids = append(ids, id)
 		}
 	}
+	slices.Sort(ids)
 	return ids, nil
 }

@@ -137,7 +137,7 @@ type options struct{ all *data.Map }
 
 func (o options) text(name, otherwise string) string {
 	v := o.all.Value("auth.ldap." + name)
-	if v == nil || v == "" {
+	if v == nil {
 		return otherwise
 	}
 	return data.Str(v)
