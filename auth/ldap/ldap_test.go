@@ -44,6 +44,7 @@ objectClass: inetOrgPerson
 uid: fred
 cn: Fred
 sn: X
+seeAlso: cn=admins,ou=teams,dc=example,dc=org
 mail: both@example.org
 userPassword: secret
 
@@ -141,13 +142,11 @@ include /etc/ldap/schema/inetorgperson.schema
 objectclass ( 1.3.6.1.4.1.99999.1 NAME 'computer' SUP top STRUCTURAL MUST cn )
 modulepath /usr/lib/ldap
 moduleload back_mdb
-moduleload memberof
 TLSCertificateFile ` + cert + `
 TLSCertificateKeyFile ` + key + `
 database mdb
 suffix "dc=example,dc=org"
 directory ` + dir + `
-overlay memberof
 access to attrs=userPassword by anonymous auth by * none
 access to * by users read by * none
 `
@@ -314,7 +313,7 @@ func (s *server) testGroups(t *testing.T) {
 		{"posix", through, "fred", "secret", "ops web"},
 		{"posix as the user", direct, "ann", "annpw", "web"},
 		{"of nobody", through, "nobody", "x", ""},
-		{"the user's own entry", append(slices.Clone(through), "accountattributename", "uid", "groupclass", "inetOrgPerson", "groupou", "", "basedn", "ou=people,dc=example,dc=org"), "fred", "secret", "Fred admins"},
+		{"the user's own entry", append(slices.Clone(through), "accountattributename", "uid", "groupclass", "inetOrgPerson", "groupou", "", "groupattribute", "seeAlso", "basedn", "ou=people,dc=example,dc=org"), "fred", "secret", "Fred admins"},
 		{"active directory", append(slices.Clone(through), "activedirectory", true, "accountattributename", "uid", "groupclass", "groupOfNames"), "fred", "secret", "admins"},
 		{"active directory, odd name", append(slices.Clone(through), "activedirectory", true, "accountattributename", "uid", "groupclass", "groupOfNames"), "o,dd* (x)", "oddpw", "strange"},
 		{"freeipa", append(slices.Clone(through), "freeipa", true, "group_basedn", "ou=teams,dc=example,dc=org",
