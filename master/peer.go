@@ -33,7 +33,7 @@ type peers struct {
 	gate     *gatekeeper
 	settings *settings
 	owners   *owners
-	run      func(ctx context.Context, c runner.Call) (*data.Map, error) // calls a runner
+	run      func(ctx context.Context, c runner.Call) *data.Map // calls a runner
 	peer     *peerOption
 	peerRun  *peerOption
 	waits    chan struct{} // a place for each request that waits for others
@@ -45,15 +45,10 @@ type peers struct {
 const maxWaits = 64
 
 func newPeers(p *parts, pub *publishing) *peers {
-	return &peers{pub: pub, gate: p.gate, settings: p.settings, owners: newOwners(p.cfg.CacheDir), run: p.callRunner,
+	return &peers{pub: pub, gate: p.gate, settings: p.settings, owners: newOwners(p.cfg.CacheDir), run: p.control.call,
 		peer:    &peerOption{name: "peer", quiet: p.quiet, log: p.o.Log},
 		peerRun: &peerOption{name: "peer_run", quiet: p.quiet, log: p.o.Log},
 		waits:   make(chan struct{}, maxWaits), quiet: p.quiet, log: p.o.Log}
-}
-
-// callRunner calls a runner with the options of now, as the command runner does.
-func (p *parts) callRunner(ctx context.Context, c runner.Call) (*data.Map, error) {
-	return p.control.call(ctx, c), nil
 }
 
 // peerCommands are the commands by which minions give orders.
@@ -401,9 +396,8 @@ func (p *peers) runRunner(ctx context.Context, c *channel.Command) (any, error) 
 	args, kwargs := loader.ParseInput(in, noParse(c.Load)...)
 	p.log.Infof("Minion %s runs runner %s", c.Caller.ID, fun)
 	var done *data.Map
-	var err error
 	transport.Aside(ctx, func() {
-		done, err = p.run(ctx, runner.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: p.pub.ids.Next(), User: p.settings.now().User})
+		done = p.run(ctx, runner.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: p.pub.ids.Next(), User: p.settings.now().User})
 	})
-	return done.Value("return"), err
+	return done.Value("return"), nil
 }

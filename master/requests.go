@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/pki"
 )
 
 // A command does one kind of request.
@@ -35,6 +37,9 @@ func run(ctx context.Context, table map[string]command, c *channel.Command) (any
 	cmd, ok := table[c.Name]
 	if !ok {
 		return nil, channel.ErrUnknownCommand
+	}
+	if cmd.proof && (!c.Caller.Proved || pki.ValidID(c.Caller.ID) != nil) { // the channel has looked already
+		return data.NewMap(), nil
 	}
 	return cmd.do(ctx, c)
 }

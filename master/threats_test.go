@@ -1,7 +1,6 @@
 package master
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -70,47 +69,6 @@ func TestCVE2013_4435(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// methods are names of functions in Salt's ClearFuncs and AESFuncs and their bases, of all releases, that are no
-// commands for everybody, with names that every Python object has.
-var methods = []string{
-	"_prep_auth_info", "_prep_jid", "_prep_pub", "_send_pub", "_send_ssh_pub", "_auth", "destroy", "connect", "get_method", "run_func", "run_request_func",
-	"_register_resources", "process_token", "_clear_load", "_handle_clear", "_handle_aes", "_handle_payload", "_post_stats", "__verify_load", "__verify_minion",
-	"__verify_minion_publish", "_AESFuncs__verify_load", "_AESFuncs__verify_minion", "_AESFuncs__setup_fileserver", "verify_minion", "_ext_nodes", "_handle_minion_event",
-	"_syndic_return", "minion_runner", "minion_pub", "minion_publish", "pub_ret", "revoke_auth", "_mine", "_mine_get", "_mine_delete",
-	"_mine_flush", "_master_tops", "publish_batch", "wheel", "runner", "rm_token", "expose_methods", "async_methods",
-	"__init__", "__class__", "__dict__", "__getattribute__", "__reduce__", "__reduce_ex__", "__subclasshook__", "__del__", "__call__", "__globals__",
-	"opts", "key", "event", "local", "ckminions", "loadauth", "mminion", "wheel_", "masterapi", "serial", "tops", "fs_", "PING", "Publish", " publish", "publish ", "publish\x00",
-}
-
-// TestCVE2020_11651 asks for every method that is not a command, clear and as an accepted minion: nothing is done, and
-// the key of root is in no reply.
-func TestCVE2020_11651(t *testing.T) {
-	b := newBench(t, nil, "web1")
-	for _, name := range methods {
-		body, err := payload.Marshal(data.NewMap("enc", "clear", "version", int64(3), "load", data.NewMap("cmd", name, "key", b.key, "user", "root",
-			"tgt", "*", "tgt_type", "glob", "fun", "test.ping", "arg", []any{}, "jid", "", "ret", "", "id", "web1")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		reply := b.ask(body)
-		if bytes.Contains(reply, []byte(b.key)) {
-			t.Errorf("clear %q gives the key away", name)
-		}
-		if got, err := payload.Unmarshal(reply, payload.WireLimits()); name != "_auth" && (err != nil || !data.Equal(got, data.NewMap())) {
-			t.Errorf("clear %q: reply %s, %v", name, data.Repr(got), err)
-		}
-		raw, _ := payload.Marshal(data.NewMap("cmd", name, "id", "web1"))
-		fields, _ := payload.ParseFields(raw, payload.WireLimits())
-		_, err = b.requests.Encrypted(t.Context(), &channel.Command{Name: name, Load: fields, Version: 3, Caller: channel.Caller{ID: "web1", Proved: true}})
-		if err == nil {
-			t.Errorf("encrypted %q is a command", name)
-		}
-	}
-	if len(b.jobs.all()) > 0 || len(b.wire.messages()) > 0 {
-		t.Errorf("jobs %v, %d publications", b.jobs.all(), len(b.wire.messages()))
 	}
 }
 
