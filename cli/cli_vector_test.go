@@ -249,7 +249,10 @@ type normal struct {
 	ids                 []string
 }
 
-var jid = regexp.MustCompile(`\d{20}`)
+var (
+	jid  = regexp.MustCompile(`\d{20}`)
+	temp = regexp.MustCompile(`__salt\.tmp\.\w+`)
+)
 
 const elapsed = "the second element (seconds) of the returned pair"
 
@@ -261,6 +264,7 @@ func (n normal) stdout(text string) string {
 		text = regexp.MustCompile(v).ReplaceAllString(text, "#")
 	}
 	text = jid.ReplaceAllString(text, "#") // within escapes it is no word of its own
+	text = temp.ReplaceAllString(text, "__salt.tmp.#")
 	if before, rest, ok := strings.Cut(text, "Traceback (most recent call last):"); n.traceback && ok {
 		lines := strings.Split(strings.TrimSpace(rest), "\n")
 		text = before + "…" + strings.TrimSpace(lines[len(lines)-1])
@@ -344,8 +348,6 @@ func laterCases() []rule {
 		rule{section: "outputters_one", argv: "--out=table ", why: "outputter table"},
 		rule{section: "outputters_all", argv: "--out=table ", why: "outputter table"},
 		rule{section: "functions", argv: "web1 test.provider pkg", why: "module pkg"},
-		rule{section: "cmd", argv: "web1 cmd.script ", why: "files of the master"},
-		rule{section: "modules", argv: "web1 cp.", why: "files of the master"},
 		rule{section: "modules", argv: "web1 pillar.", why: "pillar"},
 		rule{section: "modules", argv: "web1 config.get company", why: "pillar"},
 		rule{section: "modules", argv: "web1 mine.", why: "mine"},
@@ -360,7 +362,6 @@ func laterCases() []rule {
 		rule{section: "salt_call", argv: "--local --retcode-passthrough state.", why: "states"},
 		rule{section: "salt_call", argv: "state.", why: "states"},
 		rule{section: "salt_call", argv: "--local pillar.", why: "pillar"},
-		rule{section: "salt_call", argv: "cp.", why: "files of the master"},
 		rule{section: "salt_call", argv: "publish.", why: "peer publishing"},
 		rule{section: "salt_call", argv: "mine.", why: "mine"},
 	)
