@@ -15,7 +15,6 @@ import (
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/transport/zeromq"
 )
 
 // exitNoFile is the code of a run whose source is not there (salt/cli/cp.py).
@@ -104,9 +103,12 @@ func (c *copying) prepare() (func(ctx context.Context) error, error) {
 
 // connected calls do with a connection to the master.
 func (c *copying) connected(ctx context.Context, do func(ctx context.Context) error) error {
-	requester := zeromq.NewRequester(c.dialMaster())
+	wire, err := HostWire(c.opts)
+	if err != nil {
+		return err
+	}
+	requester := wire.Request(c.dialMaster())
 	defer requester.Close()
-	var err error
 	if c.local, err = client.Open(ctx, c.clientOptions(requester)); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A TLS says how connections are secured. This build has none: the library is a tenth of a small minion.
+// A TLS says how connections are secured. This build has none: the library would be a sixth of a small minion.
 type TLS struct{}
 
 var errNoTLS = errors.New("ssl: this small build has no TLS")
