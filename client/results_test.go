@@ -261,6 +261,70 @@ func TestMissingComeByEventToo(t *testing.T) {
 
 // TestReturnsDoNotSteerTheClient gives returns the fields by which the master says who is expected and that a job failed, and the
 // name of another minion.
+// TestSilentMinionsSayWhy holds the reason that is told of each silent minion, by what the master said and what it said
+// itself. A master of Salt's says nothing of connections.
+func TestSilentMinionsSayWhy(t *testing.T) {
+	m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {
+		if load.Text("fun") == "saltutil.find_job" {
+			if kwargs, _ := load.Value("kwargs").(*data.Map); kwargs.Has("queue") {
+				t.Error("the question is to be queued")
+			}
+			if target := data.Str(load.Value("tgt")); target != "['silent', 'away', 'taken', 'steps', 'denies', 'late']" {
+				t.Errorf("asked are %s", target)
+			}
+			m.fire(findJID, "denies", data.NewMap(), 0)
+			m.fire(findJID, "late", data.NewMap(), 0)
+			return published(findJID, "denies")
+		}
+		for _, tag := range []string{"ack/taken", "ack/stranger", "prog/steps/0", "ack/late"} {
+			if err := m.bus.Fire("salt/job/"+jid+"/"+tag, data.NewMap("id", "x")); err != nil {
+				t.Error(err)
+			}
+		}
+		reply := published(jid, "silent", "away", "taken", "steps", "denies", "late", "queued")
+		reply.Set("missing", []any{"nokey"})
+		reply.Set("absent", []any{"away", "late", "queued"})
+		reply.Set("queued", []any{"queued"})
+		reply.Set("queued_until", int64(1800000000))
+		return reply
+	})
+	l := m.open()
+	j, err := l.Publish(t.Context(), Request{Target: "*", Kind: "glob", Fun: "test.ping", Kwargs: data.NewMap("queue", int64(0))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !j.Told || !j.Expires.Equal(time.Unix(1800000000, 0)) {
+		t.Errorf("job %+v", j)
+	}
+	got := map[string]Reason{}
+	for r, err := range l.Results(t.Context(), j, wait()) {
+		if err != nil || !r.Missing {
+			t.Fatal(r, err)
+		}
+		got[r.ID] = r.Reason
+	}
+	want := map[string]Reason{"silent": NoResponse, "away": NotConnected, "taken": AtWork, "steps": AtWork, "denies": NotRunning, "late": NotRunning,
+		"queued": Queued, "nokey": NoKey}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("reasons (-want +got):\n%s", d)
+	}
+}
+
+// TestQueuedMinionsAreNotWaitedFor orders a job for minions that are all away: there is nothing to wait for.
+func TestQueuedMinionsAreNotWaitedFor(t *testing.T) {
+	m := newFakeMaster(t, func(*fakeMaster, *data.Map) *data.Map {
+		reply := published(jid, "a", "b")
+		reply.Set("absent", []any{"a", "b"})
+		reply.Set("queued", []any{"b", "a"})
+		return reply
+	})
+	w := Wait{Timeout: time.Hour, Gather: time.Hour}
+	got, err := gather(t, m.open(), w)
+	if d := cmp.Diff([]string{"a silent", "b silent"}, got); d != "" || err != nil {
+		t.Errorf("results: %v\n%s", err, d)
+	}
+}
+
 func TestReturnsDoNotSteerTheClient(t *testing.T) {
 	m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {
 		if load.Text("fun") == "saltutil.find_job" {
