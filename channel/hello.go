@@ -1,7 +1,7 @@
 package channel
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"strconv"
 
@@ -10,11 +10,11 @@ import (
 )
 
 // Hello returns what a minion says first on the publish port of transport tcp: who it is, under the key that all share
-// (salt/channel/client.py, send_id). It needs the credentials of a sign-in.
-func (c *Client) Hello() ([]byte, error) {
-	creds := c.Credentials()
-	if creds == nil {
-		return nil, errors.New("the minion has not signed in")
+// (salt/channel/client.py, send_id). It signs in when there are no credentials.
+func (c *Client) Hello(ctx context.Context) ([]byte, error) {
+	creds, err := c.signedIn(ctx)
+	if err != nil {
+		return nil, err
 	}
 	plain, err := payload.Marshal(data.NewMap("id", c.opts.ID, "tok", c.proof))
 	if err != nil {

@@ -172,7 +172,7 @@ func (l *link) hello(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return l.client.Hello()
+	return l.client.Hello(ctx)
 }
 
 // moved notes the port of the master's publisher.

@@ -38,15 +38,17 @@ type FrameReader struct {
 	limits Limits
 	buf    []byte
 	walker walker // where the frame at the start of buf has been walked to
+	chunk  int    // the room that is kept while there is nothing to read
 	err    error
 }
 
-// chunk is the room that a FrameReader starts with, and what it keeps while there is nothing to read.
+// chunk is the room that a FrameReader starts with, and what it keeps while there is nothing to read, unless it is told
+// otherwise.
 const chunk = 4096
 
 // NewFrameReader returns a reader of the frames on r, each of at most max bytes; 0 means the size of WireLimits.
 func NewFrameReader(r io.Reader, max int) *FrameReader {
-	f := &FrameReader{r: r, limits: Limits{Size: max}.filled()}
+	f := &FrameReader{r: r, limits: Limits{Size: max}.filled(), chunk: chunk}
 	f.walker.begin(f.limits)
 	return f
 }
@@ -56,6 +58,10 @@ func (f *FrameReader) SetMax(max int) {
 	f.limits = Limits{Size: max}.filled()
 	f.walker.size = f.limits.Size
 }
+
+// SetRoom changes how many bytes of memory the reader keeps while there is nothing to read, which are 4096. It is called
+// before the first frame.
+func (f *FrameReader) SetRoom(n int) { f.chunk = n }
 
 // Buffered returns how many bytes of the next frames have come. Zero means that no frame has begun.
 func (f *FrameReader) Buffered() int { return len(f.buf) }
@@ -117,7 +123,7 @@ func (f *FrameReader) cut() ([]byte, error) {
 	case err != nil || !done:
 		return nil, err
 	}
-	if w.pos == len(f.buf) && 2*w.pos > cap(f.buf) && w.pos > chunk { // a large one need not be copied
+	if w.pos == len(f.buf) && 2*w.pos > cap(f.buf) && w.pos > f.chunk { // a large one need not be copied
 		msg := f.buf
 		f.buf = nil
 		w.begin(f.limits)
@@ -132,8 +138,8 @@ func (f *FrameReader) cut() ([]byte, error) {
 func (f *FrameReader) drop(n int) {
 	f.walker.begin(f.limits)
 	rest := f.buf[n:]
-	if cap(f.buf) > 16*chunk && len(rest) < chunk {
-		f.buf = append(make([]byte, 0, chunk), rest...)
+	if cap(f.buf) > 16*f.chunk && len(rest) < f.chunk {
+		f.buf = append(make([]byte, 0, f.chunk), rest...)
 		return
 	}
 	f.buf = f.buf[:copy(f.buf, rest)]
@@ -142,7 +148,7 @@ func (f *FrameReader) drop(n int) {
 // fill reads more; the buffer doubles with what has come, not with what is announced.
 func (f *FrameReader) fill() error {
 	if len(f.buf) == cap(f.buf) {
-		f.buf = append(make([]byte, 0, max(chunk, 2*cap(f.buf))), f.buf...)
+		f.buf = append(make([]byte, 0, max(f.chunk, 2*cap(f.buf))), f.buf...)
 	}
 	n, err := f.r.Read(f.buf[len(f.buf):cap(f.buf)])
 	f.buf = f.buf[:len(f.buf)+n]

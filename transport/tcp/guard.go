@@ -187,10 +187,10 @@ func (g *guard) silence() error {
 	case armed == first:
 		return errSilent
 	}
-	g.quiet += tick
 	if g.idle == nil {
 		return nil
 	}
+	g.quiet += tick
 	return g.idle(g.quiet)
 }
 
@@ -209,6 +209,9 @@ func (g *guard) patience(w wait) time.Duration {
 		return g.limits.HandshakeTimeout
 	case rest:
 		return g.limits.MessageTimeout
+	}
+	if g.idle == nil {
+		return 0 // nobody asks
 	}
 	return tick
 }

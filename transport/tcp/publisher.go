@@ -18,6 +18,9 @@ import (
 const (
 	maxHello  = 16 << 10 // bytes; an id, and a token as long as the largest RSA key
 	maxHellos = 16       // messages of one peer that say nothing of it
+
+	// subscriberRoom is the memory, in bytes, in which a subscriber's messages are read: it says one, and there are many.
+	subscriberRoom = 512
 )
 
 // A Publisher sends publications to the connections of the publish port; see [transport.Publisher]. Its peers are dealt
@@ -114,6 +117,7 @@ func (p *Publisher) PeerIDs() []string {
 // converse listens to what one peer says of itself.
 func (p *Publisher) converse(ctx context.Context, pe *peer) error {
 	l := &listening{publisher: p, peer: pe, shard: p.shards[int(p.next.Add(1))%len(p.shards)], sub: &subscriber{out: pe.out}}
+	pe.frames.SetRoom(subscriberRoom)
 	l.shard.join(l.sub)
 	defer l.shard.remove(l.sub)
 	if p.identify == nil {

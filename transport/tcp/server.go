@@ -47,8 +47,17 @@ func newServer(l net.Listener, o transport.Options, t *TLS) *server {
 	}
 	s := &server{opts: o, limits: o.Limits.ServerLimits(), counters: &transport.Counters{}, tls: t, log: o.Log, peers: map[*peer]struct{}{}}
 	s.budget = transport.NewBudget(s.limits.Assembly)
-	s.acceptor = &transport.Acceptor{Listener: l, Limits: s.limits, KeepAlive: o.KeepAlive, Counters: s.counters, Log: o.Log}
+	s.acceptor = &transport.Acceptor{Listener: l, Limits: s.limits, KeepAlive: lively(o.KeepAlive), Counters: s.counters, Log: o.Log}
 	return s
+}
+
+// lively returns keepalive settings that find a dead peer within a minute where Salt's defaults would take a quarter of
+// an hour. The other transport has heartbeats for it. What an operator has set is kept.
+func lively(k transport.KeepAlive) transport.KeepAlive {
+	if k == transport.SaltKeepAlive(true, 300, -1, -1) {
+		return transport.KeepAlive{}
+	}
+	return k
 }
 
 // A peer is one connection of a server. One goroutine reads; any may send.

@@ -17,7 +17,8 @@
 // Nothing is believed of lengths: a message is walked as it arrives by package payload's reader of frames, which
 // refuses what is too large, too deep or no MessagePack at its first wrong byte, and whose memory grows with what has
 // come. A message that has begun must go on; a peer that has not asked anything in time is closed. Since the protocol has no
-// heartbeats, TCP's keepalive finds out who is gone, and on Linux also what is sent and not acknowledged.
+// heartbeats, TCP's keepalive finds out who is gone, within a minute unless an operator has set it otherwise than by
+// Salt's defaults, and on Linux also what is sent and not acknowledged.
 //
 // The formats are those of Salt's salt/transport/tcp.py, salt/transport/frame.py and salt/transport/base.py.
 package tcp
