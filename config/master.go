@@ -47,6 +47,12 @@ type Master struct {
 	// ConfigReloadInterval is how often the files are looked at for changes; 0 is never.
 	ConfigReloadInterval time.Duration `yaml:"config_reload_interval,s" min:"0" live:"yes"`
 
+	// MetricsAddress is the host:port at which monitoring systems are answered; "" is none. See package metrics.
+	MetricsAddress     string `yaml:"metrics_address"`
+	MetricsCertificate string `yaml:"metrics_certificate"` // file in PEM; "" is no TLS
+	MetricsKey         string `yaml:"metrics_key"`
+	MetricsMinionLabel bool   `yaml:"metrics_minion_label"` // counters of functions tell minions apart
+
 	// Log.
 	LogFile           string    `yaml:"log_file" live:"yes"`
 	LogLevel          string    `yaml:"log_level" oneof:"all garbage trace debug profile info warning error critical quiet" case:"lower" live:"yes"`
@@ -153,6 +159,8 @@ type Master struct {
 
 	opts   *data.Map // all options
 	loaded *Master   // as it was loaded, to tell what code changed
+
+	namesCache bool // master_job_cache is written down
 }
 
 // DefaultMaster returns the options of a master that has no configuration, with the paths of /etc/salt and no ID.
@@ -182,6 +190,7 @@ func loadMaster(dir string, env func(string) string, h host) (*Master, *Report, 
 	m := &Master{opts: opts}
 	faults := append(m.fill(report), m.samePorts(report)...)
 	m.keepJobs(set)
+	m.namesCache = set.Has("master_job_cache")
 	if err := errors.Join(err, errors.Join(faults...)); err != nil {
 		return nil, report, err
 	}
@@ -200,6 +209,15 @@ func (m *Master) samePorts(r *Report) []error {
 	at := r.Sources[name]
 	return []error{&Error{File: at.File, Line: at.Line, Option: name, Text: fmt.Sprintf("publish_port and ret_port are both %d", m.RetPort),
 		Suggestion: "a master needs two ports, such as 4505 and 4506"}}
+}
+
+// JobCacheName returns the name of the job cache: that of master_job_cache, or jobstore where that option is not set. Salt's
+// default for it, local_cache, counts only when it is written down.
+func (m *Master) JobCacheName() string {
+	if m.MasterJobCache == "" || m.MasterJobCache == "local_cache" && !m.namesCache {
+		return "jobstore"
+	}
+	return m.MasterJobCache
 }
 
 func (m *Master) fill(r *Report) []error {

@@ -158,6 +158,13 @@ func (b *batches) add(ctx context.Context, j *batchJob) error {
 	}
 }
 
+// count returns how many batches are under way.
+func (b *batches) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.running)
+}
+
 // save writes down how far a batch has come.
 func (b *batches) save(j *batchJob) error {
 	run := j.run

@@ -34,6 +34,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/metrics"
 	"github.com/brineproject/brine/returner"
 	runners "github.com/brineproject/brine/runners/all"
 	"github.com/brineproject/brine/transport"
@@ -80,6 +81,10 @@ type Options struct {
 	Ports Ports
 	// Jobs opens the job cache, when the ports are bound and the cachedir is the master's own. The master closes it.
 	Jobs func(ctx context.Context) (returner.JobCache, error)
+	// ExtJobs opens the job cache that minions write to, ext_job_cache; nil where there is none. EventSinks are those of
+	// event_return.
+	ExtJobs    func(ctx context.Context) (returner.JobCache, error)
+	EventSinks []EventSink
 	// Runners and Wheel make the functions that run on the master itself; Modules are the execution functions that runners
 	// may call there. Nil means that there are none.
 	Runners func(runners.Needs) []loader.Plugin
@@ -99,22 +104,24 @@ type Options struct {
 
 // A Master is one master.
 type Master struct {
-	cfg      *config.Master
-	log      logrus.FieldLogger
-	bus      *eventbus.Bus
-	reply    transport.Replier
-	publish  PublishPort
-	submit   Service
-	server   *channel.Server
-	requests *requests
-	batches  *batches
-	maint    *maintenance
-	schedule *scheduled
-	programs []daemon.Command // ext_processes
-	group    *daemon.Group
-	parts    *parts
-	signIn   *channel.SignIn
-	closers  []func() error
+	cfg       *config.Master
+	log       logrus.FieldLogger
+	bus       *eventbus.Bus
+	reply     transport.Replier
+	publish   PublishPort
+	submit    Service
+	server    *channel.Server
+	requests  *requests
+	batches   *batches
+	metrics   *metrics.Server // nil when nobody asked for it
+	maint     *maintenance
+	schedule  *scheduled
+	programs  []daemon.Command // ext_processes
+	group     *daemon.Group
+	returners []daemon.Part // of event_return and ext_job_cache
+	parts     *parts
+	signIn    *channel.SignIn
+	closers   []func() error
 }
 
 // New opens keys, caches and ports of a master, the ports first: nothing on disk is changed when they are taken. The
@@ -165,6 +172,7 @@ func (m *Master) assemble(p *parts) error {
 	if p.control, err = newControl(p); err != nil {
 		return err
 	}
+	m.setReturners(p)
 	pub := newPublishing(p)
 	m.bus = p.bus
 	m.requests = newRequests(p, pub)
@@ -199,7 +207,7 @@ func (m *Master) bind(ctx context.Context, o Options) error {
 		return portFault("ret_port", m.cfg.Interface, err)
 	}
 	m.closers = append(m.closers, m.reply.Close)
-	return nil
+	return m.bindMetrics(ctx, o)
 }
 
 // portFault says why a port was not opened. An address that this host does not have is a fault of option interface.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/brineproject/brine/daemon"
@@ -32,6 +33,10 @@ func (m *Master) pieces() []daemon.Part {
 		{Name: "runners", Run: daemon.Always(m.parts.control.serve)},
 		{Name: "scheduler", Run: daemon.Always(m.schedule.Run)},
 		{Name: "replier", Vital: true, Run: daemon.Always(func(ctx context.Context) error { return m.reply.Serve(ctx, m.server.Handle) })},
+	}
+	parts = slices.Insert(parts, 1, m.returners...)
+	if m.metrics != nil {
+		parts = append(parts, m.metricsPart())
 	}
 	for _, c := range m.programs {
 		c.Name = "ext_processes " + c.Name

@@ -1,0 +1,37 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// A Part is a part of the daemon, as its supervisor sees it.
+type Part struct {
+	Name     string
+	Running  bool
+	Restarts int // after failures
+}
+
+// parts collects the states of all parts.
+type parts struct {
+	now      func() []Part
+	running  *prometheus.Desc
+	restarts *prometheus.Desc
+}
+
+func newParts(now func() []Part) *parts {
+	return &parts{now: now,
+		running:  prometheus.NewDesc("brine_part_running", "1 while a part of the daemon runs", []string{"part"}, nil),
+		restarts: prometheus.NewDesc("brine_part_restarts_total", "Times a part of the daemon was started again after a failure", []string{"part"}, nil)}
+}
+
+// Describe names the numbers.
+func (p *parts) Describe(to chan<- *prometheus.Desc) {
+	to <- p.running
+	to <- p.restarts
+}
+
+// Collect reads them.
+func (p *parts) Collect(to chan<- prometheus.Metric) {
+	for _, part := range p.now() {
+		to <- prometheus.MustNewConstMetric(p.running, prometheus.GaugeValue, one(part.Running), part.Name)
+		to <- prometheus.MustNewConstMetric(p.restarts, prometheus.CounterValue, float64(part.Restarts), part.Name)
+	}
+}
