@@ -15,7 +15,6 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/payload/typed"
 	"github.com/brineproject/brine/returner"
 )
 
@@ -25,79 +24,103 @@ var ErrDamaged = errors.New("the record is damaged")
 // mark begins every record.
 const mark = "brine\x01"
 
-// jobRecord is a job as records hold it: MessagePack, with the checksum of the whole behind it.
-type jobRecord struct {
-	ID      string
-	Load    []byte
-	Minions []string
-	Missing []string
-	NoCache bool
-	Started int64 // microseconds
-}
-
-type returnRecord struct {
-	Job      string
-	Minion   string
-	Load     []byte
-	Received int64 // microseconds
-}
+// Fields of a record.
+const (
+	fieldID       = "id" // of the job
+	fieldLoad     = "load"
+	fieldMinions  = "minions"
+	fieldMissing  = "missing"
+	fieldNoCache  = "nocache"
+	fieldStarted  = "started"  // microseconds
+	fieldMinion   = "minion"   // who returned
+	fieldReceived = "received" // microseconds
+)
 
 // MarshalJob returns j as a record with a checksum, for caches whose own layout cannot hold all of it. Absent is not in it.
 func MarshalJob(j *returner.Job) ([]byte, error) {
-	return seal(&jobRecord{string(j.ID), j.Load, j.Minions, j.Missing, j.NoCache, j.Started.UnixMicro()})
+	return seal(data.NewMap(fieldID, []byte(j.ID), fieldLoad, []byte(j.Load), fieldMinions, namesOf(j.Minions), fieldMissing, namesOf(j.Missing),
+		fieldNoCache, j.NoCache, fieldStarted, j.Started.UnixMicro()))
 }
 
 // UnmarshalJob reads a record of the job id. The error wraps ErrDamaged when it is not as it was written, or another's.
 func UnmarshalJob(id job.ID, b []byte) (*returner.Job, error) {
-	var r jobRecord
-	err := unseal(b, &r)
-	if err == nil && r.ID != string(id) {
-		err = fmt.Errorf("%w: it is of another", ErrDamaged)
-	}
+	m, err := unseal(id, b)
 	if err != nil {
 		return nil, fmt.Errorf("job %.64q: %w", id, err)
 	}
-	return &returner.Job{ID: id, Load: r.Load, Minions: r.Minions, Missing: r.Missing, NoCache: r.NoCache, Started: time.UnixMicro(r.Started).UTC()}, nil
+	started, ok := m.Value(fieldStarted).(int64)
+	load, hasLoad := m.Value(fieldLoad).([]byte)
+	if !ok || !hasLoad {
+		return nil, fmt.Errorf("job %.64q: %w: it is no job", id, ErrDamaged)
+	}
+	return &returner.Job{ID: id, Load: load, Minions: readNames(m.Value(fieldMinions)), Missing: readNames(m.Value(fieldMissing)),
+		NoCache: m.Value(fieldNoCache) == true, Started: time.UnixMicro(started).UTC()}, nil
 }
 
 // MarshalReturn returns r as a record with a checksum.
 func MarshalReturn(id job.ID, r *returner.Return) ([]byte, error) {
-	return seal(&returnRecord{string(id), r.Minion, r.Load, r.Received.UnixMicro()})
+	return seal(data.NewMap(fieldID, []byte(id), fieldMinion, []byte(r.Minion), fieldLoad, []byte(r.Load), fieldReceived, r.Received.UnixMicro()))
 }
 
 // UnmarshalReturn reads the record of a return for the job id. The error wraps ErrDamaged as that of UnmarshalJob.
 func UnmarshalReturn(id job.ID, b []byte) (*returner.Return, error) {
-	var r returnRecord
-	err := unseal(b, &r)
-	if err == nil && r.Job != string(id) {
-		err = fmt.Errorf("%w: it is of another job", ErrDamaged)
-	}
+	m, err := unseal(id, b)
 	if err != nil {
 		return nil, fmt.Errorf("return for job %.64q: %w", id, err)
 	}
-	return &returner.Return{Minion: r.Minion, Load: r.Load, Received: time.UnixMicro(r.Received).UTC()}, nil
+	minion, ok := m.Value(fieldMinion).([]byte)
+	received, hasTime := m.Value(fieldReceived).(int64)
+	load, hasLoad := m.Value(fieldLoad).([]byte)
+	if !ok || !hasTime || !hasLoad {
+		return nil, fmt.Errorf("return for job %.64q: %w: it is no return", id, ErrDamaged)
+	}
+	return &returner.Return{Minion: string(minion), Load: load, Received: time.UnixMicro(received).UTC()}, nil
 }
 
-func seal(v any) ([]byte, error) {
-	body, err := typed.Marshal(v)
+// namesOf returns ids as bytes: one that is not UTF-8 comes back as it was.
+func namesOf(ids []string) []any {
+	list := make([]any, len(ids))
+	for i, id := range ids {
+		list[i] = []byte(id)
+	}
+	return list
+}
+
+func readNames(v any) []string {
+	list, _ := v.([]any)
+	ids := make([]string, 0, len(list))
+	for _, e := range list {
+		id, _ := e.([]byte)
+		ids = append(ids, string(id))
+	}
+	return ids
+}
+
+func seal(m *data.Map) ([]byte, error) {
+	b, err := payload.AppendBin([]byte(mark), m)
 	if err != nil {
 		return nil, err
 	}
-	b := append([]byte(mark), body...)
 	return binary.BigEndian.AppendUint32(b, checksum(b)), nil
 }
 
-func unseal(b []byte, v any) error {
+// unseal returns the fields of a record of the job id.
+func unseal(id job.ID, b []byte) (*data.Map, error) {
 	end := len(b) - 4
 	if end < len(mark) || string(b[:len(mark)]) != mark || binary.BigEndian.Uint32(b[end:]) != checksum(b[:end]) {
-		return ErrDamaged
+		return nil, ErrDamaged
 	}
 	limits := payload.WireLimits()
 	limits.Size += 1 << 20
-	if err := typed.Unmarshal(b[len(mark):end], limits, v); err != nil {
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	v, err := payload.UnmarshalText(b[len(mark):end], limits)
+	m, ok := v.(*data.Map)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	return nil
+	if own, _ := m.Value(fieldID).([]byte); string(own) != string(id) {
+		return nil, fmt.Errorf("%w: it is of another job", ErrDamaged)
+	}
+	return m, nil
 }
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }

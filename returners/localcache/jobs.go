@@ -76,11 +76,19 @@ func minionList(ids []string) ([]byte, error) {
 	return payload.MarshalBin(list)
 }
 
+// workPlace returns the name of a folder to work in.
+func (c *Cache) workPlace() (string, error) {
+	dir := filepath.FromSlash(workDir)
+	return filepath.Join(dir, unique()), c.root.MkdirAll(dir, 0o700)
+}
+
 // place makes a job aside and renames it to its place.
 func (c *Cache) place(folder string, j *returner.Job, files []file) error {
-	work := filepath.Join(filepath.FromSlash(workDir), unique())
-	err := c.make(work, files)
-	if err == nil {
+	work, err := c.workPlace()
+	if err != nil {
+		return err
+	}
+	if err = c.make(work, files); err == nil {
 		err = c.date(work, j.Started)
 	}
 	top := filepath.Dir(folder)
@@ -348,6 +356,9 @@ func (c *Cache) Clean(ctx context.Context, before time.Time) (total int, err err
 		return 0, fmt.Errorf("drop old jobs: %w", err)
 	}
 	jobs, stray, err := c.places(ctx)
+	if err == nil {
+		err = c.sweep()
+	}
 	end()
 	if err != nil {
 		return 0, fmt.Errorf("drop old jobs: %w", err)
@@ -372,7 +383,10 @@ func (c *Cache) drop(ctx context.Context, folder string) error {
 		return err
 	}
 	defer end()
-	work := filepath.Join(filepath.FromSlash(workDir), unique())
+	work, err := c.workPlace()
+	if err != nil {
+		return err
+	}
 	if err := c.root.Rename(folder, work); err != nil {
 		if missing(err) {
 			return nil

@@ -94,19 +94,23 @@ func Open(dir string, o Options) (*Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open job cache: %w", err)
 	}
-	c := &Cache{root: root, name: dir, o: o}
-	if err := c.prepare(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open job cache %s: %w", dir, err), root.Close())
-	}
-	return c, nil
+	return &Cache{root: root, name: dir, o: o}, nil
 }
 
-// prepare drops what an earlier run has left half made.
-func (c *Cache) prepare() error {
-	if err := c.root.RemoveAll(workDir); err != nil {
-		return err
+// workLife is after how long what is half made has been left by a program that was killed.
+const workLife = time.Hour
+
+// sweep drops what was left half made. Other programs may use the tree, so that what is young is not touched.
+func (c *Cache) sweep() error {
+	entries, err := c.list(workDir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > workLife {
+			if err := c.root.RemoveAll(filepath.Join(workDir, e.Name())); err != nil {
+				return err
+			}
+		}
 	}
-	return c.root.MkdirAll(workDir, 0o700)
+	return err
 }
 
 // KeepsTree tells that this cache keeps Salt's tree of jobs itself.

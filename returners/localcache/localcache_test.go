@@ -216,14 +216,23 @@ func TestHalfMadeFoldersAreNothing(t *testing.T) {
 	write(t, filepath.Join(dir, folder, ".0123", "return.p"), []byte{0x81})
 	write(t, filepath.Join(dir, ".brine", "new", "0123", ".load.p"), []byte{0x80})
 	must(t, os.Mkdir(filepath.Join(dir, folder, "b"), 0o700)) // Salt was killed there
+	old := time.Now().Add(-2 * workLife)
+	must(t, os.Chtimes(filepath.Join(dir, ".brine", "new", "0123"), old, old))
+	write(t, filepath.Join(dir, ".brine", "new", "4567", ".load.p"), []byte{0x80}) // another program is at work
 	must(t, c.Close())
 	c = opened(t, dir, Options{})
 	wantAll(t, c, j, "a")
 	if jobs, err := c.Jobs(t.Context(), returner.Filter{}); err != nil || len(jobs) != 1 {
 		t.Errorf("Jobs = %v, %v", jobs, err)
 	}
+	if _, err := c.Clean(t.Context(), time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := os.Stat(filepath.Join(dir, ".brine", "new", "0123")); err == nil {
 		t.Error("a half-made job stays")
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".brine", "new", "4567", ".load.p")); err != nil {
+		t.Error(err)
 	}
 	save(t, c, j, "b")
 	wantAll(t, c, j, "a", "b")
