@@ -58,6 +58,9 @@ func search(expr string) string {
 	return flags + `[\s\S]*?(?:` + expr + end
 }
 
+// Empty reports whether nothing is ignored.
+func (ig *Ignore) Empty() bool { return ig == nil || len(ig.regexes)+len(ig.globs) == 0 }
+
 // Match reports whether a file is ignored that goes by these names: its path in the environment, and that on the host.
 // Salt looks at the second where a file is asked for and at the first in lists; here each of them decides everywhere.
 func (ig *Ignore) Match(names ...string) bool {

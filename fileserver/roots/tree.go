@@ -3,9 +3,7 @@ package roots
 import (
 	"context"
 	"io/fs"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -164,27 +162,24 @@ func (b *Backend) read(ctx context.Context, dirs []string) (*tree, error) {
 			return nil, err
 		}
 	}
-	for i := range r.found {
-		r.tree.lists[i] = slices.Sorted(maps.Keys(r.found[i]))
+	for i, list := range r.tree.lists {
+		slices.Sort(list)
+		r.tree.lists[i] = slices.Compact(list)
 	}
 	return r.tree, nil
 }
 
 // reading is the reading of a tree.
 type reading struct {
-	b     *Backend
-	ctx   context.Context
-	tree  *tree
-	dir   string // the folder of file_roots
-	real  string // dir without links
-	found [3]map[string]struct{}
+	b    *Backend
+	ctx  context.Context
+	tree *tree
+	dir  string // the folder of file_roots
+	real string // dir without links
 }
 
 func (r *reading) add(kind fileserver.Kind, rel string) {
-	if r.found[kind] == nil {
-		r.found[kind] = map[string]struct{}{}
-	}
-	r.found[kind][rel] = struct{}{}
+	r.tree.lists[kind] = append(r.tree.lists[kind], rel)
 }
 
 // folder reads one folder and those below it, and returns how many names it has. above are those that it lies in, which it
@@ -217,9 +212,12 @@ func (r *reading) folder(rel string, above []os.FileInfo) (names int, err error)
 
 // entry takes one name of a folder.
 func (r *reading) entry(parent string, e fs.DirEntry, above []os.FileInfo) error {
-	rel := path.Join(parent, e.Name())
-	if !utf8.ValidString(e.Name()) || !fs.ValidPath(rel) {
+	rel := e.Name()
+	if !utf8.ValidString(rel) {
 		return nil // no minion could ask for it
+	}
+	if parent != "" {
+		rel = parent + "/" + rel
 	}
 	switch mode := e.Type(); {
 	case mode&fs.ModeSymlink != 0:
@@ -233,7 +231,7 @@ func (r *reading) entry(parent string, e fs.DirEntry, above []os.FileInfo) error
 }
 
 func (r *reading) ignored(rel string) bool {
-	return r.b.opts.Ignore.Match(rel, filepath.Join(r.dir, filepath.FromSlash(rel)))
+	return !r.b.opts.Ignore.Empty() && r.b.opts.Ignore.Match(rel, filepath.Join(r.dir, filepath.FromSlash(rel)))
 }
 
 // subfolder takes a folder below another one; what is in it is looked at even when its own name is ignored.
