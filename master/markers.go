@@ -24,11 +24,15 @@ const markerLife = time.Hour
 type markers struct {
 	dir  string // CACHEDIR/jobs
 	hash string // hash_type
+	off  bool   // the job cache keeps Salt's tree itself: nothing in it is touched
 	now  func() time.Time
 }
 
 // add marks a job. Nothing depends on it but those programs, so it is not made durable.
 func (m *markers) add(id job.ID, j *returner.Job) error {
+	if m.off {
+		return nil
+	}
 	name, err := id.Dir(m.hash)
 	if err != nil {
 		return fmt.Errorf("marker of job %s: %w", id, err)
@@ -51,6 +55,9 @@ func (m *markers) add(id job.ID, j *returner.Job) error {
 // share lets every user of the host read the marker of a job that one of them ordered who is not the master's, as his command line looks
 // for it. What the job was called with is not in it then.
 func (m *markers) share(id job.ID, load *data.Map) error {
+	if m.off {
+		return nil
+	}
 	name, err := id.Dir(m.hash)
 	if err != nil {
 		return fmt.Errorf("marker of job %s: %w", id, err)
@@ -73,6 +80,9 @@ func (m *markers) share(id job.ID, load *data.Map) error {
 
 // clean removes old markers, and never a folder of Salt's own that holds returns.
 func (m *markers) clean() error {
+	if m.off {
+		return nil
+	}
 	old, err := filepath.Glob(filepath.Join(m.dir, "??", "*", "jid"))
 	if err != nil {
 		return fmt.Errorf("drop markers of jobs: %w", err)

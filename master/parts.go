@@ -44,6 +44,7 @@ type parts struct {
 	drop     *pki.DropFile
 	files    *fileserver.Server
 	control  *control
+	ext      *extCache // nil where there is no ext_job_cache
 }
 
 // open opens what lies on disk.
@@ -113,7 +114,8 @@ func (m *Master) openCaches(ctx context.Context, p *parts) error {
 }
 
 func (p *parts) markers() *markers {
-	return &markers{dir: filepath.Join(p.cfg.CacheDir, "jobs"), hash: p.cfg.HashType, now: p.o.Now}
+	_, tree := p.jobs.(interface{ KeepsTree() }) // it is in Salt's job cache itself
+	return &markers{dir: filepath.Join(p.cfg.CacheDir, "jobs"), hash: p.cfg.HashType, off: tree, now: p.o.Now}
 }
 
 // newSignIn makes the part that lets minions in.
@@ -149,7 +151,7 @@ func newPublishing(p *parts) *publishing {
 	masterID, _ := p.cfg.Map().Get("master_id")
 	away := newOffline(p)
 	pub := &publishing{presence: p.presence, progress: newProgress(p.jobs, away, p.o.Now), offline: away, gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
-		ids: p.ids, masterID: masterID, orderMasters: p.cfg.OrderMasters, keepJobs: p.cfg.JobCache, quiet: p.quiet, now: p.o.Now, log: p.o.Log}
+		ids: p.ids, masterID: masterID, orderMasters: p.cfg.OrderMasters, keepJobs: p.cfg.JobCache, ext: p.ext, quiet: p.quiet, now: p.o.Now, log: p.o.Log}
 	away.pub = pub
 	return pub
 }
@@ -157,7 +159,7 @@ func newPublishing(p *parts) *publishing {
 // newRequests lists the commands of a master.
 func newRequests(p *parts, pub *publishing) *requests {
 	ret := &returning{jobs: p.jobs, bus: p.bus, keys: p.keys, ids: p.ids, presence: p.presence, progress: pub.progress, quiet: p.quiet,
-		settings: p.settings, cacheReturns: p.cfg.JobCache, now: p.o.Now, log: p.o.Log}
+		settings: p.settings, cacheReturns: p.cfg.JobCache && p.cfg.ExtJobCache == "", now: p.o.Now, log: p.o.Log}
 	events := &minionEvents{bus: p.bus, progress: pub.progress, quiet: p.quiet, log: p.o.Log}
 	pillar := &pillars{data: p.data, presence: p.presence, bus: p.bus, quiet: p.quiet, settings: p.settings, log: p.o.Log}
 	r := &requests{

@@ -32,6 +32,7 @@ type publishing struct {
 	fleet        *fleet
 	jobs         returner.JobCache
 	markers      *markers
+	ext          *extCache
 	presence     *presence
 	progress     *progress
 	offline      *offline
@@ -172,6 +173,7 @@ func (p *publishing) save(ctx context.Context, load, kwargs *data.Map, j *return
 	if err := p.jobs.SaveJob(ctx, j); err != nil {
 		return err
 	}
+	p.ext.add(j)
 	err = p.markers.add(j.ID, j)
 	if user := load.Text("user"); err == nil && user != "root" && user != p.fleet.settings.now().User {
 		err = p.markers.share(j.ID, load)

@@ -398,15 +398,11 @@ func TestUnusedOptions(t *testing.T) {
 		t.Errorf("defaults are told of: %v", names)
 	}
 	opts := config.DefaultMaster().Map()
-	for name, v := range map[string]any{"master_job_cache": "mysql", "eauth_tokens": "rediscluster", "reactor": []any{}, "engines": []any{"x"}, "event_return": "mysql"} {
+	for name, v := range map[string]any{"archive_jobs": true, "eauth_tokens": "rediscluster", "reactor": []any{}, "engines": []any{"x"}} {
 		opts.Set(name, v)
 	}
 	got := unusedIn(opts, config.DefaultMaster().Map())
-	if want := "master_job_cache event_return engines eauth_tokens"; strings.Join(got, " ") != want {
+	if want := "archive_jobs engines eauth_tokens"; strings.Join(got, " ") != want {
 		t.Errorf("told of %v, want %s", got, want)
-	}
-	opts.Set("master_job_cache", "local_cache")
-	if got := unusedIn(opts, config.DefaultMaster().Map()); got[0] == "master_job_cache" {
-		t.Error("local_cache is told of, which is what Salt calls its default")
 	}
 }

@@ -68,10 +68,13 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 	if err != nil {
 		return nil, err
 	}
+	if err := checkReturners(p.cfg); err != nil {
+		return nil, err
+	}
 	if p.cfg.Transport != "tcp" && p.opts(p.cfg).Value("ssl") != nil {
 		log.Warn("TLS not supported with zeromq transport")
 	}
-	m, err := master.New(ctx, p.cfg, master.Options{Ports: ports, Jobs: JobCache(p.cfg, log), Runners: runners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins(), Order: cli.MasterOrder(p.cfg, p.in.Env), Login: logins.Open, Settle: settle, Log: log})
+	m, err := master.New(ctx, p.cfg, master.Options{Ports: ports, Jobs: JobCache(p.cfg, log), ExtJobs: ExtJobCache(p.cfg, log), EventSinks: EventSinks(p.cfg), Runners: runners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins(), Order: cli.MasterOrder(p.cfg, p.in.Env), Login: logins.Open, Settle: settle, Log: log})
 	if err != nil {
 		return nil, err
 	}

@@ -6,14 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
-
-	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/cli"
-	"github.com/brineproject/brine/config"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returners/jobstore"
 )
 
 // Run runs the program and returns its exit code.
@@ -29,11 +23,4 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return p.daemon.Serve(ctx, in, stdout, stderr)
-}
-
-// JobCache returns what opens the job cache of a master: one file in its cachedir.
-func JobCache(cfg *config.Master, log logrus.FieldLogger) func(context.Context) (returner.JobCache, error) {
-	return func(ctx context.Context) (returner.JobCache, error) {
-		return jobstore.Open(ctx, filepath.Join(cfg.CacheDir, "jobs.db"), jobstore.Options{Log: log})
-	}
 }

@@ -107,7 +107,7 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), Login: logins.Open, Log: m.Log}); err != nil {
+	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), EventSinks: saltmaster.EventSinks(cfg), Login: logins.Open, Log: m.Log}); err != nil {
 		t.Fatal(err)
 	}
 	reply, publish := m.Master.Addrs()

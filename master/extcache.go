@@ -1,0 +1,119 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/daemon"
+	"github.com/brineproject/brine/returner"
+)
+
+// Bounds on ext_job_cache.
+const (
+	extQueue = 4096             // jobs that wait
+	extLimit = 30 * time.Second // for one
+	lastExt  = 2 * time.Second  // for what waits when the master ends
+)
+
+// extCache tells the job cache that minions write to, ext_job_cache, of the jobs that they will return to (salt/master.py,
+// _send_pub). No publication waits for it; what does not fit into its queue while its server is away is lost and told of.
+type extCache struct {
+	name  string
+	open  func(ctx context.Context) (returner.JobCache, error)
+	queue chan *returner.Job
+	quiet *quiet
+	log   logrus.FieldLogger
+}
+
+// newExtCache returns nil, which takes nothing, where there is no ext_job_cache.
+func newExtCache(p *parts) *extCache {
+	if p.o.ExtJobs == nil {
+		return nil
+	}
+	return &extCache{name: p.cfg.ExtJobCache, open: p.o.ExtJobs, queue: make(chan *returner.Job, extQueue), quiet: p.quiet,
+		log: p.o.Log.WithField("ext_job_cache", p.cfg.ExtJobCache)}
+}
+
+// add takes a job, which must not be changed any more.
+func (x *extCache) add(j *returner.Job) {
+	if x == nil {
+		return
+	}
+	select {
+	case x.queue <- j:
+	default:
+		if more, ok := x.quiet.tell("ext_job_cache"); ok {
+			x.log.Errorf("job %s is not told to the returner, which does not keep up (%d more since the last error)", j.ID, more)
+		}
+	}
+}
+
+func (x *extCache) part() daemon.Part {
+	return daemon.Part{Name: "ext_job_cache " + x.name, Run: daemon.Always(x.run)}
+}
+
+// run saves jobs until ctx ends.
+func (x *extCache) run(ctx context.Context) error {
+	cache, err := x.open(ctx)
+	if err != nil {
+		return fmt.Errorf("open returner %s: %w", x.name, err)
+	}
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			x.finish(cache)
+			return errors.Join(ctx.Err(), cache.Close())
+		case j := <-x.queue:
+			err = x.save(ctx, cache, j)
+		}
+	}
+	return errors.Join(err, cache.Close())
+}
+
+// save saves one job; it tries until the server takes it or ctx ends.
+func (x *extCache) save(ctx context.Context, cache returner.JobCache, j *returner.Job) error {
+	for pause := eventPause; ; pause = min(2*pause, eventPauses) {
+		own, cancel := context.WithTimeout(ctx, extLimit)
+		err := cache.SaveJob(own, j)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		x.log.WithError(err).Errorf("job %s", j.ID)
+		if err := sleep(ctx, pause); err != nil {
+			x.add(j) // for finish
+			return nil
+		}
+	}
+}
+
+// finish saves what waits when the master ends.
+func (x *extCache) finish(cache returner.JobCache) {
+	ctx, cancel := context.WithTimeout(context.Background(), lastExt)
+	defer cancel()
+	for {
+		select {
+		case j := <-x.queue:
+			if err := cache.SaveJob(ctx, j); err != nil {
+				x.log.WithError(err).Errorf("job %s and %d more", j.ID, len(x.queue))
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// setReturners makes the parts of event_return and ext_job_cache.
+func (m *Master) setReturners(p *parts) {
+	for _, e := range eventReturns(p) {
+		m.returners = append(m.returners, e.part())
+	}
+	if p.ext = newExtCache(p); p.ext != nil {
+		m.returners = append(m.returners, p.ext.part())
+	}
+}
