@@ -2,6 +2,7 @@ package loader
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -57,7 +58,7 @@ func (s *Spec) bindKeywords(b *Bound, set []bool, kwargs *data.Map) error {
 		}
 		i := s.index(name)
 		switch {
-		case i < 0 && s.Kwargs == "":
+		case i < 0 && s.Kwargs == "" && !slices.Contains(s.KeywordOnly, name):
 			return TypeError("%s() got an unexpected keyword argument '%s'", s.def(), name)
 		case i < 0:
 			b.Kwargs.Set(name, v)

@@ -94,6 +94,24 @@ func TestBindFillsParameters(t *testing.T) {
 	same(t, "**kwargs", b.Kwargs, data.NewMap("k", 1, "j", 2))
 }
 
+func TestKeywordOnly(t *testing.T) {
+	s := spec[struct {
+		List []any     `args:"args"`
+		More *data.Map `only:"a,b"`
+	}](t)
+	b, err := s.Bind([]any{1}, data.NewMap("b", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "keywords", b.Kwargs, data.NewMap("b", 2))
+	if _, err := s.Bind(nil, data.NewMap("c", 2)); KindOf(err) != KindType {
+		t.Errorf("another keyword: %v", err)
+	}
+	if _, _, err := s.Split([]any{"a=1"}, nil); KindOf(err) != KindInvocation {
+		t.Errorf("a keyword of an operator: %v", err)
+	}
+}
+
 func TestDefaultsAreFreshEachCall(t *testing.T) {
 	s := spec[struct {
 		List []any `default:"['a']"`

@@ -31,7 +31,7 @@
 //		Unit    string    `default:"'s'"`             // parameter unit='s'
 //		DryRun  bool      `name:"dry" default:"False"` // without name: the field's name as dry_run
 //		More    []any     `args:"args"`               // *args
-//		Options *data.Map `kwargs:"kwargs"`           // **kwargs, with the __pub_ fields
+//		Options *data.Map `kwargs:"kwargs"`           // **kwargs, with the __pub_ fields; or only:"a,b", keyword-only a and b
 //	}
 //
 //	// since returns how long the system has been up.

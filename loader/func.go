@@ -25,6 +25,10 @@ type Spec struct {
 	Args   string  // name of *args, or ""
 	Kwargs string  // name of **kwargs, or ""
 	Out    string  // outputter of the result, or ""
+
+	// KeywordOnly are parameters that other functions and templates may give by keyword alone. As in Salt, operators cannot, and
+	// sys.argspec does not show them. They come with those of **kwargs.
+	KeywordOnly []string
 }
 
 // A Param is one parameter.

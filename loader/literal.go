@@ -9,6 +9,15 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
+// Literal reads a Python literal as ast.literal_eval does. The error is Python's.
+func Literal(s string) (any, error) {
+	v, err := literal(strings.TrimSpace(s))
+	if err != nil {
+		return nil, Exception("ValueError", "malformed node or string: %s", s)
+	}
+	return v, nil
+}
+
 // literal reads a Python literal: None, True, False, numbers, quoted texts, lists, tuples and dictionaries of them.
 func literal(s string) (any, error) {
 	p := &literalParser{rest: s}

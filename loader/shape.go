@@ -41,6 +41,10 @@ func (s *shape) field(f reflect.StructField, i int) error {
 		s.kwargs, s.spec.Kwargs = i, name
 		return wantType(f, reflect.TypeFor[*data.Map]())
 	}
+	if names, ok := f.Tag.Lookup("only"); ok {
+		s.kwargs, s.spec.KeywordOnly = i, strings.Split(names, ",")
+		return wantType(f, reflect.TypeFor[*data.Map]())
+	}
 	return s.param(f, i)
 }
 
