@@ -105,8 +105,17 @@ func (c *Client) fetcher(scheme, url string) (Fetcher, error) {
 			return f, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: %s", ErrScheme, Redact(url))
+	return nil, &SchemeError{url}
 }
+
+// A SchemeError is about a URL of a scheme that no Fetcher knows.
+type SchemeError struct{ URL string }
+
+// Error returns the text of Salt's HTTP client, without secrets.
+func (e *SchemeError) Error() string { return "Unsupported url scheme: " + Redact(e.URL) }
+
+// Unwrap returns ErrScheme.
+func (e *SchemeError) Unwrap() error { return ErrScheme }
 
 // Redact returns a URL without its user and password, for people.
 func Redact(url string) string {

@@ -107,14 +107,17 @@ func unsupported(path string) error {
 func told(err error) error {
 	var relative *fileclient.PathError
 	var fetch *fileclient.FetchError
+	var scheme *fileclient.SchemeError
 	var known *loader.Error
 	switch {
 	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &relative):
 		return loader.Execution("%w", relative)
-	case errors.Is(err, fileclient.ErrScheme), errors.As(err, &fetch):
-		return &loader.Error{Kind: loader.KindException, Class: "salt.exceptions.MinionError", Text: err.Error(), Err: err}
+	case errors.As(err, &scheme):
+		return loader.Exception("ValueError", "%w", scheme)
+	case errors.As(err, &fetch):
+		return loader.Exception("salt.exceptions.MinionError", "%w", fetch)
 	}
 	return osError(err)
 }

@@ -98,8 +98,11 @@ func (m *module) recvChunked(ctx context.Context, a recvChunkedArgs) (any, error
 	return text, nil
 }
 
-// pathText returns what Python says of an error of a file.
+// pathText returns what Python says of an error of a file, of which a bad piece is one.
 func pathText(err error) (string, bool) {
+	if bad, ok := errors.AsType[*badPiece](err); ok {
+		return bad.Error(), true
+	}
 	number, ok := errors.AsType[syscall.Errno](err)
 	p, isPath := errors.AsType[*fs.PathError](err)
 	if !ok || !isPath {
@@ -154,6 +157,11 @@ func decode64(encoded []byte) ([]byte, error) {
 	return piece[:n], nil
 }
 
+// A badPiece is one that is not compressed, by its first bytes.
+type badPiece struct{ start []byte }
+
+func (e *badPiece) Error() string { return "Not a gzipped file (" + data.Repr(e.start) + ")" }
+
 // unpack writes a piece to f.
 func unpack(f io.Writer, piece []byte, compressed bool) error {
 	if !compressed {
@@ -165,7 +173,7 @@ func unpack(f io.Writer, piece []byte, compressed bool) error {
 	}
 	r, err := gzip.NewReader(bytes.NewReader(piece))
 	if err != nil {
-		return loader.Exception("gzip.BadGzipFile", "Not a gzipped file (%s)", data.Repr(piece[:min(2, len(piece))]))
+		return &badPiece{piece[:min(2, len(piece))]}
 	}
 	n, err := io.Copy(f, io.LimitReader(r, mostUnpacked+1))
 	if err == nil && n > mostUnpacked {
