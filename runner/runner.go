@@ -105,8 +105,8 @@ func (c *Client) invoke(ctx context.Context, run *Run, call Call, d *data.Map) e
 	d.Set("fun_args", funArgs(args, kwargs))
 	c.tell(ctx, run, "new", d)
 	v, err := c.call(ctx, call.Fun, args, kwargs)
-	switch {
-	case loader.KindOf(err) == loader.KindType:
+	switch kind := loader.KindOf(err); {
+	case kind == loader.KindType, kind == loader.KindInvocation: // SaltInvocationError is a TypeError
 		v = "\nPassed invalid arguments: " + err.Error() + "\n\nUsage:\n" + f.Spec().Doc
 	case err != nil:
 		return err

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/daemon"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/transport"
+)
+
+// A HostProgram is what programs on a master's host do alike with its options: they reach its bus and its request port, ask for
+// a login and become its user.
+type HostProgram struct {
+	In   Invocation
+	Opts *data.Map // the master's options under the command line
+	Out  *Printer
+}
+
+// Sockets returns the sockets of the master's bus.
+func (h HostProgram) Sockets() eventbus.Sockets { return masterSockets(h.Opts) }
+
+// Requester opens the request port of the master. Close it.
+func (h HostProgram) Requester() (transport.Requester, error) {
+	wire, err := HostWire(h.Opts)
+	if err != nil {
+		return nil, err
+	}
+	return wire.Request((&saltRun{opts: h.Opts}).dialMaster()), nil
+}
+
+// User returns who gives an order: the running user, and behind sudo the one who called it.
+func (h HostProgram) User() string {
+	name := userName()
+	if sudo := h.In.Env("SUDO_USER"); name == "root" && sudo != "" {
+		return "sudo_" + sudo
+	}
+	return name
+}
+
+// LogIn returns the fields that prove a user of external_auth to the master by the system eauth: those of the token file, or a
+// login that is asked for, of which a token is kept when mkToken is true.
+func (h HostProgram) LogIn(ctx context.Context, eauth string, mkToken bool) (*data.Map, error) {
+	s := &saltRun{o: &SaltOptions{AuthOptions: AuthOptions{EAuth: eauth, MakeToken: mkToken}}, opts: h.Opts, in: h.In, out: h.Out}
+	if token := h.Opts.Text("token"); token != "" && !mkToken {
+		return data.NewMap("token", token), nil
+	}
+	login, err := s.prompt()
+	if err != nil || !mkToken {
+		return login, err
+	}
+	out, err := h.Requester()
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	if s.local, err = client.Open(ctx, s.clientOptions(out)); err != nil {
+		return nil, err
+	}
+	defer s.local.Close()
+	return s.makeToken(ctx, login)
+}
+
+// Become makes the process run as the user of the options, so that what it writes is the master's. The error is an *Exit.
+func (h HostProgram) Become(log logrus.FieldLogger) error {
+	name := h.Opts.Text("user")
+	who, err := daemon.LookUp(name)
+	if err != nil {
+		return noUser(name)
+	}
+	if err := who.Become(); err != nil {
+		log.Errorf("Salt configured to run as user \"%s\" but unable to switch.", name)
+		return &Exit{Code: exitOK}
+	}
+	return nil
+}
+
+// IsExit returns the *Exit that an error is, or nil.
+func IsExit(err error) *Exit {
+	var exit *Exit
+	if errors.As(err, &exit) {
+		return exit
+	}
+	return nil
+}

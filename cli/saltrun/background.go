@@ -1,0 +1,44 @@
+package saltrun
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/runner"
+)
+
+// inBackground starts the program once more, which calls the runner and outlives this one.
+func (r *run) inBackground(call runner.Call) int {
+	self, err := os.Executable()
+	if err != nil {
+		return r.fail(fmt.Errorf("salt-run: --async: %w", err))
+	}
+	cmd := exec.Command(self, r.again(call)...)
+	cmd.Dir = r.in.Dir
+	if err := process.Start(cmd); err != nil {
+		return r.fail(fmt.Errorf("salt-run: --async: %w", err))
+	}
+	r.log.Warnf("Running in asynchronous mode. Results of this execution may be collected by attaching to the master event bus or by "+
+		"examining the master job cache, if configured. This execution is running under tag %s", runner.Runner.Tag(call.JID))
+	return exitOK
+}
+
+// again returns the command line of the program that does the work.
+func (r *run) again(call runner.Call) []string {
+	args := []string{"--config-dir=" + r.o.ConfigDir, "--jid=" + string(call.JID), "--quiet"}
+	for _, option := range []struct{ name, value string }{{"saltfile", r.o.Saltfile}, {"log-level", r.o.LogLevel}, {"log-file", r.o.LogFile},
+		{"log-file-level", r.o.LogFileLevel}} {
+		if option.value != "" {
+			args = append(args, "--"+option.name+"="+option.value)
+		}
+	}
+	if r.o.Given("timeout") {
+		args = append(args, fmt.Sprintf("--timeout=%d", r.o.Timeout))
+	}
+	for _, name := range r.o.NoParse {
+		args = append(args, "--no-parse="+name)
+	}
+	return append(append(args, "--", call.Fun), r.o.Call.Args...)
+}

@@ -1,0 +1,114 @@
+package saltrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runner"
+)
+
+// throughMaster has the master call the runner for a user of external_auth, and prints what comes back
+// (salt/runner.py, run).
+func (r *run) throughMaster(ctx context.Context, call runner.Call, wire []any) int {
+	login, err := r.host.LogIn(ctx, r.o.EAuth, r.o.MakeToken)
+	if err != nil {
+		return r.refused(ctx, call, wire, err)
+	}
+	bus, err := eventbus.Dial(ctx, r.host.Sockets(), eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}}})
+	if err != nil {
+		r.out.Tell("%v\n", client.ErrNoMaster)
+		return exitGeneric
+	}
+	defer bus.Close()
+	tag, err := r.order(ctx, call, login)
+	if err != nil {
+		return r.refused(ctx, call, wire, err)
+	}
+	if r.o.Async {
+		r.log.Warnf("Running in asynchronous mode. Results of this execution may be collected by attaching to the master event bus or by "+
+			"examining the master job cache, if configured. This execution is running under tag %s", tag)
+		return exitOK
+	}
+	v, err := r.await(ctx, bus, tag)
+	if err != nil {
+		return r.refused(ctx, call, wire, err)
+	}
+	inner, outputter, ok := withOutputter(v)
+	if !ok {
+		inner, outputter = v, ""
+	}
+	if r.out.Print(inner, outputter, exitOK) != nil {
+		return exitGeneric
+	}
+	return codeIn(v)
+}
+
+// order gives the master the order, and returns the tag under which it tells of the call. The error has the text of the
+// master's refusal.
+func (r *run) order(ctx context.Context, call runner.Call, login *data.Map) (string, error) {
+	out, err := r.host.Requester()
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	args := call.Args
+	if args == nil {
+		args = []any{}
+	}
+	load := data.NewMap("fun", call.Fun, "kwarg", data.NewMap("kwarg", call.Kwargs, "arg", args))
+	load.Update(login)
+	load.Set("cmd", "runner")
+	limited, cancel := context.WithTimeout(ctx, r.requestTimeout())
+	defer cancel()
+	reply, err := channel.Clear(limited, out, load)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return "", client.ErrTimeout
+	}
+	if err != nil {
+		return "", err
+	}
+	m, _ := reply.(*data.Map)
+	if refusal, ok := m.Value("error").(*data.Map); ok {
+		return "", loader.Exception(refusal.Text("name"), "%s", refusal.Text("message"))
+	}
+	if tag := m.Text("tag"); tag != "" {
+		return tag, nil
+	}
+	return "", fmt.Errorf("runner: the master answers %s", data.Repr(reply))
+}
+
+// requestTimeout is how long the master may take to check a login.
+func (r *run) requestTimeout() time.Duration { return max(r.cfg.Timeout, 15*time.Second) }
+
+// await waits for the end of a call and returns its result.
+func (r *run) await(ctx context.Context, bus *eventbus.Client, tag string) (any, error) {
+	limit := 300 * time.Second
+	if n, err := loader.Float(r.opts.Value("rest_timeout")); err == nil && n > 0 {
+		limit = time.Duration(n * float64(time.Second))
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		e, err := bus.Next(limited)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			return nil, fmt.Errorf("RunnerClient job '%s' timed out", tag[len(eventbus.Tagify("run"))+1:]) //nolint:staticcheck // Salt's text
+		case err != nil:
+			return nil, err
+		case e.Tag != tag+"/ret":
+			continue
+		}
+		body, err := e.Map()
+		if err != nil {
+			return nil, err
+		}
+		return body.Value("return"), nil
+	}
+}

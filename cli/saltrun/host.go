@@ -1,0 +1,184 @@
+package saltrun
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/brineproject/brine/auth"
+	"github.com/brineproject/brine/cache/localfs"
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/fileserver/minionfs"
+	"github.com/brineproject/brine/fileserver/roots"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/mine"
+	modules "github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/presence"
+	"github.com/brineproject/brine/runner"
+	runners "github.com/brineproject/brine/runners/all"
+	wheels "github.com/brineproject/brine/wheel/all"
+)
+
+// A host is what runners find on the host of a master: its files, and the master itself where it runs.
+type host struct {
+	cli.HostProgram
+	r       *run
+	runners *loader.Registry
+	jobs    *jobs
+	closers []func() error
+
+	mu  sync.Mutex
+	bus *eventbus.Client // to the master; nil before the first event
+	off bool             // the master does not listen
+}
+
+func newHost(r *run) (*host, error) {
+	h := &host{HostProgram: cli.HostProgram{In: r.in, Opts: r.opts, Out: r.out}, r: r, jobs: &jobs{r: r}}
+	env := &loader.Env{Opts: r.opts, Log: r.log, Shelves: map[string]*loader.Registry{}}
+	env.Host.Order = cli.MasterOrder(r.cfg, r.in.Env)
+	env.Host.FireMaster = h.fire
+	tree := pki.Visit(r.opts.Text("pki_dir"), pki.Options{})
+	connected := func() ([]string, error) { return presence.Read(r.opts.Text("cachedir")) }
+	var err error
+	functions := *env
+	if env.Shelves["modules"], err = loader.NewRegistry(&functions, modules.Plugins()); err != nil {
+		return nil, err
+	}
+	if env.Shelves["wheel"], err = loader.NewRegistry(&functions, wheels.Plugins(wheels.Needs{Keys: tree, Connected: connected})); err != nil {
+		return nil, err
+	}
+	h.runners, err = loader.NewRegistry(env, runners.Plugins(h.needs(tree, connected)))
+	return h, err
+}
+
+// needs are what runners work on. What cannot be opened is missing, and the runners that need it say so.
+func (h *host) needs(tree *pki.Dir, connected func() ([]string, error)) runners.Needs {
+	n := runners.Needs{Jobs: h.jobs, Keys: tree, Connected: connected, Tokens: &tokens{h}, Files: h.files()}
+	if bank, err := localfs.Open(h.Opts.Text("cachedir")); err == nil {
+		n.Bank = bank
+		h.closers = append(h.closers, bank.Close)
+		n.Mine = h.mine(tree, bank)
+	} else {
+		h.r.log.WithError(err).Debug("there is no cache of a master")
+	}
+	return n
+}
+
+// files returns the file server of the options; nil where it has nothing to serve.
+func (h *host) files() *fileserver.Server {
+	backends, err := fileserver.Build(h.Opts, fileserver.Makers{roots.Name: roots.Make, minionfs.Name: minionfs.Make}, h.r.log)
+	if err != nil {
+		h.r.log.WithError(err).Debug("there is no file server")
+		return nil
+	}
+	s := fileserver.New(fileserver.Options{Backends: backends, HashType: h.Opts.Text("hash_type"), Log: h.r.log})
+	h.closers = append(h.closers, s.Close)
+	return s
+}
+
+// mine returns what the runner mine reads: everything, as the master may.
+func (h *host) mine(tree *pki.Dir, bank *localfs.Cache) func(context.Context, any, string, any) (any, error) {
+	store := mine.NewStore(bank)
+	rules := mine.FleetRules(func() (*match.Fleet, error) { return runner.Fleet(h.Opts, tree, bank, false) })
+	return func(_ context.Context, tgt any, tgtType string, fun any) (any, error) {
+		found, err := store.Get(mine.Query{Requester: h.Opts.Text("id"), Target: tgt, Kind: tgtType, Fun: fun}, rules)
+		if err != nil {
+			return nil, err
+		}
+		return mine.Decoded(found)
+	}
+}
+
+// client calls runners, tells the master of them and keeps the results.
+func (h *host) client() *runner.Client {
+	o := runner.Options{Kind: runner.Runner, Functions: h.runners, Fire: h.fire, ID: h.Opts.Text("id"), Log: h.r.log}
+	if returns, ok := h.Opts.Get("runner_returns"); !ok || data.Truth(returns) {
+		o.Keep = h.jobs.keep
+	}
+	return runner.New(o)
+}
+
+// busPatience is how long one event may take to be taken by a master that runs.
+const busPatience = time.Second
+
+// errNoBus is returned when no master takes events.
+var errNoBus = errors.New("no master takes events")
+
+// fire fires an event on the bus of the master. Once none listens, no other event is tried.
+func (h *host) fire(ctx context.Context, tag string, body *data.Map) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.off {
+		return errNoBus
+	}
+	ctx, cancel := context.WithTimeout(ctx, busPatience)
+	defer cancel()
+	if h.bus == nil {
+		bus, err := eventbus.Dial(ctx, h.Sockets(), eventbus.ClientOptions{FireOnly: true})
+		if err != nil {
+			h.off = true
+			return errors.Join(errNoBus, err)
+		}
+		h.bus = bus
+		h.closers = append(h.closers, bus.Close)
+	}
+	return h.bus.Fire(ctx, tag, body)
+}
+
+func (h *host) close() {
+	h.jobs.close()
+	for _, c := range h.closers {
+		if err := c(); err != nil {
+			h.r.log.WithError(err).Debug("end")
+		}
+	}
+}
+
+// tokens are those of the master, for the runner auth.
+type tokens struct{ h *host }
+
+// Make asks the master for a token.
+func (t *tokens) Make(ctx context.Context, fields *data.Map) (any, error) {
+	out, err := t.h.Requester()
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	load := fields.Clone()
+	load.Set("cmd", "mk_token")
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	reply, err := channel.Clear(ctx, out, load)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, loader.Exception("salt.exceptions.SaltDaemonNotRunning", "Salt Master must be running.")
+	}
+	if reply == "" {
+		reply = data.NewMap() // as Salt's own
+	}
+	return reply, err
+}
+
+// Delete deletes the file of a token.
+func (t *tokens) Delete(_ context.Context, token string) (bool, error) {
+	dir := t.h.Opts.Text("token_dir")
+	if dir == "" {
+		dir = filepath.Join(t.h.Opts.Text("cachedir"), "tokens")
+	}
+	store, err := auth.OpenTokens(dir, t.h.Opts.Text("hash_type"), nil)
+	if err != nil {
+		return false, err
+	}
+	_, found := store.Get(token)
+	if found != nil {
+		return false, store.Close()
+	}
+	return true, errors.Join(store.Delete(token), store.Close())
+}

@@ -1,0 +1,167 @@
+package saltrun
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/brineproject/brine/cli/saltmaster"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners/jobstore"
+	"github.com/brineproject/brine/returners/localcache"
+	"github.com/brineproject/brine/runner"
+)
+
+// jobs are those in the job cache of the master, which is opened when it is needed: the file of a master of ours, and where
+// there is none the files of Salt's.
+type jobs struct {
+	r *run
+
+	mu   sync.Mutex
+	open reader
+}
+
+// A reader is a job cache that can be closed.
+type reader interface {
+	returner.JobReader
+	Close() error
+}
+
+var _ returner.ProgressReader = (*jobs)(nil)
+
+func (j *jobs) file() string { return filepath.Join(j.r.opts.Text("cachedir"), "jobs.db") }
+
+// own reports whether a master of ours has its job cache here.
+func (j *jobs) own() bool {
+	_, err := os.Stat(j.file())
+	return err == nil
+}
+
+// files reports whether jobs lie in files below the cachedir.
+func (j *jobs) files() bool {
+	name := j.r.opts.Text("master_job_cache")
+	return name == "" || name == localcache.Name
+}
+
+// cache returns the job cache to read.
+func (j *jobs) cache(ctx context.Context) (reader, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.open != nil {
+		return j.open, nil
+	}
+	var err error
+	switch {
+	case !j.files():
+		j.open, err = saltmaster.JobCache(j.r.cfg, j.r.log)(ctx)
+	case j.own():
+		j.open, err = jobstore.OpenReadOnly(ctx, j.file(), jobstore.Options{Log: j.r.log})
+	default:
+		j.open, err = j.tree()
+	}
+	if err != nil {
+		j.open = nil
+	}
+	return j.open, err
+}
+
+// tree opens the files of a master of Salt's.
+func (j *jobs) tree() (reader, error) {
+	dir := filepath.Join(j.r.opts.Text("cachedir"), "jobs")
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return none{}, nil
+	}
+	return localcache.Open(dir, localcache.Options{Log: j.r.log})
+}
+
+// Job returns one job.
+func (j *jobs) Job(ctx context.Context, id job.ID) (*returner.Job, error) {
+	c, err := j.cache(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Job(ctx, id)
+}
+
+// Returns returns what came back for a job.
+func (j *jobs) Returns(ctx context.Context, id job.ID) ([]returner.Return, error) {
+	c, err := j.cache(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Returns(ctx, id)
+}
+
+// Jobs returns the jobs that f chooses.
+func (j *jobs) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, error) {
+	c, err := j.cache(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Jobs(ctx, f)
+}
+
+// Progress tells how far a job has come.
+func (j *jobs) Progress(ctx context.Context, id job.ID) ([]returner.Progress, error) {
+	c, err := j.cache(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return returner.ProgressOf(ctx, c, id)
+}
+
+// keep keeps the result of a runner where the master keeps its jobs, whether it runs or not.
+func (j *jobs) keep(ctx context.Context, done *runner.Done) error {
+	if !data.Truth(j.r.opts.Value("job_cache")) || j.r.opts.Text("ext_job_cache") != "" {
+		return nil
+	}
+	c, err := j.writable(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(done.KeepIn(ctx, c, time.Now()), c.Close())
+}
+
+// writable opens the job cache to write. The file of a master that runs takes changes of others too; one that is damaged is
+// left to the master.
+func (j *jobs) writable(ctx context.Context) (returner.JobCache, error) {
+	switch {
+	case !j.files():
+		return saltmaster.JobCache(j.r.cfg, j.r.log)(ctx)
+	case !j.own():
+		return localcache.Open(filepath.Join(j.r.opts.Text("cachedir"), "jobs"), localcache.Options{Log: j.r.log})
+	}
+	look, err := jobstore.OpenReadOnly(ctx, j.file(), jobstore.Options{Log: j.r.log})
+	if err != nil {
+		return nil, err
+	}
+	if err := look.Close(); err != nil {
+		return nil, err
+	}
+	return jobstore.Open(ctx, j.file(), jobstore.Options{Log: j.r.log})
+}
+
+func (j *jobs) close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.open != nil {
+		_ = j.open.Close() // nothing was written
+	}
+}
+
+// none is a job cache without jobs.
+type none struct{}
+
+func (none) Job(context.Context, job.ID) (*returner.Job, error) { return nil, returner.ErrUnknownJob }
+
+func (none) Returns(context.Context, job.ID) ([]returner.Return, error) { return nil, nil }
+
+func (none) Jobs(context.Context, returner.Filter) ([]returner.Job, error) { return nil, nil }
+
+func (none) Close() error { return nil }

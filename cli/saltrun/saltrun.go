@@ -1,0 +1,248 @@
+// Package saltrun is the program salt-run: it calls a runner on the host of a master (salt/cli/run.py, salt/runner.py).
+//
+// The runner works in the process of the program, with the master's configuration, as the master's user. The master, ours or
+// Salt's, need not run; when it does it hears of the beginning and the end on its bus. Only with external authentication
+// (-a) is the master asked to call the runner.
+package saltrun
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runner"
+)
+
+// Exit codes (salt/defaults/exitcodes.py).
+const (
+	exitOK      = 0
+	exitGeneric = 1
+)
+
+// Run runs the program until it is done or ctx ends, and returns its exit code. It is that of Salt 3007: the retcode of
+// what the runner returned, 1 when the runner broke off with an error, and 0 else, also where there is no such runner.
+func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
+	o, err := cli.ParseRun(in)
+	if err != nil {
+		return cli.Leave(err, stdout, stderr)
+	}
+	cfg, report, err := config.LoadClient(o.ConfigDir, in.Env)
+	if err != nil {
+		return cli.Leave(fmt.Errorf("salt-run: %w", err), stdout, stderr)
+	}
+	r := &run{in: in, o: o, cfg: cfg, opts: cfg.Map().Clone()}
+	if err := cli.ReadClientConfig(r.opts, in, time.Now()); err != nil {
+		return cli.Leave(fmt.Errorf("salt-run: %w", err), stdout, stderr)
+	}
+	o.Merge(r.opts)
+	log, closer, err := cli.OpenLog(r.opts, stderr)
+	if err != nil {
+		return cli.Leave(fmt.Errorf("salt-run: %w", err), stdout, stderr)
+	}
+	defer closer.Close()
+	cli.Warn(log, report)
+	r.log = log
+	if r.out, err = o.NewPrinter(r.opts, o.Call.Fun, stdout, stderr); err != nil {
+		return cli.Leave(err, stdout, stderr)
+	}
+	code := r.run(ctx)
+	if ctx.Err() != nil {
+		r.out.Tell("\nExiting gracefully on Ctrl-c\n")
+	}
+	if err := r.out.Flush(); err != nil && code == exitOK {
+		return exitGeneric
+	}
+	return code
+}
+
+// run is one run of salt-run.
+type run struct {
+	in   cli.Invocation
+	o    *cli.RunOptions
+	cfg  *config.Master
+	opts *data.Map // configuration under the command line
+	log  *logrus.Logger
+	out  *cli.Printer
+	host *host
+
+	failed bool // something could not be printed
+}
+
+func (r *run) run(ctx context.Context) int {
+	var err error
+	if r.host, err = newHost(r); err != nil {
+		return r.fail(err)
+	}
+	defer r.host.close()
+	if r.o.Doc {
+		return r.docs()
+	}
+	if err := r.host.Become(r.log); err != nil {
+		return r.fail(err)
+	}
+	return r.function(ctx)
+}
+
+// fail prints why nothing was done.
+func (r *run) fail(err error) int {
+	if exit := cli.IsExit(err); exit != nil {
+		r.out.Tell("%s", exit.Stderr)
+		return exit.Code
+	}
+	r.out.Tell("%v\n", err)
+	return exitGeneric
+}
+
+// docs prints the documentation of the runners whose names begin so.
+func (r *run) docs() int {
+	docs := r.host.runners.Docs(r.o.Call.Fun)
+	for fun, doc := range docs.All() {
+		if r.out.Print(data.Str(fun)+":", "text", exitOK) != nil {
+			return exitGeneric
+		}
+		r.out.Printf("%s\n", data.Str(doc))
+	}
+	return exitOK
+}
+
+// function calls the runner, here, in the background or through the master.
+func (r *run) function(ctx context.Context) int {
+	jid := job.ID(r.o.JID)
+	if jid == "" {
+		jid = job.NewIDs(nil).Next()
+		if r.cfg.UniqueJID {
+			jid = job.NewUniqueIDs(nil).Next()
+		}
+	}
+	call := runner.Call{Fun: r.o.Call.Fun, JID: jid, User: r.host.User(), Show: r.show, Print: func(text string) {
+		r.out.Printf("%s", text)
+		_ = r.out.Flush() // who watches sees it at once; the end of the run finds what is wrong
+	}}
+	wire := loader.WireArgs(r.o.Call.Args, r.o.NoParse...)
+	if err := r.bind(&call, wire); err != nil {
+		return r.refused(ctx, call, wire, err)
+	}
+	switch {
+	case r.o.EAuth != "":
+		return r.throughMaster(ctx, call, wire)
+	case r.o.Async:
+		return r.inBackground(call)
+	}
+	if data.Truth(r.opts.Value("show_jid")) {
+		r.out.Printf("jid: %s\n", jid)
+	}
+	return r.code(r.host.client().Run(ctx, call))
+}
+
+// bind gives a call its arguments. The error is that of Salt for a runner that is not there or does not take them.
+func (r *run) bind(call *runner.Call, wire []any) error {
+	if call.Fun == "" {
+		return loader.Invocation("Must specify a function to run!\nex: manage.up")
+	}
+	f, ok := r.host.runners.Func(call.Fun)
+	if !ok {
+		return loader.Execution("%s", r.host.runners.MissingText(call.Fun))
+	}
+	var err error
+	if call.Args, call.Kwargs, err = f.Spec().Split(wire, nil); err != nil {
+		return err
+	}
+	switch call.Fun {
+	case "state.orchestrate", "state.orch", "state.sls":
+		call.Kwargs.Set("orchestration_jid", string(call.JID))
+	}
+	return nil
+}
+
+// refusedCode is the return code in the event of a call that was never begun.
+const refusedCode = 254
+
+// refused tells the master and the terminal why a runner was not called: by the documentation of those whose names begin
+// so, where there are any.
+func (r *run) refused(ctx context.Context, call runner.Call, wire []any, err error) int {
+	body := data.NewMap("success", false, "return", err.Error(), "retcode", int64(refusedCode), "fun", call.Fun, "fun_args", wire, "jid", string(call.JID))
+	if err := r.host.fire(ctx, runner.Runner.Tag(call.JID)+"/ret", body); err != nil {
+		r.log.WithError(err).Debug("no master takes events")
+	}
+	var v any = err.Error()
+	if docs := r.host.runners.Docs(call.Fun + "*"); docs.Len() > 0 {
+		v = docs
+	}
+	if !r.o.Quiet && r.out.Print(v, "nested", exitOK) != nil {
+		return exitGeneric
+	}
+	return exitOK
+}
+
+// show prints an event of the call: what the runner returned, or how it gets on (salt/client/mixins.py,
+// print_async_event).
+func (r *run) show(suffix string, body *data.Map) {
+	if r.o.Quiet {
+		return
+	}
+	ret, isMap := body.Value("return").(*data.Map)
+	asked, ok := body.Value("outputter").(string)
+	if !ok && isMap {
+		asked, _ = ret.Value("outputter").(string)
+	}
+	var v any = data.NewMap("suffix", suffix, "event", body)
+	if suffix == "ret" {
+		v = body.Value("return")
+		if inner, out, ok := withOutputter(v); ok {
+			v, asked = inner, out
+		}
+	}
+	code := exitOK
+	if body.Value("success") == false {
+		code = exitGeneric
+	}
+	if r.out.Print(v, asked, code) != nil {
+		r.failed = true
+	}
+	_ = r.out.Flush()
+}
+
+// withOutputter returns what is to be printed of a result that names its outputter, and has nothing else.
+func withOutputter(v any) (inner any, outputter string, ok bool) {
+	m, _ := v.(*data.Map)
+	if m.Len() != 2 || !m.Has("data") || !m.Has("outputter") {
+		return nil, "", false
+	}
+	return m.Value("data"), data.Str(m.Value("outputter")), true
+}
+
+// code returns the exit code of a call (salt/cli/run.py).
+func (r *run) code(done *data.Map) int {
+	if r.failed {
+		return exitGeneric
+	}
+	var v any = done
+	if done.Has("return") && !done.Has("retcode") {
+		v = done.Value("return")
+	}
+	return codeIn(v)
+}
+
+// codeIn returns the retcode in a result, or in the data of a result.
+func codeIn(v any) int {
+	m, _ := v.(*data.Map)
+	inner, _ := m.Value("data").(*data.Map)
+	for _, from := range []*data.Map{m, inner} {
+		if code, ok := from.Get("retcode"); ok {
+			n, err := loader.Int(code)
+			if err != nil {
+				return exitGeneric
+			}
+			return int(n) & 0xff // as the system has it
+		}
+	}
+	return exitOK
+}

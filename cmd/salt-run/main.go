@@ -1,0 +1,17 @@
+// Command salt-run is Salt's program of that name.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/cli/saltrun"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	os.Exit(saltrun.Run(ctx, cli.System(), os.Stdout, os.Stderr))
+}
