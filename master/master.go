@@ -66,8 +66,6 @@ type PublishPort interface {
 // An Identifier is a [PublishPort] whose subscribers say who they are. See package transport/tcp for the methods.
 type Identifier interface {
 	SetIdentify(func(hello []byte) (id string, err error))
-	// PeerIDs returns the minions that are connected and have proved who they are, each once, sorted.
-	PeerIDs() []string
 }
 
 // A Service runs until its context ends.

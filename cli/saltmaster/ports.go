@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -290,15 +289,24 @@ func (p *publishers) SetIdentify(f func(hello []byte) (id string, err error)) {
 	}
 }
 
-// PeerIDs returns the minions that have proved on any port who they are, each once, sorted.
-func (p *publishers) PeerIDs() (ids []string) {
+// PeerList returns the connections of all ports.
+func (p *publishers) PeerList() (list []transport.Peer) {
 	for _, port := range p.each() {
-		if i, ok := port.(master.Identifier); ok {
-			ids = append(ids, i.PeerIDs()...)
+		if l, ok := port.(transport.PeerLister); ok {
+			list = append(list, l.PeerList()...)
 		}
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	return list
+}
+
+// PeerChanges counts the changes of all ports.
+func (p *publishers) PeerChanges() (n uint64) {
+	for _, port := range p.each() {
+		if l, ok := port.(transport.PeerLister); ok {
+			n += l.PeerChanges()
+		}
+	}
+	return n
 }
 
 // Close ends all ports.

@@ -257,7 +257,7 @@ func TestDelivery(t *testing.T) {
 		}
 		conns[name] = c
 	}
-	eventually(t, func() bool { return p.Peers() == 4 && slices.Equal(p.PeerIDs(), []string{"db1", "web1"}) })
+	eventually(t, func() bool { return p.Peers() == 4 && slices.Equal(idsOf(p), []string{"db1", "web1"}) })
 	for i := range 3 { // identified is told shortly before it counts
 		p.Publish(transport.Message{Body: []byte{'a' + byte(i)}})
 	}
@@ -279,13 +279,22 @@ func TestDelivery(t *testing.T) {
 			t.Errorf("%s got %q, want %q", name, got, want)
 		}
 	}
+	for _, peer := range p.PeerList() {
+		if peer.Since.IsZero() || (peer.ID == "") != (peer.Topics == nil) {
+			t.Errorf("PeerList has %+v", peer)
+		}
+	}
+	before := p.PeerChanges()
 	conns["web1"].Close()
 	eventually(t, func() bool { return p.Peers() == 3 })
-	if got := p.PeerIDs(); !slices.Equal(got, []string{"db1", "web1"}) {
-		t.Errorf("PeerIDs = %q while one of two connections is left", got)
+	if p.PeerChanges() == before {
+		t.Error("PeerChanges does not tell of the end of a connection")
+	}
+	if got := idsOf(p); !slices.Equal(got, []string{"db1", "web1"}) {
+		t.Errorf("peers = %q while one of two connections is left", got)
 	}
 	conns["web1 again"].Close()
-	eventually(t, func() bool { return slices.Equal(p.PeerIDs(), []string{"db1"}) })
+	eventually(t, func() bool { return slices.Equal(idsOf(p), []string{"db1"}) })
 }
 
 // TestAssembly checks that large messages of all peers together are bounded.

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +28,7 @@ type Publisher struct {
 	*server
 	shards   []*shard
 	next     atomic.Uint32
+	changes  atomic.Uint64 // of the list of peers
 	identify func(hello []byte) (id string, err error)
 }
 
@@ -37,7 +37,7 @@ func NewPublisher(l net.Listener, o transport.Options, t *TLS) *Publisher {
 	p := &Publisher{server: newServer(l, o, t)}
 	p.limits.MaxUntrusted = maxHello // nothing else is expected of a subscriber
 	for range min(runtime.GOMAXPROCS(0), 8) {
-		p.shards = append(p.shards, newShard(&p.limits))
+		p.shards = append(p.shards, newShard(&p.changes))
 	}
 	return p
 }
@@ -104,19 +104,22 @@ func (p *Publisher) PeerAddrs() []net.Addr {
 	return addrs
 }
 
-// PeerIDs returns the minions that are connected and have proved who they are, each once, sorted.
-func (p *Publisher) PeerIDs() []string {
-	var ids []string
+// PeerList returns the connections of now, in no order, each with who it has proved to be. Where the publisher asks for
+// proof, one that has not given any is nobody's and has no topics.
+func (p *Publisher) PeerList() []transport.Peer {
+	var list []transport.Peer
 	for _, s := range p.shards {
-		ids = s.appendIDs(ids)
+		list = s.appendPeers(list, p.identify == nil)
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	return list
 }
+
+// PeerChanges counts the connections that came, proved who they are, and went.
+func (p *Publisher) PeerChanges() uint64 { return p.changes.Load() }
 
 // converse listens to what one peer says of itself.
 func (p *Publisher) converse(ctx context.Context, pe *peer) error {
-	l := &listening{publisher: p, peer: pe, shard: p.shards[int(p.next.Add(1))%len(p.shards)], sub: &subscriber{out: pe.out}}
+	l := &listening{publisher: p, peer: pe, shard: p.shards[int(p.next.Add(1))%len(p.shards)], sub: &subscriber{out: pe.out, addr: pe.remote(), since: time.Now()}}
 	pe.frames.SetRoom(subscriberRoom)
 	l.shard.join(l.sub)
 	defer l.shard.remove(l.sub)

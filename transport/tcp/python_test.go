@@ -138,7 +138,7 @@ func TestPythonSubscribes(t *testing.T) {
 	})
 	defer stop()
 	peer := startPeer(t, "subscribe", portOf(p.Addr()), "web1")
-	eventually(t, func() bool { return slices.Equal(p.PeerIDs(), []string{"web1"}) })
+	eventually(t, func() bool { return slices.Equal(idsOf(p), []string{"web1"}) })
 	p.Publish(transport.Message{Body: []byte("for another"), IDs: []string{"db1"}})
 	p.Publish(transport.Message{Body: []byte("for web1"), IDs: []string{"web1"}})
 	p.Publish(transport.Message{Body: []byte("for all")})

@@ -52,7 +52,7 @@ type held struct{ v any }
 
 // converse takes the requests of one peer and gives them to the workers.
 func (s *Replier) converse(ctx context.Context, p *peer) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(transport.WithAside(ctx, s.crew))
 	defer cancel()
 	c := &client{peer: p, server: s, ctx: ctx, slots: make(chan struct{}, s.inFlight())}
 	source := transport.SourceOf(p.remote())

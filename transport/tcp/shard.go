@@ -2,7 +2,10 @@ package tcp
 
 import (
 	"context"
+	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/brineproject/brine/transport"
 )
@@ -23,11 +26,11 @@ func (p *publication) size() int { return len(p.ids)*32 + len(p.frame) + 64 }
 // A shard sends publications to its own subscribers, from one goroutine, in order. It takes all that is pending, joins
 // what is for everybody and writes once per subscriber.
 type shard struct {
-	limits *transport.Limits
-	done   chan struct{}
+	changes *atomic.Uint64 // of the lists below
+	done    chan struct{}
 
 	mu      sync.Mutex // of the queue
-	changed sync.Cond
+	more    sync.Cond
 	pending []publication
 	size    int
 	running bool
@@ -43,15 +46,17 @@ type shard struct {
 
 // A subscriber is one peer of a publisher.
 type subscriber struct {
-	out  *transport.Outbox
-	id   string
-	at   int    // in the list of all
-	sent uint64 // number of the last publication for some that it got
+	out   *transport.Outbox
+	addr  net.Addr
+	since time.Time
+	id    string
+	at    int    // in the list of all
+	sent  uint64 // number of the last publication for some that it got
 }
 
-func newShard(l *transport.Limits) *shard {
-	s := &shard{limits: l, done: make(chan struct{}), ids: map[string][]*subscriber{}, unknown: map[*subscriber]struct{}{}}
-	s.changed.L = &s.mu
+func newShard(changes *atomic.Uint64) *shard {
+	s := &shard{changes: changes, done: make(chan struct{}), ids: map[string][]*subscriber{}, unknown: map[*subscriber]struct{}{}}
+	s.more.L = &s.mu
 	return s
 }
 
@@ -66,7 +71,7 @@ func (s *shard) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running = false
-	s.changed.Broadcast()
+	s.more.Broadcast()
 }
 
 // settle waits until what was published before the end has been given to the subscribers' outboxes.
@@ -83,14 +88,14 @@ func (s *shard) add(p publication) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.running && s.size > 0 && s.size+p.size() > backlog {
-		s.changed.Wait()
+		s.more.Wait()
 	}
 	if !s.running {
 		return
 	}
 	s.pending = append(s.pending, p)
 	s.size += p.size()
-	s.changed.Broadcast()
+	s.more.Broadcast()
 }
 
 func (s *shard) run() {
@@ -109,11 +114,11 @@ func (s *shard) take(into []publication) []publication {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.running && len(s.pending) == 0 {
-		s.changed.Wait()
+		s.more.Wait()
 	}
 	taken := s.pending
 	s.pending, s.size = into, 0
-	s.changed.Broadcast()
+	s.more.Broadcast()
 	return taken
 }
 
@@ -178,6 +183,7 @@ func (s *shard) join(sub *subscriber) {
 	sub.at = len(s.all)
 	s.all = append(s.all, sub)
 	s.unknown[sub] = struct{}{}
+	s.changes.Add(1)
 }
 
 // identify notes who a subscriber is.
@@ -187,6 +193,7 @@ func (s *shard) identify(sub *subscriber, id string) {
 	delete(s.unknown, sub)
 	sub.id = id
 	s.ids[id] = append(s.ids[id], sub)
+	s.changes.Add(1)
 }
 
 func (s *shard) remove(sub *subscriber) {
@@ -199,6 +206,7 @@ func (s *shard) remove(sub *subscriber) {
 	s.all = s.all[:last]
 	delete(s.unknown, sub)
 	s.forget(sub)
+	s.changes.Add(1)
 }
 
 // forget takes a subscriber from those with its id.
@@ -217,11 +225,15 @@ func (s *shard) forget(sub *subscriber) {
 	}
 }
 
-func (s *shard) appendIDs(ids []string) []string {
+func (s *shard) appendPeers(list []transport.Peer, unproved bool) []transport.Peer {
 	s.index.Lock()
 	defer s.index.Unlock()
-	for id := range s.ids {
-		ids = append(ids, id)
+	for _, sub := range s.all {
+		p := transport.Peer{Addr: sub.addr, ID: sub.id, Since: sub.since}
+		if unproved || sub.id != "" {
+			p.Topics = []string{""}
+		}
+		list = append(list, p)
 	}
-	return ids
+	return list
 }

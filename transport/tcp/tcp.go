@@ -32,6 +32,7 @@ import (
 var (
 	_ transport.Replier    = (*Replier)(nil)
 	_ transport.Publisher  = (*Publisher)(nil)
+	_ transport.PeerLister = (*Publisher)(nil)
 	_ transport.Requester  = (*Requester)(nil)
 	_ transport.Subscriber = (*Subscriber)(nil)
 	_ transport.Request    = (*request)(nil)
