@@ -62,7 +62,8 @@ func (c *Caller) Join(ctx context.Context) error {
 	if err := c.link.fetchPillar(ctx); err != nil {
 		return fmt.Errorf("fetch the pillar: %w", err)
 	}
-	return c.openShelves(loader.Host{Fire: c.fire, FireMaster: m.FireMaster, Request: m.request, RequestAll: m.requestAll, Order: m.opts.Order})
+	return c.openShelves(loader.Host{Fire: c.fire, FireMaster: m.FireMaster, Request: m.request, RequestAll: m.requestAll,
+		Masters: c.masterURIs, RequestTo: c.requestTo, Order: m.opts.Order})
 }
 
 // firstMaster signs in to one master after another until one lets the minion in.
@@ -87,6 +88,43 @@ func (c *Caller) firstMaster(ctx context.Context) (*link, error) {
 		}
 	}
 	return nil, err
+}
+
+// masterURIs returns the addresses of all masters of the configuration, of which one is used.
+func (c *Caller) masterURIs() []string {
+	addresses, err := masters(c.m.cfg)
+	if err != nil {
+		return nil
+	}
+	all := make([]string, len(addresses))
+	for i, a := range addresses {
+		all[i] = a.uri()
+	}
+	return all
+}
+
+// requestTo sends an encrypted request to the master with an address, to which it signs in where that is not the one in use.
+func (c *Caller) requestTo(ctx context.Context, uri string, load *data.Map) (reply any, err error) {
+	addresses, err := masters(c.m.cfg)
+	if err != nil || c.link.address.uri() == uri {
+		return c.m.request(ctx, load)
+	}
+	for _, a := range addresses {
+		if a.uri() != uri {
+			continue
+		}
+		l, err := c.dial(a)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, l.close()) }()
+		if err := c.signIn(ctx, l); err != nil {
+			return nil, err
+		}
+		l.gate.set(true)
+		return l.call(ctx, load)
+	}
+	return nil, fmt.Errorf("%s is none of this minion's masters", uri)
 }
 
 // signIn asks a master to let the minion in, auth_tries times unless it cannot be reached at all.

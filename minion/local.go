@@ -122,6 +122,7 @@ func (l *local) refreshPillar(ctx context.Context, _ string, _ *data.Map) error 
 }
 
 func (l *local) fetchPillar(ctx context.Context) error {
+	mined := l.m.minedByPillar()
 	err := l.m.each(func(link *link) error {
 		if !link.gate.isOpen() {
 			return errOutside
@@ -129,7 +130,8 @@ func (l *local) fetchPillar(ctx context.Context) error {
 		return link.fetchPillar(ctx)
 	})
 	l.m.reload()
-	return errors.Join(err, l.m.bus.Fire("/salt/minion/minion_pillar_refresh_complete", data.NewMap("complete", true)))
+	err = errors.Join(err, l.m.bus.Fire("/salt/minion/minion_pillar_refresh_complete", data.NewMap("complete", true)))
+	return errors.Join(err, l.m.mineAnew(ctx, mined))
 }
 
 func (l *local) refreshGrains(ctx context.Context, _ string, load *data.Map) error {

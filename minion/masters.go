@@ -17,6 +17,9 @@ type masterAddress struct {
 	port int
 }
 
+// uri returns the address as Salt writes it.
+func (a masterAddress) uri() string { return "tcp://" + net.JoinHostPort(a.host, strconv.Itoa(a.port)) }
+
 // masters returns the masters of a configuration, each once. All of them are active at once; with master_type disable
 // there are none.
 func masters(cfg *config.Minion) ([]masterAddress, error) {

@@ -133,7 +133,7 @@ func (m *Minion) openShelves() (err error) {
 		Opts: m.settings.all(), Grains: m.Grains, Pillar: m.Pillar, Log: m.log,
 		Host: loader.Host{
 			Running: m.Running, Signal: m.Signal, FireMaster: m.FireMaster, Request: m.request, RequestAll: m.requestAll,
-			Await: m.await, Order: m.opts.Order,
+			Masters: m.masterURIs, RequestTo: m.requestTo, Await: m.await, Order: m.opts.Order,
 			Fire: func(_ context.Context, tag string, body *data.Map) error { return m.bus.Fire(tag, body) },
 		},
 	}
@@ -172,6 +172,25 @@ func (m *Minion) request(ctx context.Context, load *data.Map) (any, error) {
 		return nil, errors.New("this minion has no master")
 	}
 	return m.links[0].call(ctx, load)
+}
+
+// masterURIs returns the addresses of the masters.
+func (m *Minion) masterURIs() []string {
+	all := make([]string, len(m.links))
+	for i, l := range m.links {
+		all[i] = l.address.uri()
+	}
+	return all
+}
+
+// requestTo sends an encrypted request to the master with an address.
+func (m *Minion) requestTo(ctx context.Context, uri string, load *data.Map) (any, error) {
+	for _, l := range m.links {
+		if l.address.uri() == uri {
+			return l.call(ctx, load)
+		}
+	}
+	return nil, fmt.Errorf("%s is none of this minion's masters", uri)
 }
 
 // requestAll sends an encrypted request to every master.

@@ -2,6 +2,7 @@ package minion
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,8 +27,10 @@ func newScheduler(m *Minion) (*schedule.Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	if task := refreshTask(m); task.Every > 0 {
-		err = s.Add(task)
+	for _, task := range []schedule.Task{refreshTask(m), mineTask(m)} {
+		if task.Every > 0 {
+			err = errors.Join(err, s.Add(task))
+		}
 	}
 	return s, err
 }
