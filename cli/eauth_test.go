@@ -1,0 +1,131 @@
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/testsalt"
+)
+
+// door is a master with one minion and a file of users, and the home of somebody who cannot read the key of root.
+type door struct {
+	root   string
+	master *testsalt.Master
+}
+
+func openDoor(t *testing.T) *door {
+	t.Helper()
+	d := &door{root: testsalt.Dir(t)}
+	users := filepath.Join(d.root, "users")
+	cfg := testsalt.MasterConfig(filepath.Join(d.root, "m"))
+	cfg.ExternalAuth = data.NewMap("file", data.NewMap("^filename", users, "fred", []any{"test.*", "sys.list_functions"}))
+	cfg.TokenDir = filepath.Join(d.root, "tokens")
+	if err := os.WriteFile(users, []byte("fred:secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.master = testsalt.StartMaster(t, cfg)
+	bus := d.master.Listen(t, "salt/minion/")
+	testsalt.StartMinion(t, testsalt.MinionConfig(filepath.Join(d.root, "n"), "web1", d.master.Address))
+	testsalt.AwaitEvent(t, bus, "salt/minion/web1/start")
+	for _, dir := range []string{"etc", "home", "elsewhere"} {
+		if err := os.Mkdir(filepath.Join(d.root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := fmt.Sprintf("interface: 127.0.0.1\nret_port: %d\npublish_port: %d\nsock_dir: %s\ncachedir: %s/elsewhere\nuser: root\n", cfg.RetPort, cfg.PublishPort, cfg.SockDir, d.root)
+	if err := os.WriteFile(filepath.Join(d.root, "etc/master"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// salt runs salt with what is typed.
+func (d *door) salt(t *testing.T, typed string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, err bytes.Buffer
+	in := cli.Invocation{Args: append([]string{"-c", filepath.Join(d.root, "etc"), "--no-color"}, args...), Dir: d.root, Stdin: strings.NewReader(typed),
+		Env: func(name string) string { return map[string]string{"HOME": d.root + "/home"}[name] }}
+	code = cli.Salt(t.Context(), in, &out, &err)
+	return out.String(), err.String(), code
+}
+
+const (
+	pong    = "web1:\n    True\n"
+	echoing = "Warning: Password input may be echoed.\npassword: "
+)
+
+// TestExternalAuthentication compares runs of salt -a and -T with what Salt's own program prints in their place (3006.0).
+func TestExternalAuthentication(t *testing.T) {
+	d := openDoor(t)
+	for _, tt := range []struct {
+		name, typed    string
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{"a login", "", []string{"-a", "file", "--username", "fred", "--password", "secret", "web1", "test.ping"}, 0, pong, ""},
+		{"a wrong password", "", []string{"-a", "file", "--username", "fred", "--password", "wrong", "web1", "test.ping"}, 0, "Authentication error occurred.\n", ""},
+		{"nobody by this name", "", []string{"-a", "file", "--username", "mallory", "--password", "secret", "web1", "test.ping"}, 0, "Authentication error occurred.\n", ""},
+		{"a system that is off", "", []string{"-a", "pam", "--username", "fred", "--password", "secret", "web1", "test.ping"}, 0, "Authentication error occurred.\n", ""},
+		{"a function that is not allowed", "", []string{"-a", "file", "--username", "fred", "--password", "secret", "web1", "cmd.run", "id"}, 0, "Authorization error occurred.\n", ""},
+		{"two functions, one not allowed", "", []string{"-a", "file", "--username", "fred", "--password", "secret", "web1", "test.ping,cmd.run", ",id"}, 0, "Authorization error occurred.\n", ""},
+		{"a login that is typed", "fred\nsecret\n", []string{"-a", "file", "web1", "test.ping"}, 0, "username: " + pong, echoing},
+		{"a password that is typed", "secret", []string{"-a", "file", "--username", "fred", "web1", "test.ping"}, 0, pong, echoing},
+		{"a system that nobody has", "", []string{"-a", "nosuch", "web1", "test.ping"}, 2,
+			"The specified external authentication system \"nosuch\" is not available\nAvailable eauth types: auto, django, file, keystone, ldap, mysql, pam, pki, rest, sharedsecret, yubico\n",
+			"ERROR: Authentication failed\n"},
+		{"no login and no key", "", []string{"web1", "test.ping"}, 1, "Authentication error occurred.\n", ""},
+		{"a token for a wrong login", "", []string{"-a", "file", "-T", "--username", "fred", "--password", "wrong", "web1", "test.ping"}, 0, "Authentication error occurred.\n", ""},
+		{"all at once", "", []string{"-a", "file", "--username", "fred", "--password", "secret", "--static", "web1", "test.ping"}, 0, pong, ""},
+		{"a subset", "", []string{"-a", "file", "--username", "fred", "--password", "secret", "--subset", "1", "*", "test.ping"}, 0, pong, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stdout, stderr, code := d.salt(t, tt.typed, tt.args...)
+			if tt.name == "no login and no key" { // the log names the file of the key
+				_, stderr, _ = strings.Cut(stderr, "\n")
+			}
+			if stdout != tt.stdout || stderr != tt.stderr || code != tt.code {
+				t.Errorf("code %d\n%s%s\nwant %d\n%s%s", code, stdout, stderr, tt.code, tt.stdout, tt.stderr)
+			}
+		})
+	}
+}
+
+func TestTokenForTheNextRun(t *testing.T) {
+	d := openDoor(t)
+	file := filepath.Join(d.root, "home/salt_token")
+	if stdout, stderr, code := d.salt(t, "", "-a", "file", "-T", "--username", "fred", "--password", "secret", "web1", "test.ping"); code != 0 || stdout != pong {
+		t.Fatalf("salt -T: %d %s%s", code, stdout, stderr)
+	}
+	token, err := os.ReadFile(file)
+	info, statErr := os.Stat(file)
+	if err != nil || statErr != nil || info.Mode().Perm() != 0o600 || len(token) != 64 {
+		t.Fatalf("the token is %q, %v, %v", token, err, info.Mode())
+	}
+	if stdout, stderr, code := d.salt(t, "", "web1", "test.ping"); code != 0 || stdout != pong {
+		t.Errorf("with the token: %d %s%s", code, stdout, stderr)
+	}
+	if stdout, stderr, code := d.salt(t, "", "-a", "file", "web1", "cmd.run", "id"); code != 0 || stdout != "Authorization error occurred.\n" {
+		t.Errorf("what its user may not: %d %s%s", code, stdout, stderr)
+	}
+	if err := os.Remove(filepath.Join(d.root, "tokens", string(token))); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, _, code := d.salt(t, "", "web1", "test.ping"); code != 0 || stdout != "Authentication error occurred.\n" {
+		t.Errorf("with a token that the master has forgotten: %d %s", code, stdout)
+	}
+	old := time.Now().Add(-13 * time.Hour)
+	if err := os.Chtimes(file, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, _, _ := d.salt(t, "fred\nsecret\n", "-a", "file", "web1", "test.ping"); stdout != "username: "+pong {
+		t.Errorf("with an old token a login is not asked for: %s", stdout)
+	}
+}
