@@ -19,7 +19,7 @@ import (
 func (r *run) throughMaster(ctx context.Context, call runner.Call, wire []any) int {
 	login, err := r.host.LogIn(ctx, r.o.EAuth, r.o.MakeToken)
 	if err != nil {
-		return r.refused(ctx, call, wire, err)
+		return r.tell(ctx, call, wire, err, nil)
 	}
 	bus, err := eventbus.Dial(ctx, r.host.Sockets(), eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}}})
 	if err != nil {
@@ -29,7 +29,7 @@ func (r *run) throughMaster(ctx context.Context, call runner.Call, wire []any) i
 	defer bus.Close()
 	tag, err := r.order(ctx, call, login)
 	if err != nil {
-		return r.refused(ctx, call, wire, err)
+		return r.tell(ctx, call, wire, err, nil)
 	}
 	if r.o.Async {
 		r.log.Warnf("Running in asynchronous mode. Results of this execution may be collected by attaching to the master event bus or by "+
@@ -38,7 +38,7 @@ func (r *run) throughMaster(ctx context.Context, call runner.Call, wire []any) i
 	}
 	v, err := r.await(ctx, bus, tag)
 	if err != nil {
-		return r.refused(ctx, call, wire, err)
+		return r.tell(ctx, call, wire, err, nil)
 	}
 	inner, outputter, ok := withOutputter(v)
 	if !ok {

@@ -168,12 +168,17 @@ const refusedCode = 254
 // refused tells the master and the terminal why a runner was not called: by the documentation of those whose names begin
 // so, where there are any.
 func (r *run) refused(ctx context.Context, call runner.Call, wire []any, err error) int {
+	return r.tell(ctx, call, wire, err, r.host.runners.Docs(call.Fun+"*"))
+}
+
+// tell is refused with the documentation that is shown in place of the reason; none shows the reason.
+func (r *run) tell(ctx context.Context, call runner.Call, wire []any, err error, docs *data.Map) int {
 	body := data.NewMap("success", false, "return", err.Error(), "retcode", int64(refusedCode), "fun", call.Fun, "fun_args", wire, "jid", string(call.JID))
 	if err := r.host.fire(ctx, runner.Runner.Tag(call.JID)+"/ret", body); err != nil {
 		r.log.WithError(err).Debug("no master takes events")
 	}
 	var v any = err.Error()
-	if docs := r.host.runners.Docs(call.Fun + "*"); docs.Len() > 0 {
+	if docs.Len() > 0 {
 		v = docs
 	}
 	if !r.o.Quiet && r.out.Print(v, "nested", exitOK) != nil {

@@ -1,0 +1,155 @@
+// Package config is Salt's wheel module config: it shows the master's configuration and writes to it
+// (salt/wheel/config.py).
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/yaml"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the wheel module config.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "config", New: func(env *loader.Env) (*loader.Module, error) {
+		m := &module{env}
+		return &loader.Module{Funcs: []loader.Func{
+			loader.F("apply", docApply, m.apply),
+			loader.F("update_config", docUpdateConfig, m.updateConfig),
+			loader.F("values", docValues, m.values),
+		}}, nil
+	}}
+}
+
+type module struct{ env *loader.Env }
+
+// values returns the master's options.
+//
+// CLI Example:
+//
+//	salt-call saltutil.wheel config.values
+func (m *module) values(context.Context, loader.NoArgs) (any, error) { return m.env.Opts, nil }
+
+type applyArgs struct {
+	Key   string
+	Value any
+}
+
+// apply sets an option in the master's configuration file. Unlike in Salt the other options of the file stay as they are
+// written, and defaults are not written out; comments are lost.
+//
+// CLI Example:
+//
+//	salt-call saltutil.wheel config.apply loop_interval 60
+func (m *module) apply(_ context.Context, a applyArgs) (any, error) {
+	file := m.env.Opts.Text("conf_file")
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		file = filepath.Join(file, "master")
+	}
+	options, err := read(file)
+	if err != nil {
+		return nil, loader.Execution("%w", err)
+	}
+	options.Set(a.Key, a.Value)
+	text, err := yaml.Dump(options, yaml.DumpOptions{SortKeys: true})
+	if err != nil {
+		return nil, loader.Execution("set %s: %w", a.Key, err)
+	}
+	if err := replace(filepath.Dir(file), filepath.Base(file), text); err != nil {
+		return nil, loader.Execution("%w", err)
+	}
+	return nil, nil
+}
+
+// read returns what a configuration file says; one that is not there says nothing.
+func read(file string) (*data.Map, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return &data.Map{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v, err := yaml.Load(text, yaml.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	m, ok := v.(*data.Map)
+	if !ok && v != nil {
+		return nil, fmt.Errorf("read %s: it is no dictionary", file)
+	}
+	if m == nil {
+		m = &data.Map{}
+	}
+	return m, nil
+}
+
+type updateArgs struct {
+	FileName     string
+	YAMLContents any `name:"yaml_contents"`
+}
+
+// fileName is what a file below master.d may be called.
+var fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}$`)
+
+// updateConfig writes options to the file FILE_NAME.conf in the folder of default_include, which is master.d.
+//
+// CLI Example:
+//
+//	salt-call saltutil.wheel config.update_config gui yaml_contents='{loop_interval: 60}'
+func (m *module) updateConfig(_ context.Context, a updateArgs) (any, error) {
+	name := a.FileName + ".conf"
+	if !fileName.MatchString(name) {
+		return "Invalid path", nil
+	}
+	text, err := yaml.Dump(a.YAMLContents, yaml.DumpOptions{SortKeys: true})
+	if err != nil {
+		return err.Error(), nil
+	}
+	dir := m.env.Opts.Text("config_dir")
+	if dir == "" {
+		dir = filepath.Dir(m.env.Opts.Text("conf_file"))
+	}
+	dir = filepath.Join(dir, filepath.Dir(m.env.Opts.Text("default_include")))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err.Error(), nil
+	}
+	if err := replace(dir, name, text); err != nil {
+		return err.Error(), nil
+	}
+	return "Wrote " + name, nil
+}
+
+// replace puts a file in its place as a whole; the mode of one that is there stays.
+func replace(dir, name string, text []byte) error {
+	mode := os.FileMode(0o600)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if info, err := root.Stat(name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	temp, err := os.CreateTemp(dir, ".new-")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(text)
+	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
+	if err == nil {
+		err = root.Rename(filepath.Base(temp.Name()), name)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", filepath.Join(dir, name), err), os.Remove(temp.Name()))
+	}
+	return nil
+}

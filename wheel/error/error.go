@@ -1,0 +1,36 @@
+// Package error is Salt's wheel module error, by which it is tried what becomes of errors (salt/wheel/error.py).
+package error
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runner"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the wheel module error.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "error", New: func(*loader.Env) (*loader.Module, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("error", docFail, fail)}}, nil
+	}}
+}
+
+type failArgs struct {
+	Name    any    `default:"None"`
+	Message string `default:"''"`
+}
+
+// fail ends with an error of a class of Python's or Salt's and a message; without a name it returns an empty dictionary.
+//
+// CLI Example:
+//
+//	salt-call saltutil.wheel error.error name="Exception" message="This is an error."
+func fail(_ context.Context, a failArgs) (any, error) {
+	if a.Name == nil {
+		return data.NewMap(), nil
+	}
+	return nil, runner.Raise(data.Str(a.Name), a.Message)
+}
