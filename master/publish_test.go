@@ -124,7 +124,7 @@ func (b *bench) ask(body []byte) []byte {
 func TestVectorPublish(t *testing.T) {
 	f := vectors.Load(t, "07-clear-requests.json")
 	sections := []string{"mk_token", "publish", "get_token", "ping", "unknown", "no"}
-	vectors.Later(t, f, sections, map[string]string{"runner": "runners", "wheel": "wheel functions", "from_programs": "client"})
+	vectors.Later(t, f, sections, map[string]string{"runner": "TestVectorRunnerAndWheel", "wheel": "TestVectorRunnerAndWheel", "from_programs": "client"})
 	b := newBench(t, func(c *config.Master) {
 		opts := f.Top.Value("master_opts").(*data.Map)
 		c.MinimumAuthVersion, c.ExternalAuth, c.PublisherACL = 0, opts.Value("external_auth").(*data.Map), opts.Value("publisher_acl").(*data.Map)
