@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -105,11 +106,23 @@ func (m *minion) listen(ctx context.Context) error {
 	dialer := m.swarm.dialer(m.client.Credentials().PublishPort)
 	dialer.Identity = []byte(m.id)
 	dialer.OnState = func(up bool, _ error) { m.swarm.listens(up) }
+	dialer.Hello = m.hello()
 	var topics []string
 	if m.swarm.opts.Filter {
 		topics = []string{channel.TopicBroadcast, channel.Topic(m.id)}
 	}
 	return m.swarm.opts.Ports.Subscribe(dialer, topics...).Run(ctx, func(_, body []byte) { m.take(ctx, body) })
+}
+
+// hello returns what the minion says on the publish port of transport tcp. From the second connection on it signs in for it.
+func (m *minion) hello() func(context.Context) ([]byte, error) {
+	var again atomic.Bool
+	return func(ctx context.Context) ([]byte, error) {
+		if again.Swap(true) {
+			m.client.Forget()
+		}
+		return m.client.Hello(ctx)
+	}
 }
 
 // take answers one publication.

@@ -25,7 +25,7 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// Ports open the network sides of minions. Package transport/zeromq has them.
+// Ports open the network sides of minions. Packages transport/zeromq and transport/tcp have them.
 type Ports struct {
 	Request   func(d transport.Dialer) transport.Requester
 	Subscribe func(d transport.Dialer, topics ...string) transport.Subscriber

@@ -13,9 +13,8 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/swarm"
-	"github.com/brineproject/brine/transport"
-	"github.com/brineproject/brine/transport/zeromq"
 )
 
 // Run runs the program and returns its exit code.
@@ -40,6 +39,7 @@ func flags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.IntFlag{Name: "count", Aliases: []string{"n"}, Value: 100, Usage: "how many minions"},
 		&urfave.StringFlag{Name: "master", Aliases: []string{"m"}, Value: "127.0.0.1:4506", Usage: "`HOST:PORT` of the master's request port"},
+		&urfave.StringFlag{Name: "transport", Value: "zeromq", Usage: "`NAME` of the master's transport, zeromq or tcp"},
 		&urfave.StringFlag{Name: "prefix", Value: "swarm", Usage: "of the minions' ids; a number of five digits follows"},
 		&urfave.StringFlag{Name: "keys", Usage: "keep the minions' keys in `DIR`, since making one takes a tenth of a second"},
 		&urfave.IntFlag{Name: "distinct-keys", Usage: "make so many keys and deal them out in turn; 0 makes one for each minion"},
@@ -72,7 +72,11 @@ func act(c *urfave.Context, stdout, stderr io.Writer) error {
 		log.SetOutput(stderr)
 	}
 	fmt.Fprintf(stdout, "making or reading %d keys\n", c.Int("count"))
-	s, err := swarm.New(options(c, log))
+	o, err := options(c, log)
+	if err != nil {
+		return err
+	}
+	s, err := swarm.New(o)
 	if err != nil {
 		return err
 	}
@@ -82,18 +86,19 @@ func act(c *urfave.Context, stdout, stderr io.Writer) error {
 	return watch(cancel, c, s, start, done, stdout)
 }
 
-func options(c *urfave.Context, log *logrus.Logger) swarm.Options {
+func options(c *urfave.Context, log *logrus.Logger) (swarm.Options, error) {
+	cfg := config.DefaultMinion()
+	cfg.Transport = c.String("transport")
+	if cfg.Transport != "tcp" && cfg.Transport != "zeromq" {
+		return swarm.Options{}, fmt.Errorf("--transport: %q is none of tcp, zeromq", cfg.Transport)
+	}
+	wire, err := cli.MinionWire(cfg)
 	return swarm.Options{
 		Count: c.Int("count"), Prefix: c.String("prefix"), Master: c.String("master"), Joining: c.Int("joining"), Filter: c.Bool("filter"), Short: c.Int("short"),
 		Keys:   swarm.Keys{Dir: c.String("keys"), Distinct: c.Int("distinct-keys")},
 		Events: c.Int("events"), Returns: c.Int("returns"), Pings: c.Int("pings"), Load: c.Int("load"), Log: log,
-		Ports: swarm.Ports{
-			Request: func(d transport.Dialer) transport.Requester { return zeromq.NewRequester(d) },
-			Subscribe: func(d transport.Dialer, topics ...string) transport.Subscriber {
-				return zeromq.NewSubscriber(d, topics...)
-			},
-		},
-	}
+		Ports: swarm.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
+	}, err
 }
 
 // watch reports what the crowd does until it ends.
