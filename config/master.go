@@ -100,7 +100,7 @@ type Master struct {
 	// KeepJobsSeconds is how long jobs are kept; keep_jobs, in hours, speaks when only that is set.
 	KeepJobsSeconds       time.Duration `yaml:"keep_jobs_seconds,s" min:"0" live:"yes"`
 	JobCache              bool          `yaml:"job_cache"`
-	JobAcks               bool          `yaml:"job_acks" live:"yes"` // Brine's own
+	JobAcks               bool          `yaml:"job_acks"` // Brine's own: minions of ours tell when they have taken a job
 	ExtJobCache           string        `yaml:"ext_job_cache"`
 	MasterJobCache        string        `yaml:"master_job_cache"`
 	JobCacheStoreEndtime  bool          `yaml:"job_cache_store_endtime"`
