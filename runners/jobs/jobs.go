@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
@@ -120,7 +121,7 @@ func find(ctx context.Context, r returner.JobReader, jid string) (*record, error
 	if found.load, err = loadOf(j); err != nil {
 		return nil, err
 	}
-	found.minions = j.Minions
+	found.minions = slices.Clone(j.Minions)
 	returns, err := r.Returns(ctx, id)
 	if err != nil {
 		return nil, err

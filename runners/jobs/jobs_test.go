@@ -1,0 +1,220 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners/jobstore"
+	"github.com/brineproject/brine/runner"
+)
+
+// shelf returns the runner on top of a real job cache.
+func shelf(t testing.TB, order func(context.Context, *data.Map, func(string, *data.Map) bool) error) (*jobstore.Store, *loader.Registry) {
+	t.Helper()
+	s, err := jobstore.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), jobstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	env := &loader.Env{Opts: data.NewMap("timeout", int64(5), "cachedir", t.TempDir())}
+	env.Host.Order = order
+	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(Needs{Jobs: s})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, r
+}
+
+// save keeps a job and what minions returned.
+func save(t testing.TB, s *jobstore.Store, jid string, load *data.Map, minions []string, returns *data.Map) {
+	t.Helper()
+	raw, err := payload.MarshalBin(load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := job.ID(jid).Time()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SaveJob(t.Context(), &returner.Job{ID: job.ID(jid), Load: raw, Minions: minions, Started: started}); err != nil {
+		t.Fatal(err)
+	}
+	for id, v := range returns.All() {
+		one := data.NewMap("id", id, "jid", jid, "return", v, "retcode", int64(0), "success", true, "fun", load.Value("fun"))
+		if one.Text("fun") == "state.apply" {
+			one.Set("out", "highstate")
+		}
+		raw, err := payload.MarshalBin(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.SaveReturn(t.Context(), job.ID(jid), &returner.Return{Minion: id.(string), Load: raw, Received: started}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const (
+	ping  = "20230102030405060708"
+	apply = "20230103030405060708"
+	asked = "20230104030405060708"
+)
+
+func filled(t *testing.T) *loader.Registry {
+	s, r := shelf(t, nil)
+	save(t, s, ping, data.NewMap("fun", "test.ping", "arg", []any{}, "tgt", "web*", "tgt_type", "glob", "user", "root",
+		"kwargs", data.NewMap("metadata", data.NewMap("a", int64(1)))), []string{"web2", "web1"}, data.NewMap("web1", true))
+	save(t, s, apply, data.NewMap("fun", "state.apply", "arg", []any{"x"}, "tgt", []any{"db1"}, "tgt_type", "list", "user", "sudo_ann"),
+		[]string{"db1"}, data.NewMap("db1", data.NewMap("s", int64(1))))
+	save(t, s, asked, data.NewMap("fun", "saltutil.find_job", "arg", []any{ping}, "tgt", "*", "tgt_type", "glob", "user", "root"), []string{"web1"}, nil)
+	done := &runner.Done{ID: "m_master", JID: "20230105030405060708", Data: data.NewMap("fun", "runner.test.arg", "jid", "20230105030405060708", "user", "root",
+		"fun_args", []any{}, "return", int64(7), "success", true)}
+	if err := done.KeepIn(t.Context(), s, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestFunctionsAnswerAsSalts compares results with what salt-run of 3006.0 printed for the same jobs, as Python's repr.
+func TestFunctionsAnswerAsSalts(t *testing.T) {
+	r := filled(t)
+	pingJob := "'Function': 'test.ping', 'Arguments': [], 'Target': 'web*', 'Target-type': 'glob', 'User': 'root', 'Metadata': {'a': 1}"
+	pingFull := "{" + pingJob + ", 'Minions': ['web1', 'web2'], 'StartTime': '2023, Jan 02 03:04:05.060708', 'Result': {'web1': {'return': True, 'retcode': 0, 'success': True}}}"
+	for _, tt := range []struct {
+		call string
+		want string
+	}{
+		{"lookup_jid " + ping, "{'web1': True}"},
+		{"lookup_jid " + ping + " missing=True", "{'web1': True, 'web2': 'Minion did not return'}"},
+		{"lookup_jid " + ping + " returned=False missing=True", "{'web2': 'Minion did not return'}"},
+		{"lookup_jid " + apply, "{'outputter': 'highstate', 'data': {'db1': {'s': 1}}}"},
+		{"lookup_jid 20230105030405060708", "{'m_master': {'fun': 'runner.test.arg', 'jid': '20230105030405060708', 'user': 'root', 'fun_args': [], 'return': 7, 'success': True}}"},
+		{"lookup_jid 20200101000000000000", "{}"},
+		{"lookup_jid ../../etc", "{}"},
+		{"print_job " + ping, "{'" + ping + "': " + pingFull + "}"},
+		{"list_job " + ping, "{'jid': '" + ping + "', " + pingFull[1:]},
+		{"list_job 20200101000000000000", "{'jid': '20200101000000000000', 'Error': 'Cannot contact returner or no job with this jid', 'StartTime': '2020, Jan 01 00:00:00.000000', 'Result': {}}"},
+		{"exit_success " + ping, "{'web1': True, 'web2': False}"},
+		{"list_jobs search_function=test.*,nosuch.*", "{'" + ping + "': {" + pingJob + ", 'StartTime': '2023, Jan 02 03:04:05.060708'}}"},
+		{"list_jobs search_function=nosuch.*", "{}"},
+		{"list_jobs search_metadata={'a': 2}", "{}"},
+		{"list_jobs search_target=db* outputter=x", "{'outputter': 'x', 'data': {'" + apply + "': {'Function': 'state.apply', 'Arguments': ['x'], 'Target': ['db1'], 'Target-type': 'list', " +
+			"'User': 'sudo_ann', 'StartTime': '2023, Jan 03 03:04:05.060708'}}}"},
+		{"list_jobs_filter 1", "[{'Function': 'state.apply', 'Arguments': ['x'], 'Target': ['db1'], 'Target-type': 'list', 'User': 'sudo_ann', 'JID': '" + apply + "', 'StartTime': '2023, Jan 03 03:04:05.060708'}]"},
+		{"last_run function=test.*", "{'" + ping + "': " + pingFull + "}"},
+		{"last_run function=nosuch", "False"},
+		{"last_run metadata=x", "False"},
+		{"status " + ping, "{'web2': {'state': 'sent', 'since': '2023, Jan 02 03:04:05.060708'}, 'web1': {'state': 'returned', 'since': '2023, Jan 02 03:04:05.060708'}}"},
+		{"master", "[]"},
+	} {
+		t.Run(tt.call, func(t *testing.T) {
+			fun, rest, _ := strings.Cut(tt.call, " ")
+			var words []string
+			switch {
+			case strings.Contains(rest, "{"):
+				words = []string{rest}
+			default:
+				words = strings.Fields(rest)
+			}
+			f, _ := r.Func("jobs." + fun)
+			args, kwargs, err := f.Spec().Split(loader.WireArgs(words), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if got, err := r.Invoke(t.Context(), "jobs."+fun, args, kwargs); err != nil || data.Repr(got) != tt.want {
+					t.Errorf("got  %s, %v\nwant %s", data.Repr(got), err, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func TestListJobsByTime(t *testing.T) {
+	r := filled(t)
+	for _, tt := range []struct {
+		since, until any
+		want         string
+	}{
+		{"2023, Jan 03", nil, apply + " " + asked},
+		{"2023-01-03 03:04:06", nil, asked},
+		{nil, "2023, Jan 02 03:05", ping},
+		{"2 Jan 2023 03:04", "2023-01-03T04:00:00", ping + " " + apply},
+		{"01/04/2023", nil, asked},
+	} {
+		got, err := r.Invoke(t.Context(), "jobs.list_jobs", nil, data.NewMap("start_time", tt.since, "end_time", tt.until))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for id := range got.(*data.Map).All() {
+			ids = append(ids, id.(string))
+		}
+		if strings.Join(ids, " ") != tt.want {
+			t.Errorf("from %v until %v: %v, want %s", tt.since, tt.until, ids, tt.want)
+		}
+	}
+	if _, err := r.Invoke(t.Context(), "jobs.list_jobs", nil, data.NewMap("start_time", "some day")); err == nil {
+		t.Error("a time that is none is taken")
+	}
+}
+
+func TestActiveAsksMinionsAndTheCache(t *testing.T) {
+	var given *data.Map
+	s, r := shelf(t, func(_ context.Context, order *data.Map, yield func(string, *data.Map) bool) error {
+		given = order
+		note := data.NewMap("fun", "test.sleep", "arg", []any{int64(9)}, "tgt", "*", "tgt_type", "glob", "user", "root", "jid", ping, "pid", int64(42))
+		yield("web1", data.NewMap("ret", []any{note}))
+		yield("web2", data.NewMap("ret", []any{note}))
+		yield("web3", data.NewMap("ret", "no list"))
+		return nil
+	})
+	save(t, s, ping, data.NewMap("fun", "test.sleep"), []string{"web3"}, data.NewMap("web3", true))
+	got, err := r.Invoke(t.Context(), "jobs.active", nil, nil)
+	want := "{'" + ping + "': {'Function': 'test.sleep', 'Arguments': [9], 'Target': '*', 'Target-type': 'glob', 'User': 'root', 'StartTime': '2023, Jan 02 03:04:05.060708', " +
+		"'Running': [{'web1': 42}, {'web2': 42}], 'Returned': ['web3']}}"
+	if err != nil || data.Repr(got) != want {
+		t.Errorf("active is %s, %v\nwant %s", data.Repr(got), err, want)
+	}
+	if given.Text("fun") != "saltutil.running" {
+		t.Errorf("minions were asked %s", data.Repr(given))
+	}
+}
+
+// BenchmarkListJobs lists 10,000 jobs.
+func BenchmarkListJobs(b *testing.B) {
+	s, r := shelf(b, nil)
+	start := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	done := make(chan error, 64)
+	for part := range 64 {
+		go func() {
+			var err error
+			for i := part; i < 10_000 && err == nil; i += 64 {
+				at := start.Add(time.Duration(i) * time.Second)
+				raw, _ := payload.MarshalBin(data.NewMap("fun", "test.ping", "arg", []any{int64(i)}, "tgt", fmt.Sprintf("web%d", i), "tgt_type", "glob", "user", "root"))
+				err = s.SaveJob(b.Context(), &returner.Job{ID: job.NewID(at), Load: raw, Minions: []string{"web1"}, Started: at})
+			}
+			done <- err
+		}()
+	}
+	for range 64 {
+		if err := <-done; err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		v, err := r.Invoke(b.Context(), "jobs.list_jobs", nil, nil)
+		if m, _ := v.(*data.Map); err != nil || m.Len() != 10_000 {
+			b.Fatalf("%d jobs, %v", m.Len(), err)
+		}
+	}
+}
