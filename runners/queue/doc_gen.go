@@ -3,7 +3,12 @@
 package queue
 
 const docInsert = "\n" +
-	"    Adds items; twice tells that one of them is there already, and then nothing was added.\n" +
+	"    Adds an item to a queue, or a list of items. An item that is in the queue already is told of, and nothing is added.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run queue.insert myqueue myitem\n" +
+	"        salt-run queue.insert myqueue \"['item1', 'item2', 'item3']\"\n" +
 	"    "
 
 const docInsertRunner = "\n" +
@@ -49,7 +54,21 @@ const docListQueues = "\n" +
 	"    "
 
 const docPop = "\n" +
-	"    Takes the oldest n items out; all when n is below 0.\n" +
+	"    Takes items out of a queue and returns them.\n" +
+	"\n" +
+	"    quantity\n" +
+	"\n" +
+	"        How many, or all.\n" +
+	"\n" +
+	"    is_runner\n" +
+	"\n" +
+	"        True reads the items as queue.insert_runner has written them.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run queue.pop myqueue\n" +
+	"        salt-run queue.pop myqueue 6\n" +
+	"        salt-run queue.pop myqueue all\n" +
 	"    "
 
 const docProcessQueue = "\n" +

@@ -65,7 +65,7 @@ func (m *module) insert(ctx context.Context, a itemsArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	twice, err := s.insert(ctx, a.Queue, items)
+	twice, err := s.add(ctx, a.Queue, items)
 	switch {
 	case err != nil:
 		return nil, err
@@ -109,7 +109,7 @@ func (m *module) remove(ctx context.Context, a itemsArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return true, s.remove(ctx, a.Queue, items)
+	return true, s.drop(ctx, a.Queue, items)
 }
 
 type backendArgs struct {
@@ -204,7 +204,7 @@ func (m *module) pop(ctx context.Context, a popArgs) (any, error) {
 			return nil, loader.Invocation("Quantity must be an integer or \"all\".\nError: \"%s\".", err)
 		}
 	}
-	items, err := s.pop(ctx, a.Queue, n)
+	items, err := s.take(ctx, a.Queue, n)
 	if err != nil || !a.IsRunner {
 		return texts(items), err
 	}

@@ -61,8 +61,8 @@ func (s *store) inTx(ctx context.Context, db *sql.DB, queue string, do func(tx *
 // quoted returns a checked name as SQL has it.
 func quoted(queue string) string { return `"` + queue + `"` }
 
-// insert adds items; twice tells that one of them is there already, and then nothing was added.
-func (s *store) insert(ctx context.Context, queue string, items []string) (twice bool, err error) {
+// add adds items; twice tells that one of them is there already, and then nothing was added.
+func (s *store) add(ctx context.Context, queue string, items []string) (twice bool, err error) {
 	err = s.with(ctx, queue, func(tx *sql.Tx) error {
 		for _, item := range items {
 			if _, err := tx.ExecContext(ctx, "INSERT INTO "+quoted(queue)+"(name) VALUES(?)", item); err != nil {
@@ -78,7 +78,7 @@ func (s *store) insert(ctx context.Context, queue string, items []string) (twice
 	return false, err
 }
 
-func (s *store) remove(ctx context.Context, queue string, items []string) error {
+func (s *store) drop(ctx context.Context, queue string, items []string) error {
 	return s.with(ctx, queue, func(tx *sql.Tx) error {
 		for _, item := range items {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM "+quoted(queue)+" WHERE name = ?", item); err != nil {
@@ -98,8 +98,8 @@ func (s *store) items(ctx context.Context, queue string) (list []string, err err
 	return list, err
 }
 
-// pop takes the oldest n items out; all when n is below 0.
-func (s *store) pop(ctx context.Context, queue string, n int64) (list []string, err error) {
+// take takes the oldest n items out; all when n is below 0.
+func (s *store) take(ctx context.Context, queue string, n int64) (list []string, err error) {
 	err = s.with(ctx, queue, func(tx *sql.Tx) error {
 		if list, err = first(ctx, tx, queue, n); err != nil {
 			return err
