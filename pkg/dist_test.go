@@ -87,7 +87,7 @@ func checkArchive(t *testing.T, file string) {
 		t.Errorf("not sorted: %q", names)
 	}
 	for _, want := range []string{
-		"LICENSE", "NOTICE", "README.md", "VERSION", "conf/master", "conf/minion", "salt", "salt-call", "salt-key", "salt-master",
+		"LICENSE", "NOTICE", "README.md", "VERSION", "conf/master", "conf/minion", "salt", "salt-call", "salt-cp", "salt-key", "salt-master",
 		"salt-minion", "systemd/salt-minion.service", "sysv/salt-master", "openrc/salt-master", "logrotate/salt-minion",
 	} {
 		if !slices.Contains(names, want) {
