@@ -139,6 +139,17 @@ func (r *run) ret(jid job.ID, about *data.Map, res loader.Result) *data.Map {
 	return ret
 }
 
+// givingTime is how long a returner may take.
+const givingTime = time.Minute
+
+// give gives a return to one returner.
+func (r *run) give(ctx context.Context, name string, ret *data.Map) error {
+	ctx, cancel := context.WithTimeout(ctx, givingTime)
+	defer cancel()
+	_, err := r.call.Returners().Invoke(ctx, name+".returner", []any{ret}, nil)
+	return err
+}
+
 // deliver gives a return to the returners that are asked for and to the master. What fails is told and no failure.
 func (r *run) deliver(ctx context.Context, ret *data.Map) {
 	for name := range strings.SplitSeq(r.o.Return, ",") {
@@ -146,7 +157,7 @@ func (r *run) deliver(ctx context.Context, ret *data.Map) {
 			continue
 		}
 		ret.Set("success", true)
-		if _, err := r.call.Returners().Invoke(ctx, name+".returner", []any{ret}, nil); err != nil {
+		if err := r.give(ctx, name, ret); err != nil {
 			r.log.WithError(err).Warnf("returner %s", name)
 		}
 	}

@@ -37,10 +37,10 @@ var _ returner.ProgressReader = (*jobs)(nil)
 
 func (j *jobs) file() string { return filepath.Join(j.r.opts.Text("cachedir"), "jobs.db") }
 
-// own reports whether a master of ours has its job cache here.
+// own reports whether a master of ours has its job cache here, and not in the files that master_job_cache asks for.
 func (j *jobs) own() bool {
 	_, err := os.Stat(j.file())
-	return err == nil
+	return err == nil && j.r.cfg.JobCacheName() != localcache.Name
 }
 
 // files reports whether jobs lie in files below the cachedir.
@@ -58,6 +58,8 @@ func (j *jobs) cache(ctx context.Context) (reader, error) {
 	}
 	var err error
 	switch {
+	case j.r.cfg.ExtJobCache != "":
+		j.open, err = saltmaster.ExtJobCache(j.r.cfg, j.r.log)(ctx)
 	case !j.files():
 		j.open, err = saltmaster.JobCache(j.r.cfg, j.r.log)(ctx)
 	case j.own():

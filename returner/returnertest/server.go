@@ -3,7 +3,9 @@ package returnertest
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"net"
 	"os"
+	"sync"
 	"testing"
 )
 
@@ -25,4 +27,37 @@ func Name() string {
 	b := make([]byte, 6)
 	_, _ = rand.Read(b) // never fails
 	return "brine_test_" + hex.EncodeToString(b)
+}
+
+// Silent returns the address of a server that takes connections and never answers.
+func Silent(t testing.TB) (host string, port int) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		mu    sync.Mutex
+		conns []net.Conn
+	)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, c)
+			mu.Unlock()
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range conns {
+			c.Close()
+		}
+	})
+	return "127.0.0.1", l.Addr().(*net.TCPAddr).Port
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -287,5 +288,20 @@ func TestEvents(t *testing.T) {
 	}
 	if n := len(rows(t, db, "SELECT 1 FROM salt_events")); n != 2 {
 		t.Errorf("%d rows: a part of events that were refused stayed", n)
+	}
+}
+
+// TestAServerThatSaysNothing ends with its context, and names the server.
+func TestAServerThatSaysNothing(t *testing.T) {
+	host, port := returnertest.Silent(t)
+	opts := data.NewMap("mysql.host", host, "mysql.port", int64(port))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	at := fmt.Sprintf("mysql on %s:%d: ", host, port)
+	if _, err := shelf(t, opts).Invoke(ctx, "mysql.returner", []any{sample()}, nil); err == nil || !strings.Contains(err.Error(), at) {
+		t.Errorf("returner = %v, want %s", err, at)
+	}
+	if _, err := Open(ctx, opts, nil); err == nil || !strings.Contains(err.Error(), at) {
+		t.Errorf("Open = %v, want %s", err, at)
 	}
 }

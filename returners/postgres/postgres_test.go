@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -340,6 +341,23 @@ func TestEvents(t *testing.T) {
 		}
 		if n := len(rows(t, db, "SELECT 1 FROM salt_events")); n != 2 {
 			t.Errorf("%d rows: a part of events that were refused stayed", n)
+		}
+	})
+}
+
+// TestAServerThatSaysNothing ends with its context, and names the server.
+func TestAServerThatSaysNothing(t *testing.T) {
+	both(t, func(t *testing.T, name string) {
+		host, port := returnertest.Silent(t)
+		opts := data.NewMap("returner."+name+".host", host, "returner."+name+".port", int64(port))
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		at := fmt.Sprintf("%s on %s:%d: ", name, host, port)
+		if _, err := shelf(t, name, opts).Invoke(ctx, name+".returner", []any{sample()}, nil); err == nil || !strings.Contains(err.Error(), at) {
+			t.Errorf("returner = %v, want %s", err, at)
+		}
+		if _, err := Open(ctx, name, opts, nil); err == nil || !strings.Contains(err.Error(), at) {
+			t.Errorf("Open = %v, want %s", err, at)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -192,5 +193,21 @@ func TestSettings(t *testing.T) {
 				t.Errorf("Open = %v, want %s", err, c.want)
 			}
 		})
+	}
+}
+
+// TestAServerThatSaysNothing ends with its context, and names the server.
+func TestAServerThatSaysNothing(t *testing.T) {
+	host, port := returnertest.Silent(t)
+	opts := data.NewMap("redis.host", host, "redis.port", int64(port))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	at := fmt.Sprintf("redis on %s:%d: ", host, port)
+	r := &minionReturner{from: returner.MapSource(opts)}
+	if err := r.Return(ctx, data.NewMap("id", "web1", "jid", "1")); err == nil || !strings.Contains(err.Error(), at) {
+		t.Errorf("returner = %v, want %s", err, at)
+	}
+	if _, err := Open(ctx, opts, Options{}); err == nil || !strings.Contains(err.Error(), at) {
+		t.Errorf("Open = %v, want %s", err, at)
 	}
 }
