@@ -1,0 +1,15 @@
+package localcache
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// mountSmall mounts a file system of so many bytes.
+func mountSmall(dir string, size int) (unmount func() error, err error) {
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
+		return nil, err
+	}
+	return func() error { return unix.Unmount(dir, 0) }, nil
+}
