@@ -17,10 +17,12 @@ import (
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/saltcall"
+	"github.com/brineproject/brine/cli/saltrun"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/testsalt"
 	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/presence"
 )
 
 const fixture = "/tmp/s" // where the original ran
@@ -37,6 +39,12 @@ func startSite(t *testing.T, f *vectors.File) *site {
 	s := &site{root: testsalt.Dir(t), ids: []string{"web1", "web2", "db1"}}
 	for name, text := range f.Top.Value("fixture_files").(*data.Map).All() {
 		s.write(t, strings.TrimPrefix(name.(string), fixture), text.(string))
+	}
+	for _, name := range []string{"data.bin", "exact.bin", "text.txt"} { // the capture has them as files only
+		s.write(t, "srv/salt/sub/"+name, "")
+	}
+	if err := os.MkdirAll(filepath.Join(s.root, "srv/salt/_modules"), 0o755); err != nil {
+		t.Fatal(err)
 	}
 	s.write(t, "home/of.txt", "web1:\n    True\n") // of a run that is not among the cases
 	cfg := s.masterConfig(t)
@@ -95,6 +103,20 @@ func (s *site) rewrite(t *testing.T, name string, options map[string]any) {
 	s.write(t, name, strings.Join(lines, "\n")+"\n")
 }
 
+// awaitPresence waits until the master has told other programs who is connected.
+func (s *site) awaitPresence(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		ids, err := presence.Read(s.master.Config.CacheDir)
+		if err == nil && len(ids) == len(s.ids) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("connected are %v, %v", ids, err)
+		}
+	}
+}
+
 // accept gives minion id the key of another, so that it is expected and never answers.
 func (s *site) accept(t *testing.T, id string) {
 	t.Helper()
@@ -126,6 +148,9 @@ func (s *site) run(t *testing.T, program string, argv []string) (stdout, stderr 
 	case "salt-call":
 		in.Args = append([]string{"-c", s.root + "/web2/etc"}, args...)
 		code = saltcall.Run(ctx, in, &out, &errs)
+	case "salt-run":
+		in.Args = append([]string{"-c", s.root + "/cli"}, args...)
+		code = saltrun.Run(ctx, in, &out, &errs)
 	default:
 		t.Fatalf("program %s", program)
 	}
@@ -141,14 +166,17 @@ func (s *site) original(text string) string {
 func TestVectorCLI(t *testing.T) {
 	t.Setenv("SHELL", "/bin/bash") // as it was where the vectors were captured
 	f := vectors.Load(t, "10-cli.json")
-	known := []string{"outputters_one", "outputters_all", "colour", "functions", "cmd", "modules", "cli_options", "salt_call", "batch", "offline"}
-	vectors.Later(t, f, known, map[string]string{"salt_run": "runners", "token": "external authentication"})
+	known := []string{"outputters_one", "outputters_all", "colour", "functions", "cmd", "modules", "cli_options", "salt_call", "salt_run", "batch", "offline"}
+	vectors.Later(t, f, known, map[string]string{"token": "external authentication"})
 	s := startSite(t, f)
 	count := map[string]int{}
 	defer func() { t.Logf("cases: %v", count) }()
 	for _, section := range known {
-		if section == "offline" {
+		switch section {
+		case "offline":
 			s.accept(t, "gone1")
+		case "salt_run":
+			s.awaitPresence(t)
 		}
 		t.Run(section, func(t *testing.T) {
 			for _, c := range f.Section(section) {
@@ -364,6 +392,15 @@ func laterCases() []rule {
 		rule{section: "salt_call", argv: "--local pillar.", why: "pillar"},
 		rule{section: "salt_call", argv: "publish.", why: "peer publishing"},
 		rule{section: "salt_call", argv: "mine.", why: "mine"},
+		rule{section: "salt_run", argv: "pillar.", why: "pillar"},
+		rule{section: "salt_run", argv: "state.", why: "states"},
+		rule{section: "salt_run", argv: "survey.", why: "runner survey"},
+		rule{section: "salt_run", argv: "cache.mine ", why: "mine"},
+		rule{section: "salt_run", argv: "mine.", why: "mine"},
+		rule{section: "salt_run", argv: "jobs.print_job 20230102030405060708", why: "a job of the capture; runners/jobs tests it"},
+		rule{section: "salt_run", argv: "jobs.list_job 20230102030405060708", why: "a job of the capture; runners/jobs tests it"},
+		rule{section: "salt_run", argv: "jobs.lookup_jid 20230102030405060708 ", why: "a job of the capture; runners/jobs tests it"},
+		rule{section: "salt_run", argv: "test.arg --async", why: "starts the program itself; cli/saltrun tests it"},
 	)
 }
 

@@ -1,0 +1,180 @@
+package saltrun_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/cli/saltrun"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/returners/jobstore"
+)
+
+// asProgram makes the test binary the program salt-run, as --async starts it.
+const asProgram = "BRINE_TEST_SALT_RUN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(saltrun.Run(context.Background(), cli.System(), os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// place is the host of a master that does not run.
+func place(t *testing.T, more string) string {
+	t.Helper()
+	dir := testsalt.Dir(t)
+	text := "root_dir: " + dir + "\nuser: " + os.Getenv("USER") + "\nlog_file: " + dir + "/log\nlog_level: quiet\nid: m_master\nfile_roots: {base: [" + dir + "/srv]}\n" + more
+	if os.Getenv("USER") == "" {
+		text = strings.Replace(text, "user: \n", "user: root\n", 1)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "master"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "var/cache/salt/master"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	in := cli.Invocation{Args: append([]string{"-c", dir}, args...), Env: func(name string) string { return map[string]string{"HOME": dir}[name] }, Dir: dir,
+		Stdin: strings.NewReader("")}
+	code = saltrun.Run(t.Context(), in, &out, &errs)
+	return out.String(), errs.String(), code
+}
+
+// TestWithoutMaster runs what Salt's salt-run does where no master runs, with its output and exit code; of errors the first and
+// last line are Salt's.
+func TestWithoutMaster(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("the configuration names root as the master's user")
+	}
+	dir := place(t, "")
+	for _, tt := range []struct {
+		args   string
+		stdout string
+		code   int
+	}{
+		{"test.arg a k=v", "args:\n    - a\nkwargs:\n    ----------\n    k:\n        v\n", 0},
+		{"test.stdout_print", "foo\nbar\n", 0},
+		{"test.sleep 0 --out=json", "0\ntrue\n", 0},
+		{"test.arg --quiet", "", 0},
+		{"test.nosuch", "'test.nosuch' is not available.\n", 0},
+		{"config.get id", "m_master\n", 0},
+		{"event.send a/b", "False\n", 0},
+		{"jobs.list_jobs", "", 0},
+		{"queue.insert q x", "True\n", 0},
+		{"queue.insert q x", "Item already exists in this queue. sqlite error: UNIQUE constraint failed: q.name\n", 0},
+		{"queue.pop q all", "- x\n", 0},
+		{"queue.list_items a;b", "\"a;b\" cannot be the name of a queue", 0},
+		{"error.error name=ValueError message=bad", "Exception occurred in runner error.error: Traceback (most recent call last):\nValueError: bad\n", 1},
+		{"manage.bootstrap hosts=x", "manage.bootstrap works over salt-ssh", 1},
+		{"--jid=x test.arg", "", 64},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			stdout, stderr, code := run(t, dir, strings.Fields(tt.args)...)
+			if code != tt.code || stdout != tt.stdout && (tt.stdout == "" || strings.HasSuffix(tt.stdout, "\n") || !strings.Contains(stdout, tt.stdout)) {
+				t.Errorf("exit %d, printed %q (%s), want %d, %q", code, stdout, stderr, tt.code, tt.stdout)
+			}
+		})
+	}
+}
+
+func TestDocs(t *testing.T) {
+	dir := place(t, "")
+	stdout, _, code := run(t, dir, "-d", "test.stdout_print")
+	if want := "test.stdout_print:\n\n    Prints foo and returns bar.\n"; code != 0 || !strings.HasPrefix(stdout, want) {
+		t.Errorf("exit %d, printed %q, want %q first", code, stdout, want)
+	}
+}
+
+// TestResultsAreAmongTheJobs runs a runner with an id: jobs.lookup_jid finds what it returned, in the files of Salt's where there
+// is no master of ours, and in the store where there is one.
+func TestResultsAreAmongTheJobs(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("the configuration names root as the master's user")
+	}
+	for _, kind := range []string{"files", "store"} {
+		t.Run(kind, func(t *testing.T) {
+			dir := place(t, "")
+			if kind == "store" {
+				s, err := jobstore.Open(t.Context(), dir+"/var/cache/salt/master/jobs.db", jobstore.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close() // a master that runs has it open
+			}
+			const jid = "20261122010203040506"
+			run(t, dir, "--jid="+jid, "test.metasyntactic", "uk")
+			stdout, stderr, code := run(t, dir, "jobs.lookup_jid", jid, "--out=json")
+			if code != 0 || !strings.Contains(stdout, "\"fun\": \"runner.test.metasyntactic\"") || !strings.Contains(stdout, "wibble") {
+				t.Errorf("exit %d, %q %s", code, stdout, stderr)
+			}
+			if stdout, _, _ := run(t, dir, "jobs.list_jobs"); stdout != "" {
+				t.Errorf("minions were not given it, and list_jobs has %q", stdout)
+			}
+		})
+	}
+}
+
+// TestAsyncTellsTheMaster starts a runner in the background: the program ends at once, and its end is told on the bus.
+func TestAsyncTellsTheMaster(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("the configuration names root as the master's user")
+	}
+	dir := place(t, "sock_dir: "+filepath.Join(testsalt.Dir(t), "s")+"\nlog_level: warning\n")
+	t.Setenv(asProgram, "1")
+	sockets := busOf(t, dir)
+	bus, err := eventbus.Dial(t.Context(), sockets, eventbus.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	stdout, stderr, code := run(t, dir, "--async", "--", "test.arg", "-x", "k=v w")
+	tag := regexp.MustCompile(`salt/run/\d{20}`).FindString(stderr)
+	if code != 0 || stdout != "" || tag == "" || !strings.Contains(stderr, "Running in asynchronous mode.") {
+		t.Fatalf("exit %d, %q, %q", code, stdout, stderr)
+	}
+	for _, suffix := range []string{"/new", "/ret"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		e, err := bus.Next(ctx)
+		cancel()
+		if err != nil || e.Tag != tag+suffix {
+			t.Fatalf("event %q, %v, want %s", e.Tag, err, tag+suffix)
+		}
+		if body, err := e.Map(); suffix == "/ret" && (err != nil || body.Value("success") != true) {
+			t.Errorf("event %v, %v", body, err)
+		}
+	}
+}
+
+// busOf serves a bus in place of the master of a place.
+func busOf(t *testing.T, dir string) eventbus.Sockets {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "master"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sock := regexp.MustCompile(`sock_dir: (.*)`).FindStringSubmatch(string(text))[1]
+	if err := os.MkdirAll(sock, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	sockets := eventbus.MasterSockets(sock)
+	ctx, stop := context.WithCancel(context.Background())
+	ready, done := make(chan struct{}), make(chan error, 1)
+	bus := eventbus.New(eventbus.Options{})
+	go func() { done <- bus.Serve(ctx, sockets, eventbus.ServeOptions{Ready: func() { close(ready) }}) }()
+	t.Cleanup(func() { stop(); <-done })
+	<-ready
+	return sockets
+}
