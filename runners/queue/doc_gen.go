@@ -2,6 +2,20 @@
 
 package queue
 
+const docCancel = "\n" +
+	"    Takes a job out of the queue for minions that are away, and returns for which of them it did. A running master does so\n" +
+	"    within a second; what is being sent at that moment cannot be called back.\n" +
+	"\n" +
+	"    minions\n" +
+	"\n" +
+	"        Only for these, as a list or with commas; otherwise for all.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run queue.cancel 20130916125524463507\n" +
+	"        salt-run queue.cancel 20130916125524463507 minions=web1,web2\n" +
+	"    "
+
 const docInsert = "\n" +
 	"    Adds an item to a queue, or a list of items. An item that is in the queue already is told of, and nothing is added.\n" +
 	"\n" +
@@ -27,6 +41,15 @@ const docInsertRunner = "\n" +
 	"\n" +
 	"        salt-run queue.insert_runner test.stdout_print queue=runners backend=sqlite\n" +
 	"        salt-run queue.insert_runner event.send test_insert_runner kwargs='{\"data\": {\"foo\": \"bar\"}}'\n" +
+	"    "
+
+const docList = "\n" +
+	"    Returns the jobs that wait for minions that are away (salt --queue), by job id: the minions, those to which it is\n" +
+	"    being sent, and since and until when.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run queue.list\n" +
 	"    "
 
 const docListItems = "\n" +

@@ -1,5 +1,7 @@
 // Package queue is Salt's runner queue: queues of texts that reactors and schedules work off, a SQLite file each in
 // sqlite_queue_dir (salt/runners/queue.py, salt/queues/sqlite_queue.py). The files are those of Salt.
+//
+// Beside them stand list and cancel, which are about jobs for minions that are away (package queue of this house).
 package queue
 
 import (
@@ -24,9 +26,11 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
+		loader.F("cancel", docCancel, m.cancel),
 		loader.F("delete", docRemove, m.remove),
 		loader.F("insert", docInsert, m.insert),
 		loader.F("insert_runner", docInsertRunner, m.insertRunner),
+		loader.F("list", docList, m.list),
 		loader.F("list_items", docListItems, m.listItems),
 		loader.F("list_length", docListLength, m.listLength),
 		loader.F("list_queues", docListQueues, m.listQueues),
