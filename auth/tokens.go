@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/brineproject/brine/crypto"
@@ -22,13 +23,21 @@ import (
 
 // Tokens are the tokens of a master, a file each in token_dir, in the format of Salt (salt/tokens/localfs.py).
 type Tokens struct {
-	root *os.Root
-	hash string
-	now  func() time.Time
+	root  *os.Root
+	hash  string
+	now   func() time.Time
+	count atomic.Int64 // files there may be, counted again by Clean
+	most  int64
 }
 
 // ErrNoToken is returned for a token that is not there, has expired, or cannot be read.
 var ErrNoToken = errors.New("no such token")
+
+// errFull is returned by Add when there are too many tokens.
+var errFull = errors.New("there are too many tokens")
+
+// mostTokens bounds how many tokens there are at one time, about.
+const mostTokens = 100_000
 
 // tokenName is what a token looks like. What does not is never looked for.
 var tokenName = regexp.MustCompile(`^[0-9a-f]{32,128}$`)
@@ -55,14 +64,23 @@ func OpenTokens(dir, hash string, now func() time.Time) (*Tokens, error) {
 	if err := root.Chmod(".", 0o700); err != nil { // the names of its files are the tokens; Salt makes it readable by all
 		return nil, errors.Join(fmt.Errorf("token_dir: %w", err), root.Close())
 	}
-	return &Tokens{root: root, hash: hash, now: now}, nil
+	t := &Tokens{root: root, hash: hash, now: now, most: mostTokens}
+	all, err := t.List()
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	t.count.Store(int64(len(all)))
+	return t, nil
 }
 
 // Close gives the folder back.
 func (t *Tokens) Close() error { return t.root.Close() }
 
-// Add keeps a new token with m, in which it sets token.
+// Add keeps a new token with m, in which it sets token. It refuses when there are a hundred thousand.
 func (t *Tokens) Add(m *data.Map) error {
+	if t.count.Load() >= t.most {
+		return fmt.Errorf("keep a token: %w", errFull)
+	}
 	h, err := crypto.NewHash(t.hash)
 	if err != nil {
 		return err
@@ -79,6 +97,7 @@ func (t *Tokens) Add(m *data.Map) error {
 	if err := t.write(name, raw); err != nil {
 		return fmt.Errorf("keep a token: %w", err)
 	}
+	t.count.Add(1)
 	return nil
 }
 
@@ -232,6 +251,7 @@ func (t *Tokens) Clean(ctx context.Context) (int, error) {
 			n++
 		}
 	}
+	t.count.Store(int64(len(all) - n))
 	return n, t.cleanTemp()
 }
 

@@ -239,6 +239,31 @@ func TestTokensAreNotAlike(t *testing.T) {
 	}
 }
 
+func TestTokensAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	c := &clock{time.Unix(1800000000, 0)}
+	s := openTokens(t, dir, c)
+	s.most = 3
+	add := func(s *Tokens) error {
+		return s.Add(data.NewMap("name", "fred", "eauth", "people", "expire", 1.8e9+60))
+	}
+	if err := errors.Join(add(s), add(s), add(s)); err != nil {
+		t.Fatal(err)
+	}
+	again := openTokens(t, dir, c)
+	again.most = 3
+	if err := add(s); !errors.Is(err, errFull) {
+		t.Errorf("one too many: %v", err)
+	}
+	if err := add(again); !errors.Is(err, errFull) {
+		t.Errorf("one too many after a start: %v", err)
+	}
+	c.at = c.at.Add(time.Hour)
+	if n, err := s.Clean(t.Context()); n != 3 || err != nil || add(s) != nil {
+		t.Errorf("Clean = %d, %v; no room afterwards", n, err)
+	}
+}
+
 // FuzzTokenFile reads any bytes as the file of a token.
 func FuzzTokenFile(f *testing.F) {
 	for _, name := range []string{"93990d8d8446918fc7cb596126522f0341772107e71e044edb7c921a6dd1a5ac", "302797bf2ec5a74bb38a384589f81968"} {
