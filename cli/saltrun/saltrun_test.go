@@ -132,7 +132,7 @@ func TestAsyncTellsTheMaster(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("the configuration names root as the master's user")
 	}
-	dir := place(t, "sock_dir: "+filepath.Join(testsalt.Dir(t), "s")+"\nlog_level: warning\n")
+	dir := place(t, "sock_dir: "+filepath.Join(testsalt.Dir(t), "s")+"\n")
 	t.Setenv(asProgram, "1")
 	sockets := busOf(t, dir)
 	bus, err := eventbus.Dial(t.Context(), sockets, eventbus.ClientOptions{})
@@ -140,7 +140,7 @@ func TestAsyncTellsTheMaster(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bus.Close()
-	stdout, stderr, code := run(t, dir, "--async", "--", "test.arg", "-x", "k=v w")
+	stdout, stderr, code := run(t, dir, "-l", "warning", "--async", "--", "test.arg", "-x", "k=v w")
 	tag := regexp.MustCompile(`salt/run/\d{20}`).FindString(stderr)
 	if code != 0 || stdout != "" || tag == "" || !strings.Contains(stderr, "Running in asynchronous mode.") {
 		t.Fatalf("exit %d, %q, %q", code, stdout, stderr)
