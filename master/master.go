@@ -4,7 +4,7 @@
 // [New] binds ports and opens everything, so that a fault shows before anything runs; [Master.Run] works until its
 // context ends. The type Master only wires small parts, one file a noun: parts.go makes them, supervise.go runs them,
 // requests.go says which commands there are, publish.go does publish, returns.go takes returns, events.go what minions
-// fire, pillar.go their requests for pillar, access.go who may give orders, tokens.go tokens, fleet.go whom a target names, presence.go
+// fire, pillar.go their requests for pillar, files.go those for files, access.go who may give orders, tokens.go tokens, fleet.go whom a target names, presence.go
 // who is connected, maintain.go what is done now and then. Who sent a request has been proved before it comes here
 // (package channel), with one exception of the protocol: minions of Salt 3006.0 to 3006.11 send no proof with some of
 // their requests. What such a request says of its minion is believed only where the minion last proved itself.
