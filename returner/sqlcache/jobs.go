@@ -224,7 +224,7 @@ func (c *Cache) Clean(ctx context.Context, before time.Time) (total int, err err
 		}
 	}
 	for _, statement := range c.d.Purge {
-		err := c.change(ctx, func(ctx context.Context, tx *tx) error {
+		err := c.changeWithin(ctx, max(PurgeLimit, c.o.Limit), func(ctx context.Context, tx *tx) error {
 			_, err := tx.exec(ctx, statement, c.d.Stamp(before.UnixMicro()))
 			return err
 		})

@@ -30,6 +30,9 @@ import (
 // DefaultLimit is how long one change may take.
 const DefaultLimit = 10 * time.Second
 
+// PurgeLimit is how long it may take to drop what is old in one of Salt's tables, which have no index by time.
+const PurgeLimit = time.Minute
+
 var errClosed = errors.New("job cache is closed")
 
 // Options tune a Cache.
@@ -117,12 +120,17 @@ const attempts = 10
 
 // change does a change in one transaction. It may be done again after a deadlock.
 func (c *Cache) change(ctx context.Context, do func(ctx context.Context, tx *tx) error) error {
+	return c.changeWithin(ctx, c.o.Limit, do)
+}
+
+// changeWithin is change with another limit to the time.
+func (c *Cache) changeWithin(ctx context.Context, limit time.Duration, do func(ctx context.Context, tx *tx) error) error {
 	end, err := c.use(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.o.Limit)
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	for range attempts {
 		if err = c.try(own, do); err == nil || !c.d.Again(err) {
@@ -131,7 +139,7 @@ func (c *Cache) change(ctx context.Context, do func(ctx context.Context, tx *tx)
 		pause(own)
 	}
 	if err != nil && own.Err() != nil {
-		return fmt.Errorf("%s does not answer within %v: %v", c.d.Name, c.o.Limit, err) //nolint:errorlint // not the caller's context
+		return fmt.Errorf("%s does not answer within %v: %v", c.d.Name, limit, err) //nolint:errorlint // not the caller's context
 	}
 	return err
 }

@@ -102,7 +102,7 @@ func connect(from returner.Source, ret *data.Map) (*sql.DB, string, error) {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd, cfg.DBName = s.Text("user"), s.Text("pass"), s.Text("db")
 	cfg.Net, cfg.Addr = "tcp", net.JoinHostPort(s.Text("host"), strconv.Itoa(port))
-	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTime, sqlcache.DefaultLimit, sqlcache.DefaultLimit
+	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTime, sqlcache.PurgeLimit, sqlcache.PurgeLimit // contexts end sooner
 	cfg.Logger = &mysql.NopLogger{}
 	if cfg.TLS, err = security(s); err != nil {
 		return nil, "", err
