@@ -1,0 +1,213 @@
+package main
+
+import (
+	"go/ast"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// commands returns the commands of the master's request port: the keys of maps in the functions that make its tables.
+func (s *source) commands() []string {
+	found := map[string]bool{}
+	for _, f := range s.code("master") {
+		for _, d := range f.ast.Decls {
+			fun, ok := d.(*ast.FuncDecl)
+			if ok && (fun.Name.Name == "newRequests" || strings.HasSuffix(fun.Name.Name, "Commands")) {
+				for _, name := range keys(fun) {
+					found[name] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// keys returns the literal keys of maps below a node.
+func keys(n ast.Node) []string {
+	var out []string
+	ast.Inspect(n, func(n ast.Node) bool {
+		lit, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		if _, isMap := lit.Type.(*ast.MapType); !isMap {
+			return true
+		}
+		for _, e := range lit.Elts {
+			if pair, ok := e.(*ast.KeyValueExpr); ok {
+				if name, ok := text(pair.Key); ok {
+					out = append(out, name)
+				}
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// functions returns the functions of the plug-ins of a shelf, as module.function: those of Salt, which a test of the shelf holds
+// against the registry, and our own, for which the value is true.
+func (s *source) functions(shelf string, salts []string) map[string]bool {
+	own, modules := map[string][]string{}, map[string]string{} // by folder, or for plug-ins that are given a name by that
+	for _, f := range s.code(shelf) {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CompositeLit:
+				if name, ok := pluginName(n); ok {
+					modules[f.dir] = name
+				}
+			case *ast.CallExpr:
+				if name, ok := functionName(n); ok {
+					own[f.dir] = append(own[f.dir], name)
+				}
+				if name, ok := namedPlugin(n); ok {
+					modules[name] = name
+				}
+			}
+			return true
+		})
+	}
+	found := map[string]bool{}
+	for dir, module := range modules {
+		for _, name := range own[dir] {
+			found[module+"."+name] = true
+		}
+		for _, name := range salts {
+			if strings.HasPrefix(name, module+".") {
+				found[name] = false
+			}
+		}
+	}
+	return found
+}
+
+// pluginName returns the field Name of a loader.Plugin.
+func pluginName(lit *ast.CompositeLit) (string, bool) {
+	t, ok := lit.Type.(*ast.SelectorExpr)
+	if !ok || t.Sel.Name != "Plugin" {
+		return "", false
+	}
+	for _, e := range lit.Elts {
+		if pair, ok := e.(*ast.KeyValueExpr); ok {
+			if key, ok := pair.Key.(*ast.Ident); ok && key.Name == "Name" {
+				return text(pair.Value)
+			}
+		}
+	}
+	return "", false
+}
+
+// namedPlugin returns the name that a plug-in is made with: roots.Plugin("file_roots").
+func namedPlugin(c *ast.CallExpr) (string, bool) {
+	if !strings.HasSuffix(called(c), ".Plugin") || len(c.Args) == 0 {
+		return "", false
+	}
+	return text(c.Args[0])
+}
+
+// functionName returns the name that loader.F, or Alias of what it returns, is given.
+func functionName(c *ast.CallExpr) (string, bool) {
+	name := called(c)
+	if name != "loader.F" && name != "Alias" || len(c.Args) == 0 {
+		return "", false
+	}
+	return text(c.Args[0])
+}
+
+// options returns the options that are read, from the table of package config.
+func (s *source) options() []string {
+	found := map[string]bool{}
+	for _, f := range s.code("config") {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if fun, ok := n.(*ast.FuncDecl); ok && fun.Name.Name == "optionTable" {
+				ast.Inspect(fun, func(n ast.Node) bool {
+					if lit, ok := n.(*ast.CompositeLit); ok && lit.Type == nil && len(lit.Elts) == 3 {
+						if name, ok := text(lit.Elts[0]); ok {
+							found[name] = true
+						}
+					}
+					return true
+				})
+			}
+			return true
+		})
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// unused returns the options of which a role says at its start that it does not carry them out.
+func (s *source) unused(role string) map[string]bool {
+	found := map[string]bool{}
+	for _, f := range s.code(role) {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if ok && len(spec.Names) == 1 && spec.Names[0].Name == "unused" {
+				for _, name := range literals(spec) {
+					found[name] = true
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// tags returns the event tags that the code makes with eventbus.Tagify and JoinTag. What is no literal shows as <…>.
+func (s *source) tags() []string {
+	found := map[string]bool{}
+	for _, f := range s.files {
+		if f.test || f.dir == "eventbus" || strings.HasPrefix(f.dir, "internal") {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			c, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			switch called(c) {
+			case "eventbus.Tagify":
+				found["salt/"+tagOf(c.Args)] = true
+			case "eventbus.JoinTag":
+				found[tagOf(c.Args)] = true
+			}
+			return true
+		})
+	}
+	maps.DeleteFunc(found, func(tag string, _ bool) bool { return !strings.Contains(tag, "/") || !hasWord(tag) })
+	return slices.Sorted(maps.Keys(found))
+}
+
+// hasWord reports whether something of a tag is known but salt.
+func hasWord(tag string) bool {
+	return slices.ContainsFunc(strings.Split(tag, "/"), func(part string) bool { return part != "salt" && !strings.HasPrefix(part, "<") })
+}
+
+// tagOf shows the parts of a tag.
+func tagOf(parts []ast.Expr) string {
+	var words []string
+	for _, p := range parts {
+		word, ok := text(p)
+		if !ok {
+			word = "<" + strings.ToLower(nameOf(p)) + ">"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, "/")
+}
+
+// nameOf returns a word for an expression.
+func nameOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	case *ast.CallExpr:
+		if len(e.Args) == 1 {
+			return nameOf(e.Args[0])
+		}
+		return called(e)
+	}
+	return "…"
+}

@@ -1,0 +1,53 @@
+// Reference writes docs/reference.md: which commands, runners, wheel functions, execution functions, options and event tags there
+// are, each with the test that names it. All of it is read from the source, so that the page cannot say what the programs do not do.
+//
+//	//go:generate go run github.com/brineproject/brine/internal/reference
+//
+// It works on the module in whose folder, or below which, it runs.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if err := run("."); err != nil {
+		fmt.Fprintln(os.Stderr, "reference:", err)
+		os.Exit(1)
+	}
+}
+
+// page is where the reference lies in the tree.
+const page = "docs/reference.md"
+
+func run(dir string) error {
+	root, err := moduleRoot(dir)
+	if err != nil {
+		return err
+	}
+	text, err := Page(root)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, page), text, 0o644)
+}
+
+// moduleRoot returns the folder with go.mod that holds dir.
+func moduleRoot(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", fmt.Errorf("no go.mod in or above the folder")
+		}
+		dir = parent
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Page returns the text of the reference for the module in a folder.
+func Page(root string) ([]byte, error) {
+	s, err := read(root)
+	if err != nil {
+		return nil, err
+	}
+	p := &printer{source: s, tests: s.tests(root)}
+	p.printf("# Reference\n\nWritten by `go generate ./internal/reference` from the source; do not edit. What differs from Salt is in " +
+		"[compatibility.md](compatibility.md). A test is named that has the name in it; there may be more.\n")
+	p.commands()
+	for _, shelf := range []struct{ folder, title string }{{"runners", "Runners"}, {"wheel", "Wheel functions"}, {"modules", "Execution functions"}} {
+		if err := p.shelf(root, shelf.folder, shelf.title); err != nil {
+			return nil, err
+		}
+	}
+	p.options()
+	p.tags()
+	return p.out.Bytes(), nil
+}
+
+// A printer writes the page.
+type printer struct {
+	source *source
+	tests  []test
+	out    bytes.Buffer
+}
+
+func (p *printer) printf(format string, args ...any) { fmt.Fprintf(&p.out, format, args...) }
+
+// code shows the name of a test, or that there is none.
+func code(name string) string {
+	if name == "" {
+		return "none by name"
+	}
+	return "`" + name + "`"
+}
+
+func (p *printer) commands() {
+	p.printf("\n## Commands of the request port\n\n| command | test |\n|---|---|\n")
+	for _, name := range p.source.commands() {
+		p.printf("| `%s` | %s |\n", name, code(find(p.tests, []string{"master", ""}, name)))
+	}
+}
+
+// shelf lists functions, and which of them Salt does not have.
+func (p *printer) shelf(root, folder, title string) error {
+	salts, err := signatures(filepath.Join(root, folder, "all", "testdata", "signatures.txt"))
+	if err != nil {
+		return err
+	}
+	p.printf("\n## %s\n\n| function | test | |\n|---|---|---|\n", title)
+	functions := p.source.functions(folder, salts)
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		note := ""
+		if functions[name] {
+			note = "Brine's own"
+		}
+		module, function, _ := strings.Cut(name, ".")
+		p.printf("| `%s` | %s | %s |\n", name, code(p.functionTest(folder, module, function)), note)
+	}
+	return nil
+}
+
+// functionTest returns a test of a function: one of its own package that names it, or one that names it whole.
+func (p *printer) functionTest(folder, module, function string) string {
+	if t := find(p.tests, []string{folder + "/" + module}, module+"."+function, function); t != "" {
+		return t
+	}
+	return find(p.tests, []string{folder, ""}, module+"."+function)
+}
+
+// signatures returns the names in a file of signatures: one a line, before a bracket.
+func signatures(name string) ([]string, error) {
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("signatures of Salt: %w", err)
+	}
+	var names []string
+	for line := range strings.Lines(string(raw)) {
+		if name, _, ok := strings.Cut(line, "("); ok && !strings.HasPrefix(line, "#") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// options lists the options that a master or minion reads.
+func (p *printer) options() {
+	master, minion := p.source.unused("master"), p.source.unused("minion")
+	p.printf("\n## Options\n\nEvery option of Salt is read and its type checked. Those without a test are read for the programs that need them, or not carried out.\n\n" +
+		"| option | test | |\n|---|---|---|\n")
+	for _, name := range p.source.options() {
+		note := ""
+		if master[name] || minion[name] {
+			note = "not carried out: the log says so at the start"
+		}
+		p.printf("| `%s` | %s | %s |\n", name, code(find(p.tests, []string{""}, name, fieldName(name))), note)
+	}
+}
+
+// fieldName returns the name of the field of package config for an option: MinionDataCache for minion_data_cache.
+func fieldName(option string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(option, "_") {
+		if part != "" {
+			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+		}
+	}
+	return b.String()
+}
+
+func (p *printer) tags() {
+	p.printf("\n## Event tags\n\n| tag | test |\n|---|---|\n")
+	for _, tag := range p.source.tags() {
+		p.printf("| `%s` | %s |\n", tag, code(p.tagTest(tag)))
+	}
+}
+
+// tagTest returns a test that names the words of a tag.
+func (p *printer) tagTest(tag string) string {
+	var words []string
+	for part := range strings.SplitSeq(tag, "/") {
+		if part != "salt" && !strings.HasPrefix(part, "<") {
+			words = append(words, part)
+		}
+	}
+	for _, t := range p.tests {
+		all := len(words) > 0
+		for _, w := range words {
+			all = all && t.words[w]
+		}
+		if all {
+			return t.name
+		}
+	}
+	return ""
+}
