@@ -67,7 +67,7 @@ type eventArgs struct {
 //	salt-run state.event pretty=True
 //	salt-run state.event 'salt/minion/jerry/start' count=1 quiet=True
 func (m *module) event(ctx context.Context, a eventArgs) (any, error) {
-	fits := matcher(a.Tagmatch)
+	fits, own := matcher(a.Tagmatch), runner.RunOf(ctx).Tag+"/new" // its own beginning may be on its way still
 	for bus := (*eventbus.Client)(nil); ; {
 		if bus == nil {
 			var err error
@@ -85,7 +85,7 @@ func (m *module) event(ctx context.Context, a eventArgs) (any, error) {
 		case err != nil:
 			return nil, errors.Join(err, bus.Close())
 		}
-		if !fits(e.Tag) {
+		if !fits(e.Tag) || e.Tag == own {
 			m.env.Log.Debugf("Skipping event tag: %s", e.Tag)
 			continue
 		}
