@@ -46,6 +46,17 @@ func newGiving(returners *loader.Registry, log logrus.FieldLogger) *giving {
 	return g
 }
 
+// check warns of names in an option that are no returners here. The minion works all the same: its returns go to the master.
+func (g *giving) check(option string, names ...string) {
+	for _, name := range names {
+		if name == "" || name == "None" || g.returners.Has(name+".returner") {
+			continue
+		}
+		g.log.Warnf("%s: there is no returner %s: %s; there are %s", option, data.Repr(name), g.returners.MissingText(name+".returner"),
+			strings.Join(g.returners.Modules(), ", "))
+	}
+}
+
 // give takes a return for the returners of some names, and comes back at once. ret must not be changed any more.
 func (g *giving) give(names []string, ret *data.Map) {
 	size := -1

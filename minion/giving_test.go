@@ -72,6 +72,15 @@ func TestAReturnerThatHangsDelaysNoOther(t *testing.T) {
 	})
 }
 
+func TestUnknownReturnersAreToldOfAtTheStart(t *testing.T) {
+	log, hook := logtest.NewNullLogger()
+	g := newGiving(returnersOf(t, map[string]func(context.Context, *data.Map) error{"good": nil, "fine": nil}), log)
+	g.check("return", "good", "elasticsearch", "")
+	if e := hook.AllEntries(); len(e) != 1 || e[0].Message != "return: there is no returner 'elasticsearch': 'elasticsearch.returner' is not available.; there are fine, good" {
+		t.Errorf("the log says %v", e)
+	}
+}
+
 func failures(hook *logtest.Hook, text string) (n int) {
 	for _, e := range hook.AllEntries() {
 		if e.Level == logrus.ErrorLevel && strings.Contains(e.Message, text) {
