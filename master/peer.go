@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -140,15 +141,16 @@ func (p *peers) allowed(c *channel.Command) (*peerJob, bool) {
 	may := p.gate.PeerMayPublish(p.peer.read(cfg.Peer), c.Caller.ID, auth.Publication{Fun: fun, Arg: arg, Minions: j.ids}) &&
 		!p.gate.Blocked(cfg.User, fun) && p.exact(tgt, kind, j.ids)
 	if !may {
-		p.refuse(c, "publish")
+		p.refuse(c, "publish "+data.Str(fun), "peer")
 	}
 	return j, may
 }
 
-// refuse names now and then which minion asks for what it may not have.
-func (p *peers) refuse(c *channel.Command, what string) {
-	if more, ok := p.quiet.tell(what + " " + c.Caller.ID); ok {
-		p.log.Warnf("Minion %s may not %s what it asked for (%d more since the last warning)", c.Caller.ID, what, more)
+// refuse names now and then which minion asks for what an option does not allow it.
+func (p *peers) refuse(c *channel.Command, what, option string) {
+	if more, ok := p.quiet.tell(option + " " + c.Caller.ID); ok {
+		p.log.Warnf("Minion %s may not %s: %s does not allow it; expressions there are for whole ids and names (%d more since the last warning)",
+			c.Caller.ID, strconv.QuoteToGraphic(clipText(what, 100)), option, more)
 	}
 }
 
@@ -342,7 +344,9 @@ func (p *peers) returns(ctx context.Context, c *channel.Command) (any, error) {
 		p.log.WithError(err).Debugf("minion %s asks for returns", c.Caller.ID)
 		return "", nil // the reply to an exception, which Salt has here
 	case owner != c.Caller.ID:
-		p.refuse(c, "read")
+		if more, ok := p.quiet.tell("pub_ret " + c.Caller.ID); ok {
+			p.log.Warnf("Minion %s asks for the returns of a job of minion %s (%d more since the last warning)", c.Caller.ID, strconv.QuoteToGraphic(owner), more)
+		}
 		return data.NewMap(), nil
 	}
 	found, err := p.pub.jobs.Returns(ctx, job.ID(text))
@@ -386,7 +390,7 @@ func (p *peers) runRunner(ctx context.Context, c *channel.Command) (any, error) 
 		return data.NewMap(), nil
 	}
 	if !p.peerRun.read(option).Allow(c.Caller.ID, fun) {
-		p.refuse(c, "run")
+		p.refuse(c, "run "+fun, "peer_run")
 		return data.NewMap(), nil
 	}
 	if !p.enter(c) {
