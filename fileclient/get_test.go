@@ -1,6 +1,7 @@
 package fileclient
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
 )
 
 func read(t *testing.T, path string) string {
@@ -329,10 +331,6 @@ func TestCompressedPieceIsBounded(t *testing.T) {
 		return reply
 	}
 	c := m.client(t)
-	var before syscall.Statfs_t
-	if err := syscall.Statfs(c.opts.CacheDir, &before); err != nil {
-		t.Fatal(err)
-	}
 	d := &download{c: c, env: "base", path: "f", gzip: 9, size: 10, to: io.Discard}
 	if err := d.run(t.Context()); !errors.Is(err, ErrHash) || d.at > 11 {
 		t.Errorf("the download took %d bytes: %v", d.at, err)
@@ -350,15 +348,13 @@ func TestCompressedPieceIsBounded(t *testing.T) {
 
 func TestDamagedCompression(t *testing.T) {
 	whole := packed([]byte(long(2000)))
-	for name, piece := range map[string][]byte{"cut": whole[:len(whole)-9], "no gzip": []byte("what"), "other bytes": append(slices.Clone(whole[:40]), whole[50:]...)} {
+	for name, body := range map[string][]byte{"cut": whole[:len(whole)-9], "no gzip": []byte("what"), "other bytes": append(slices.Clone(whole[:40]), whole[50:]...)} {
 		d := &download{c: New(Options{}), size: 2000, to: io.Discard}
-		if _, err := d.take(piece2(piece)); !errors.Is(err, ErrReply) {
+		if _, err := d.take(piece{Chunk: Chunk{Data: body, Gzip: true}}); !errors.Is(err, ErrReply) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
-
-func piece2(b []byte) piece { return piece{Chunk: Chunk{Data: b, Gzip: true}} }
 
 func TestDestinations(t *testing.T) {
 	m := newMaster(map[string]string{"base/dir/f": "new"})
@@ -524,6 +520,37 @@ func FuzzPiece(f *testing.F) {
 		n, err := d.take(piece{Chunk: Chunk{Data: body, Gzip: gzip}})
 		if n > 1001 || n > 1000 && err == nil {
 			t.Errorf("took %d bytes: %v", n, err)
+		}
+	})
+}
+
+// FuzzReply gives answers of any form to every request for files.
+func FuzzReply(f *testing.F) {
+	for _, v := range []any{data.NewMap("data", []byte("x"), "dest", "f"), []any{"a", []byte("b"), nil}, "", data.NewMap("hsum", "00", "hash_type", "md5"),
+		data.NewMap("path", "/x", "stat", []any{int64(1), "2"}), nil} {
+		raw, err := payload.Marshal(v)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		v, err := payload.Unmarshal(raw, payload.WireLimits())
+		if err != nil {
+			return
+		}
+		asked := 0
+		c := New(Options{CacheDir: t.TempDir(), Source: Remote(func(context.Context, *data.Map) (any, error) { asked++; return v, nil })})
+		s := c.opts.Source
+		_, _ = s.Envs(t.Context())
+		_, _ = s.Files(t.Context(), "base", "")
+		_, _ = s.Symlinks(t.Context(), "base", "")
+		_, _ = s.Stat(t.Context(), "base", "f")
+		_, _ = s.Tops(t.Context(), data.NewMap())
+		_, _ = s.Hash(t.Context(), "base", "f")
+		_, _ = s.Read(t.Context(), "base", "f", 0, 0)
+		if asked > 7*tries {
+			t.Errorf("%d requests", asked)
 		}
 	})
 }
