@@ -91,8 +91,9 @@ func (e *minionEvents) allowed(id, tag string) bool {
 // tagGrammar is what a tag may look like: printable, without spaces, and not without end.
 var tagGrammar = regexp.MustCompile(`^[\x21-\x7e]{1,1000}$`)
 
-// jobTag is the tag that a bare job id makes, by which masters tell who is expected to return.
-var jobTag = regexp.MustCompile(`^[0-9]{20}(_[0-9]+)?$`)
+// jobTag is how tags begin that are of a job by its bare id, by which masters tell who is expected to return. Whoever waits for
+// them takes all tags that begin so.
+var jobTag = regexp.MustCompile(`^[0-9]{20}`)
 
 // reserved are the beginnings of tags that the master's own parts fire and others trust (CVE-2025-22236, -22239).
 var reserved = []string{
