@@ -28,7 +28,7 @@ import (
 )
 
 // DefaultLimit is how long one change may take.
-const DefaultLimit = 10 * time.Second
+const DefaultLimit = 30 * time.Second
 
 // PurgeLimit is how long it may take to drop what is old in one of Salt's tables, which have no index by time.
 const PurgeLimit = time.Minute

@@ -34,7 +34,7 @@ const Name = "redis"
 
 // limit is how long one change may take, and dialTime a connection.
 const (
-	limit    = 10 * time.Second
+	limit    = 30 * time.Second
 	dialTime = 5 * time.Second
 )
 
