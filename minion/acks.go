@@ -27,8 +27,14 @@ type acks struct {
 	want atomic.Bool // the master has said that it wants them
 
 	mu      sync.Mutex
-	waiting []*running
+	waiting []taken
 	wake    chan struct{} // has room for one
+}
+
+// A taken job is one to be acknowledged, unless its context has ended.
+type taken struct {
+	ctx context.Context
+	jid job.ID
 }
 
 func newAcks(id string, send func(context.Context, []any) error) *acks {
@@ -42,8 +48,8 @@ func (a *acks) hear(reply data.Raw) {
 	a.want.Store(err == nil && wants)
 }
 
-// add has a job acknowledged soon, if the master wants to know.
-func (a *acks) add(r *running) {
+// add has a job acknowledged soon, if the master wants to know and ctx, which is the job's, has not ended by then.
+func (a *acks) add(ctx context.Context, jid job.ID) {
 	if !a.want.Load() {
 		return
 	}
@@ -52,7 +58,7 @@ func (a *acks) add(r *running) {
 	if len(a.waiting) >= mostWaiting {
 		return
 	}
-	a.waiting = append(a.waiting, r)
+	a.waiting = append(a.waiting, taken{ctx, jid})
 	select {
 	case a.wake <- struct{}{}:
 	default:
@@ -84,8 +90,8 @@ func (a *acks) take() (events []any) {
 	defer a.mu.Unlock()
 	n := 0
 	for ; n < len(a.waiting) && len(events) < mostAcks; n++ {
-		if r := a.waiting[n]; r.ctx.Err() == nil {
-			events = append(events, a.event(r.pub.JID))
+		if w := a.waiting[n]; w.ctx.Err() == nil {
+			events = append(events, a.event(w.jid))
 		}
 	}
 	rest := copy(a.waiting, a.waiting[n:])

@@ -180,7 +180,7 @@ func (j *jobs) start(ctx context.Context, pub *job.Publication, l *link, size in
 	j.enter(r)
 	lane := j.lane(pub)
 	if lane != j.asks {
-		l.acks.add(r)
+		l.acks.add(r.ctx, pub.JID)
 	}
 	waits, ok := lane.add(func() { j.run(r) }, size)
 	switch {
