@@ -2,6 +2,8 @@ package cp_test
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/testsalt"
 )
@@ -33,7 +36,7 @@ func TestUnderAMaster(t *testing.T) {
 	cfg.FileRoots, cfg.FileRecv = data.NewMap("base", []any{srv}), true
 	m := testsalt.StartMaster(t, cfg)
 	bus := m.Listen(t, "salt/minion/")
-	mc := testsalt.MinionConfig(dir+"/n", "web1", m.Address)
+	mc := minionConfig(t, dir+"/n", m.Config)
 	testsalt.StartMinion(t, mc)
 	testsalt.AwaitEvent(t, bus, "salt/minion/web1/start")
 	local := m.Client(t)
@@ -88,4 +91,19 @@ func TestUnderAMaster(t *testing.T) {
 	if ran.Text("stdout") != "ran well" || ran.Value("retcode") != int64(0) {
 		t.Errorf("cmd.script = %s", data.Repr(ran))
 	}
+}
+
+// minionConfig returns the configuration of minion web1, which keeps everything below dir, modules that it fetches too.
+func minionConfig(t *testing.T, dir string, master *config.Master) *config.Minion {
+	t.Helper()
+	text := fmt.Sprintf("id: web1\nmaster: 127.0.0.1\nmaster_port: %d\npublish_port: %d\nroot_dir: %s\npki_dir: /pki\ncachedir: /cache\nsock_dir: /run\n"+
+		"extension_modules: /cache/extmods\n", master.RetPort, master.PublishPort, dir)
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "minion"), []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	cfg, _, err := config.LoadMinion(dir, os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
 }
