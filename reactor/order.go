@@ -1,0 +1,191 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runner"
+)
+
+// Orders do what reactions say. Their methods are called by several goroutines.
+type Orders interface {
+	// Publish sends a job to minions and does not wait for them.
+	Publish(ctx context.Context, p *Publication) error
+	// Run calls a runner or a wheel function and waits for it.
+	Run(ctx context.Context, kind runner.Kind, fun string, args []any, kwargs *data.Map) error
+	// Spec describes a runner or a wheel function; false where there is none.
+	Spec(kind runner.Kind, fun string) (*loader.Spec, bool)
+}
+
+// A Publication is a job for minions.
+type Publication struct {
+	Target     any
+	TargetType string
+	Fun        string
+	Args       []any // as they are published, keyword arguments last
+	Ret        string
+	Options    *data.Map // more fields of the reaction: metadata, ret_config, module_executors …
+}
+
+// do does a reaction.
+func (r *Reaction) do(ctx context.Context, orders Orders, log logrus.FieldLogger) error {
+	switch r.Type {
+	case "local":
+		p, err := r.publication(log)
+		if err != nil {
+			return err
+		}
+		return orders.Publish(ctx, p)
+	case "runner", "wheel":
+		kind := runner.Kind(r.Type)
+		args, kwargs, err := r.call(kind, orders, log)
+		if err != nil {
+			return err
+		}
+		return orders.Run(ctx, kind, r.Fun, args, kwargs)
+	case "caller":
+		return errors.New("reactions of type caller are for minions without a master")
+	}
+	return fmt.Errorf("ReactWrap is missing a wrapper function for '%s'", r.Type) //nolint:staticcheck // Salt's text
+}
+
+// publication makes the job of a reaction of type local.
+func (r *Reaction) publication(log logrus.FieldLogger) (*Publication, error) {
+	if !data.Truth(r.Low.Value("tgt")) {
+		return nil, errors.New("tgt is missing")
+	}
+	p := &Publication{Target: r.Low.Value("tgt"), TargetType: "glob", Fun: r.Fun, Ret: r.Low.Text("ret"), Options: data.NewMap()}
+	if kind := r.Low.Text("tgt_type"); kind != "" {
+		p.TargetType = kind
+	}
+	for key, v := range r.Low.All() {
+		switch key {
+		case "tgt", "tgt_type", "arg", "kwarg", "args", "ret", "fun", "state", "name", "order", "__id__", "__sls__", "user", "token", "eauth", "username", "password", "auth_list":
+		default:
+			p.Options.Set(key, v)
+		}
+	}
+	args, kwargs := listOf(r.Low.Value("arg")), mapOf(r.Low.Value("kwarg"))
+	if named, ok, err := r.named(log); ok {
+		args, kwargs = nil, named
+		if err != nil {
+			return nil, err
+		}
+	}
+	p.Args = loader.ConditionInput(args, kwargs)
+	return p, nil
+}
+
+// call returns the arguments of a reaction that calls a function on the master.
+func (r *Reaction) call(kind runner.Kind, orders Orders, log logrus.FieldLogger) ([]any, *data.Map, error) {
+	if named, ok, err := r.named(log); ok {
+		return nil, named, err
+	}
+	hasArg, hasKwarg := r.Low.Has("arg"), r.Low.Has("kwarg")
+	var args []any
+	var kwargs *data.Map
+	if !hasArg || !hasKwarg {
+		spec, ok := orders.Spec(kind, r.Fun)
+		if !ok {
+			return nil, nil, errors.New("function not available")
+		}
+		var err error
+		if args, kwargs, err = runner.FromLow(spec, string(kind)+"."+r.Fun, r.parameters(spec)); err != nil {
+			return nil, nil, err
+		}
+	}
+	if hasArg {
+		args = listOf(r.Low.Value("arg"))
+	}
+	if hasKwarg {
+		kwargs = mapOf(r.Low.Value("kwarg"))
+	}
+	return args, kwargs, nil
+}
+
+// parameters returns the arguments of the old form: the fields of the chunk without those that are its own, unless the
+// function has parameters of these names.
+func (r *Reaction) parameters(spec *loader.Spec) *data.Map {
+	low := r.Low.Clone()
+	for _, own := range []string{"__id__", "__sls__", "name", "order", "fun", "key", "state", "arg", "kwarg"} {
+		if !spec.Has(own) {
+			low.Delete(own)
+		}
+	}
+	return low
+}
+
+// errFormat is returned for args that are no arguments.
+var errFormat = errors.New("Incorrect argument format, check the Reactor System documentation for the correct format.") //nolint:staticcheck // Salt's text
+
+// named returns the keyword arguments of the new form, which stand under args. ok is false where there is no args.
+func (r *Reaction) named(log logrus.FieldLogger) (kwargs *data.Map, ok bool, err error) {
+	args, ok := r.Low.Get("args")
+	if !ok {
+		return nil, false, nil
+	}
+	for _, old := range []string{"arg", "kwarg"} {
+		if r.Low.Has(old) {
+			log.Warnf("Reactor '%s' is ignoring '%s' param %s due to presence of 'args' param. Check the Reactor System documentation for the correct argument format.",
+				r.ID, old, data.Repr(r.Low.Value(old)))
+		}
+	}
+	if m, isMap := args.(*data.Map); isMap {
+		return m, true, nil
+	}
+	if kwargs, ok = repack(args); !ok || kwargs.Len() == 0 {
+		return nil, true, errFormat
+	}
+	return kwargs, true, nil
+}
+
+// repack joins a list of maps of one key each to one map. What is no map is a key without value (salt/utils/data.py,
+// repack_dictlist).
+func repack(v any) (*data.Map, bool) {
+	entries, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	m := data.NewMap()
+	for _, entry := range entries {
+		switch entry := entry.(type) {
+		case *data.Map:
+			if entry.Len() != 1 {
+				return nil, false
+			}
+			m.Update(entry)
+		case string:
+			m.Set(entry, nil)
+		default:
+			return nil, false
+		}
+	}
+	return m, true
+}
+
+// listOf returns positional arguments. A value that is no list is the only one.
+func listOf(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	}
+	return []any{v}
+}
+
+// mapOf returns keyword arguments, which may stand in a list of maps, too.
+func mapOf(v any) *data.Map {
+	if m, ok := v.(*data.Map); ok {
+		return m
+	}
+	if m, ok := repack(v); ok {
+		return m
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package reactor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/match"
+)
+
+// A Rule says which files answer events.
+type Rule struct {
+	Tag   string   // a glob, as of Python's fnmatch
+	Files []string // paths, globs of paths, and paths of salt://
+}
+
+// Map returns a rule as it stands in the option.
+func (r Rule) Map() *data.Map { return data.NewMap(r.Tag, list(r.Files)) }
+
+func list(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, t := range texts {
+		out[i] = t
+	}
+	return out
+}
+
+// ParseRules reads the option reactor: a list of maps, each of one tag to a file or a list of files. Entries that are
+// something else are left out, and the error tells which.
+func ParseRules(option any) ([]Rule, error) {
+	entries, ok := option.([]any)
+	if !ok && option != nil {
+		return nil, errors.New("reactor: expected a list of tags and files")
+	}
+	var rules []Rule
+	var faults []error
+	for i, entry := range entries {
+		rule, err := parseRule(entry)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("reactor: entry %d: %w", i+1, err))
+			continue
+		}
+		rules = append(rules, rule)
+	}
+	return rules, errors.Join(faults...)
+}
+
+func parseRule(entry any) (Rule, error) {
+	m, ok := entry.(*data.Map)
+	if !ok || m.Len() != 1 {
+		return Rule{}, errors.New("expected one tag with its files")
+	}
+	for tag, value := range m.All() {
+		files, ok := value.([]any)
+		if text, isText := value.(string); isText {
+			files, ok = []any{text}, true
+		}
+		if !ok {
+			return Rule{}, fmt.Errorf("%s: expected a file or a list of files", data.Str(tag))
+		}
+		rule := Rule{Tag: data.Str(tag)}
+		for _, f := range files {
+			text, ok := f.(string)
+			if !ok || text == "" {
+				return Rule{}, fmt.Errorf("%s: %s is no path", data.Str(tag), data.Repr(f))
+			}
+			rule.Files = append(rule.Files, text)
+		}
+		return rule, nil
+	}
+	return Rule{}, nil
+}
+
+// A table finds the files of a tag. It is never changed.
+type table struct {
+	rules []Rule
+	globs []*match.Glob
+}
+
+func newTable(rules []Rule) *table {
+	t := &table{rules: rules}
+	for _, r := range rules {
+		t.globs = append(t.globs, match.CompileGlob(r.Tag))
+	}
+	return t
+}
+
+func (t *table) wants(tag string) bool {
+	return slices.ContainsFunc(t.globs, func(g *match.Glob) bool { return g.Match(tag) })
+}
+
+// files returns the files of all rules that match, in their order.
+func (t *table) files(tag string) []string {
+	var files []string
+	for i, g := range t.globs {
+		if g.Match(tag) {
+			files = append(files, t.rules[i].Files...)
+		}
+	}
+	return files
+}
