@@ -9,7 +9,7 @@ import (
 )
 
 // smallBudget is the most that the minion of a small build may have on armv7, in bytes: 3 % above what it had last.
-const smallBudget = 9_720_000
+const smallBudget = 10_400_000
 
 // smallWithout lists packages that a small build must not reach: they are large, or make the linker keep much.
 var smallWithout = []string{

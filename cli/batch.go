@@ -20,8 +20,7 @@ import (
 func (s *saltRun) batch(ctx context.Context, r client.Request) int {
 	plan, err := s.plan()
 	if err != nil {
-		s.out.Printf("%s\n", err)
-		return exitGeneric
+		return s.fail(err)
 	}
 	ordered := r
 	ordered.Kwargs = r.Kwargs.Clone()

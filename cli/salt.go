@@ -111,6 +111,10 @@ func (s *saltRun) run(ctx context.Context) int {
 	if err := s.limit(); err != nil {
 		return s.fail(err)
 	}
+	if _, err := s.plan(); s.o.Batch != "" && err != nil {
+		s.out.Printf("%s\n", err)
+		return exitGeneric
+	}
 	wire, err := HostWire(s.opts)
 	if err != nil {
 		return s.fail(err)

@@ -136,7 +136,7 @@ func TestFaults(t *testing.T) {
 		{"port out of range", "ret_port: 70000\n", `DIR/master:1: ret_port: 70000 is out of range; it must be from 1 to 65535`},
 		{"small key", "keysize: 1024\n", `DIR/master:1: keysize: 1024 is out of range; it must be from 2048 to 16384`},
 		{"negative time", "timeout: -1\n", `DIR/master:1: timeout: -1 is out of range; the least is 0`},
-		{"other transport", "transport: tcp\n", `DIR/master:1: transport: "tcp" is not supported; the only value is zeromq`},
+		{"other transport", "transport: ws\n", `DIR/master:1: transport: "ws" is not supported; values are zeromq, tcp`},
 		{"log level", "log_level: warn\n",
 			`DIR/master:1: log_level: "warn" is not supported; values are all, garbage, trace, debug, profile, info, warning, error, critical, quiet`},
 		{"misspelt log level", "log_level: debgu\n",
