@@ -129,8 +129,12 @@ type Master struct {
 	EventReturnQueue     int           `yaml:"event_return_queue" min:"0"`
 	EventReturnWhitelist []string      `yaml:"event_return_whitelist"`
 	EventReturnBlacklist []string      `yaml:"event_return_blacklist"`
-	MaxEventSize         int           `yaml:"max_event_size" min:"1"`   // bytes
-	IPCWriteBuffer       int           `yaml:"ipc_write_buffer" min:"0"` // bytes; 0 is the system's
+	Reactor              any           `yaml:"reactor" live:"yes"` // list of tag globs and files
+	ReactorWorkerThreads int           `yaml:"reactor_worker_threads" min:"1" max:"10000"`
+	ReactorWorkerHWM     int           `yaml:"reactor_worker_hwm" min:"1"` // events that wait
+	Engines              any           `yaml:"engines"`                    // list of names, or of maps with options
+	MaxEventSize         int           `yaml:"max_event_size" min:"1"`     // bytes
+	IPCWriteBuffer       int           `yaml:"ipc_write_buffer" min:"0"`   // bytes; 0 is the system's
 	PresenceEvents       bool          `yaml:"presence_events" live:"yes"`
 	MasterStats          bool          `yaml:"master_stats"`
 	MasterStatsEventIter time.Duration `yaml:"master_stats_event_iter,s" min:"0"`

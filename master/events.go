@@ -98,7 +98,7 @@ var jobTag = regexp.MustCompile(`^[0-9]{20}`)
 // reserved are the beginnings of tags that the master's own parts fire and others trust (CVE-2025-22236, -22239).
 var reserved = []string{
 	"salt/auth", "salt/key", "salt/job/", "salt/run/", "salt/wheel/", "salt/presence/", "salt/stats/", "salt/batch/",
-	"salt/cloud/", "salt/fileserver/", "salt/engines/", "salt/netapi/", "salt/queue/", "salt/event", "salt/minion/",
+	"salt/cloud/", "salt/fileserver/", "salt/engines/", "salt/netapi/", "salt/queue/", "salt/reactor", "salt/event", "salt/minion/",
 	"salt/beacon/", "salt/syndic/", "minion/refresh/", "syndic/", "cluster/", "__schedule_return",
 }
 

@@ -35,6 +35,7 @@ import (
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/metrics"
+	"github.com/brineproject/brine/reactor"
 	"github.com/brineproject/brine/returner"
 	runners "github.com/brineproject/brine/runners/all"
 	"github.com/brineproject/brine/transport"
@@ -114,6 +115,7 @@ type Master struct {
 	metrics   *metrics.Server // nil when nobody asked for it
 	maint     *maintenance
 	schedule  *scheduled
+	reactor   *reactor.Reactor
 	programs  []daemon.Command // ext_processes
 	group     *daemon.Group
 	returners []daemon.Part // of event_return and ext_job_cache
@@ -183,6 +185,7 @@ func (m *Master) assemble(p *parts) error {
 		port.SetIdentify(m.server.Identify)
 	}
 	m.maint = newMaintenance(p, pub)
+	m.reactor = newReactor(p, pub)
 	m.schedule, err = newScheduled(p, m.maint)
 	return err
 }

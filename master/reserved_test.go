@@ -14,7 +14,7 @@ var trusted = []string{
 	"salt/job/20261121074539197176/sub/web1/error/state.sls", "salt/job/20261121074539197176/prog/db1/0", "salt/job/20261121074539197176/ack/db1",
 	"salt/run/20261121074539197176/new", "salt/run/20261121074539197176/ret", "salt/wheel/20261121074539197176/ret", "salt/presence/present", "salt/presence/change",
 	"salt/stats/MWorker-0", "salt/batch/20261121074539197176/start", "salt/cloud/vm/created", "salt/fileserver/gitfs/update", "salt/engines/hook/x",
-	"salt/netapi/hook/x", "salt/queue/q/process", "salt/event/exit", "salt/event_listen/start", "salt/minion/db1/start", "salt/beacon/db1/load/",
+	"salt/netapi/hook/x", "salt/queue/q/process", "salt/reactor/dropped", "salt/reactors/manage/add", "salt/event/exit", "salt/event_listen/start", "salt/minion/db1/start", "salt/beacon/db1/load/",
 	"salt/syndic/s1/start", "minion/refresh/db1", "syndic/s1/salt/auth", "cluster/peer/x", "cluster/event/x/salt/auth", "__schedule_return", "key",
 	"20261121074539197176", "20261121074539197176_4711",
 }

@@ -45,5 +45,6 @@ func (m *Master) Renew(cfg *config.Master) {
 	p.control.renew(p.settings.all())
 	m.schedule.renew(old)
 	m.renewFiles(old)
+	m.renewReactor(old)
 	warnOfUnused(cfg, old, m.log)
 }

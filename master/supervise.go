@@ -31,6 +31,7 @@ func (m *Master) pieces() []daemon.Part {
 		{Name: "submit", Vital: true, Run: daemon.Always(m.submit.Serve)},
 		{Name: "batches", Run: daemon.Always(m.batches.serve)},
 		{Name: "runners", Run: daemon.Always(m.parts.control.serve)},
+		m.reactorPart(),
 		{Name: "scheduler", Run: daemon.Always(m.schedule.Run)},
 		{Name: "replier", Vital: true, Run: daemon.Always(func(ctx context.Context) error { return m.reply.Serve(ctx, m.server.Handle) })},
 	}

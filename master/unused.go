@@ -12,7 +12,7 @@ import (
 // unused are options of a master that this version reads and does not carry out. A name that is set to something other
 // than its default is told of at the start, so that nobody relies on what is not there.
 var unused = []string{
-	"archive_jobs", "reactor", "engines", "beacons",
+	"archive_jobs", "beacons", "engines_dirs",
 	"eauth_tokens", "auth.enable_expanded_auth_matching",
 	"gitfs_remotes", "hgfs_remotes", "svnfs_remotes",
 	"pillar_roots", "ext_pillar", "git_pillar", "decrypt_pillar", "on_demand_ext_pillar", "master_tops", "pillar_version", "pillar_cache",

@@ -1,0 +1,129 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/daemon"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/reactor"
+	"github.com/brineproject/brine/runner"
+)
+
+// newReactor makes the part that answers events. Rules that make no sense are told of, and the others hold.
+func newReactor(p *parts, pub *publishing) *reactor.Reactor {
+	r, err := reactor.New(reactor.Options{
+		Bus: p.bus, Rules: p.cfg.Reactor, Orders: &reactions{p, pub}, Read: p.readFile, Key: p.rootKey, ID: p.cfg.ID,
+		Workers: p.cfg.ReactorWorkerThreads, Queue: p.cfg.ReactorWorkerHWM, Log: p.o.Log,
+	})
+	if err != nil {
+		p.o.Log.WithError(err).Error("rules of the reactor are left out")
+	}
+	return r
+}
+
+func (m *Master) reactorPart() daemon.Part { return daemon.Part{Name: "reactor", Run: m.reactor.Run} }
+
+// renewReactor takes the rules of a configuration that was read again. Those that were added without it stay where its own
+// have not changed.
+func (m *Master) renewReactor(old *config.Master) {
+	now := m.parts.settings.now().Reactor
+	if data.Equal(old.Reactor, now) {
+		return
+	}
+	if err := m.reactor.SetRules(now); err != nil {
+		m.log.WithError(err).Error("rules of the reactor are left out")
+	}
+}
+
+// reactions do what the reactor orders.
+type reactions struct {
+	p   *parts
+	pub *publishing
+}
+
+// Publish sends a job as the master itself may, under the name of the reactor.
+func (r *reactions) Publish(ctx context.Context, what *reactor.Publication) error {
+	load := data.NewMap("cmd", "publish", "tgt", what.Target, "fun", what.Fun, "arg", what.Args, "tgt_type", what.TargetType, "ret", what.Ret, "user", reactor.User)
+	id, ok := r.pub.jid(what.Options.Text("jid"))
+	if !ok {
+		return errors.New("the job id is not valid")
+	}
+	ids, missing, err := r.pub.fleet.resolve(what.Target, what.TargetType, what.Options.Text("delimiter"))
+	if len(ids) == 0 && !r.pub.orderMasters {
+		return errors.Join(errors.New("no minions matched the target "+data.Str(what.Target)), err)
+	}
+	load.Set("jid", string(id))
+	load.Set("kwargs", what.Options)
+	answer, err := r.pub.send(ctx, load, what.Options, id, ids, missing)
+	if err != nil {
+		return err
+	}
+	if m, ok := answer.(*data.Map); ok {
+		if refused, _ := m.Value("load").(*data.Map); refused.Has("error") {
+			return errors.New(refused.Text("error"))
+		}
+	}
+	return nil
+}
+
+// Run calls a function of the master.
+func (r *reactions) Run(ctx context.Context, kind runner.Kind, fun string, args []any, kwargs *data.Map) error {
+	client, call := r.p.control.runner, runner.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: r.p.ids.Next(), User: reactor.User}
+	if kind == runner.Wheel {
+		client, call.Tag = r.p.control.wheel, true
+	}
+	if done := client.Run(ctx, call); done.Value("success") == false {
+		return errors.New(data.Str(done.Value("return")))
+	}
+	return nil
+}
+
+// Spec describes a function of the master.
+func (r *reactions) Spec(kind runner.Kind, fun string) (*loader.Spec, bool) {
+	functions := r.p.control.runners
+	if kind == runner.Wheel {
+		functions = r.p.control.wheels
+	}
+	f, ok := functions.Func(fun)
+	if !ok {
+		return nil, false
+	}
+	return f.Spec(), true
+}
+
+// maxReaction is the longest file of salt://, in bytes, that the reactor reads.
+const maxReaction = 4 << 20
+
+// readFile reads a file of the file server whole.
+func (p *parts) readFile(ctx context.Context, path string) ([]byte, error) {
+	var text []byte
+	for {
+		chunk, err := p.files.Serve(ctx, fileserver.Request{Path: path, Env: "base", Loc: int64(len(text))})
+		if err != nil {
+			return nil, err
+		}
+		if len(chunk.Data) == 0 {
+			return text, nil
+		}
+		if text = append(text, chunk.Data...); len(text) > maxReaction {
+			return nil, fmt.Errorf("salt://%s is longer than %d bytes", path, maxReaction)
+		}
+	}
+}
+
+// rootKey returns the key of root on this host, "" where there is none.
+func (p *parts) rootKey() string {
+	key, err := os.ReadFile(filepath.Join(p.cfg.CacheDir, ".root_key"))
+	if err != nil {
+		p.o.Log.WithError(err).Error("read the key of root")
+	}
+	return strings.TrimSpace(string(key))
+}
