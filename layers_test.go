@@ -47,6 +47,8 @@ var onlyHere = map[string][]string{
 	"github.com/robfig/cron/v3":      {"schedule"},
 	"github.com/go-ldap/ldap/v3":     {"auth/ldap"},
 	"github.com/tg123/go-htpasswd":   {"auth/file"},
+	"github.com/go-git/go-git/v5":    {"fileserver/gitfs"},
+	"github.com/go-git/go-billy/v5":  {"fileserver/gitfs"},
 }
 
 type goPackage struct {

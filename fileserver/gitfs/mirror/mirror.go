@@ -1,0 +1,220 @@
+// Package mirror keeps bare clones of git repositories up to date and reads them. It knows nothing of file servers, so that
+// git_pillar can use it too.
+//
+// The git program fetches, and go-git reads. Fetching is where repositories of strangers, networks, ssh agents and proxies
+// come in: a program can be killed at its limit whatever it waits for, keeps the memory of a large pack to itself, and
+// speaks every protocol and server there is; go-git needs it for local repositories too, and cannot end the hand-shake of an
+// ssh server that is silent. Reading happens for each request, where a program for each blob would be too slow. Without the
+// git program (2.31 or later) what was fetched before is served on.
+//
+// A fetch changes nothing of what is read until it is complete: its branches and tags are then written to a file, at once,
+// and readers, also those in other processes, look at that file alone. Locks of updates are the kernel's.
+//
+// git runs with no configuration but that of its command: no hooks, no helpers, no submodules, one protocol. Passwords are
+// in its environment only.
+package mirror
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/brineproject/brine/daemon"
+)
+
+// Errors that callers decide on.
+var (
+	// ErrLocked is wrapped by Update when an operator locked the mirror.
+	ErrLocked = errors.New("updates are locked")
+	// ErrMissing is wrapped when a mirror does not have an object.
+	ErrMissing = errors.New("no such object")
+)
+
+// usualLimit is the longest that one update may take.
+const usualLimit = 15 * time.Minute
+
+// busyWait is how long an update waits for that of another process.
+const busyWait = 30 * time.Second
+
+// Options say what is mirrored, and how it is reached.
+type Options struct {
+	URL      string // http, https, ssh, git, file, USER@HOST:PATH or an absolute path
+	Name     string // tells mirrors of one URL apart
+	Refspecs []string
+	// NoVerify accepts any certificate.
+	NoVerify bool
+	Proxy    string
+	// User and Password are for http and https; over http only with InsecureAuth.
+	User, Password string
+	InsecureAuth   bool
+	// PrivKey is the file of the key for ssh, and Passphrase what it is encrypted with. "" leaves it to ssh.
+	PrivKey, Passphrase string
+	// Root is the folder of all mirrors.
+	Root string
+	// Limit is the longest that an update may take; 0 means 15 minutes.
+	Limit time.Duration
+}
+
+// A Mirror is a clone of one repository. Several goroutines and processes may use it.
+type Mirror struct {
+	o    Options
+	addr address
+	key  string
+
+	update sync.Mutex
+	mu     sync.Mutex
+	seen   *seen // last read
+	store  *store
+}
+
+// Open returns the mirror of a repository, and touches neither disk nor network. The error says what is wrong with the
+// options, without their secrets.
+func Open(o Options) (*Mirror, error) {
+	addr, err := parseAddress(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if err := addr.checkAuth(&o); err != nil {
+		return nil, fmt.Errorf("%s: %w", addr.show, err)
+	}
+	for _, spec := range o.Refspecs {
+		if err := checkRefspec(spec); err != nil {
+			return nil, fmt.Errorf("%s: %w", addr.show, err)
+		}
+	}
+	if o.Limit <= 0 {
+		o.Limit = usualLimit
+	}
+	return &Mirror{o: o, addr: addr, key: o.key()}, nil
+}
+
+// checkRefspec refuses what git could take for something else than a refspec that writes below refs.
+func checkRefspec(s string) error {
+	from, to, paired := strings.Cut(strings.TrimLeft(s, "+^"), ":")
+	if from == "" || strings.HasPrefix(s, "-") || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) ||
+		paired && (!strings.HasPrefix(to, "refs/") || strings.Contains(to, "..")) {
+		return fmt.Errorf("%q is no refspec that writes below refs/", s)
+	}
+	return nil
+}
+
+// key names the folder of a mirror: the hash of all of its address and of the options that decide what is in it. Each part
+// has its length in front, so that no two sets of parts look alike.
+func (o Options) key() string {
+	h := sha256.New()
+	parts := append([]string{o.URL, o.Name, o.User, o.PrivKey}, o.Refspecs...)
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Key is the name of the mirror's folder below Options.Root.
+func (m *Mirror) Key() string { return m.key }
+
+// URL returns the address, without a password.
+func (m *Mirror) URL() string { return m.addr.show }
+
+// Is reports whether this is the mirror of an address, which may have its password.
+func (m *Mirror) Is(url string) bool { return url == m.o.URL || url == m.addr.show }
+
+func (m *Mirror) dir() string      { return filepath.Join(m.o.Root, m.key) }
+func (m *Mirror) gitDir() string   { return filepath.Join(m.dir(), "git") }
+func (m *Mirror) refsFile() string { return filepath.Join(m.dir(), "refs") }
+func (m *Mirror) mark() string     { return filepath.Join(m.dir(), "update.lk") }
+
+// Update fetches what is new, and reports whether branches or tags changed. An update by another process is waited for.
+func (m *Mirror) Update(ctx context.Context) (changed bool, err error) {
+	m.update.Lock()
+	defer m.update.Unlock()
+	if _, err := os.Stat(m.mark()); err == nil {
+		return false, fmt.Errorf("fetch %s: %w by %s", m.addr.show, ErrLocked, m.mark())
+	}
+	free, err := m.lock(ctx)
+	if err != nil {
+		return false, fmt.Errorf("fetch %s: %w", m.addr.show, err)
+	}
+	defer func() { err = errors.Join(err, free()) }()
+	if err := os.MkdirAll(m.dir(), 0o700); err != nil {
+		return false, fmt.Errorf("fetch %s: %w", m.addr.show, err)
+	}
+	if changed, err = m.fetch(ctx); err != nil {
+		return false, fmt.Errorf("fetch %s: %w", m.addr.show, err)
+	}
+	return changed, nil
+}
+
+// lock takes the kernel's lock of the mirror, which does not lie in its folder so that this can be removed under it.
+func (m *Mirror) lock(ctx context.Context) (free func() error, err error) {
+	dir := filepath.Join(m.o.Root, "locks")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	for by := time.Now().Add(busyWait); ; {
+		free, err = daemon.LockFile(filepath.Join(dir, m.key))
+		if !errors.Is(err, daemon.ErrLocked) || time.Now().After(by) || ctx.Err() != nil {
+			return free, err
+		}
+	}
+}
+
+// Lock keeps the mirror from being updated until Unlock, also by other processes and after a restart. It reports whether
+// that is new.
+func (m *Mirror) Lock() (bool, error) {
+	if err := os.MkdirAll(m.dir(), 0o700); err != nil {
+		return false, err
+	}
+	f, err := os.OpenFile(m.mark(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, f.Close()
+}
+
+// Unlock takes the lock of Lock away, and reports whether there was one.
+func (m *Mirror) Unlock() (bool, error) {
+	err := os.Remove(m.mark())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Remove removes all of the mirror from the disk.
+func (m *Mirror) Remove(ctx context.Context) error {
+	m.update.Lock()
+	defer m.update.Unlock()
+	free, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(m.dir()), free())
+}
+
+// Sweep removes mirrors below root whose keys are not kept.
+func Sweep(ctx context.Context, root string, keep map[string]bool) error {
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var errs []error
+	for _, e := range entries {
+		name := e.Name()
+		if raw, bad := hex.DecodeString(name); !e.IsDir() || keep[name] || bad != nil || len(raw) != sha256.Size {
+			continue
+		}
+		errs = append(errs, (&Mirror{o: Options{Root: root}, key: name}).Remove(ctx))
+	}
+	return errors.Join(append(errs, err)...)
+}

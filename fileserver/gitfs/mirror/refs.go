@@ -1,0 +1,124 @@
+package mirror
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A Hash names an object of git.
+type Hash [20]byte
+
+// String returns the hash in hex digits.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// ParseHash reads 40 hex digits.
+func ParseHash(s string) (h Hash, ok bool) {
+	raw, err := hex.DecodeString(s)
+	if err != nil || len(raw) != len(h) {
+		return h, false
+	}
+	return Hash(raw), true
+}
+
+// Refs are the trees of branches and tags, by name. They must not be changed.
+type Refs struct{ Branches, Tags map[string]Hash }
+
+// seen is what the file of refs said, and which file that was.
+type seen struct {
+	Refs
+	info os.FileInfo
+}
+
+// publish puts what for-each-ref says in force, if it is new.
+func (m *Mirror) publish(text []byte) (changed bool, err error) {
+	if old, err := os.ReadFile(m.refsFile()); err == nil && bytes.Equal(old, text) {
+		return false, nil
+	}
+	temp, err := os.CreateTemp(m.dir(), ".refs")
+	if err != nil {
+		return false, err
+	}
+	_, err = temp.Write(text)
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), m.refsFile())
+	}
+	if err != nil {
+		return false, fmt.Errorf("keep the list of refs: %w", errors.Join(err, os.Remove(temp.Name())))
+	}
+	return true, nil
+}
+
+// Fetched returns when branches and tags last changed; the zero time before the first update.
+func (m *Mirror) Fetched() time.Time {
+	if info, err := os.Stat(m.refsFile()); err == nil {
+		return info.ModTime()
+	}
+	return time.Time{}
+}
+
+// Refs returns the branches and tags of the last update that was complete, in whatever process that was; none before it.
+func (m *Mirror) Refs() (Refs, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	info, err := os.Stat(m.refsFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		m.seen, m.store = nil, nil
+		return Refs{}, nil
+	}
+	if err != nil {
+		return Refs{}, err
+	}
+	if m.seen != nil && os.SameFile(info, m.seen.info) && info.ModTime().Equal(m.seen.info.ModTime()) && info.Size() == m.seen.info.Size() {
+		return m.seen.Refs, nil
+	}
+	s, err := readRefs(m.refsFile())
+	if err != nil {
+		return Refs{}, fmt.Errorf("read the refs of %s: %w", m.addr.show, err)
+	}
+	m.seen, m.store = s, nil // there are new packs
+	return s.Refs, nil
+}
+
+func readRefs(file string) (*seen, error) {
+	f, err := os.Open(filepath.Clean(file))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s := &seen{}
+	if s.info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, largestRefs))
+	s.Refs = parseRefs(string(text))
+	return s, err
+}
+
+// parseRefs reads lines of name, object and tree. A tag that is an object of its own has an empty place before the tree.
+func parseRefs(text string) Refs {
+	r := Refs{Branches: map[string]Hash{}, Tags: map[string]Hash{}}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) != 3 {
+			continue // no tree: a tag of a blob
+		}
+		tree, ok := ParseHash(words[2])
+		if !ok {
+			continue
+		}
+		if name, ok := strings.CutPrefix(words[0], "refs/remotes/origin/"); ok && name != "HEAD" {
+			r.Branches[name] = tree
+		} else if name, ok := strings.CutPrefix(words[0], "refs/tags/"); ok {
+			r.Tags[name] = tree
+		}
+	}
+	return r
+}
