@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -14,6 +15,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/reactor"
 	"github.com/brineproject/brine/returner"
 )
 
@@ -61,12 +63,16 @@ func eventReturns(p *parts) []*eventReturn {
 }
 
 // eventFilter returns which tags are for returners: those that the whitelist has, where there is one, and not the blacklist.
+// Orders to the reactor are not.
 func eventFilter(cfg *config.Master) func(tag string) bool {
 	allow, deny := globs(cfg.EventReturnWhitelist), globs(cfg.EventReturnBlacklist)
 	has := func(list []*match.Glob, tag string) bool {
 		return slices.ContainsFunc(list, func(g *match.Glob) bool { return g.Match(tag) })
 	}
-	return func(tag string) bool { return (len(allow) == 0 || has(allow, tag)) && !has(deny, tag) }
+	return func(tag string) bool {
+		secret := strings.Contains(tag, "/"+reactor.ManageTag) // holds the key of root
+		return (len(allow) == 0 || has(allow, tag)) && !has(deny, tag) && !secret
+	}
 }
 
 func globs(patterns []string) []*match.Glob {

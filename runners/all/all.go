@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/runners/match"
 	"github.com/brineproject/brine/runners/mine"
 	"github.com/brineproject/brine/runners/queue"
+	"github.com/brineproject/brine/runners/reactor"
 	"github.com/brineproject/brine/runners/salt"
 	"github.com/brineproject/brine/runners/saltutil"
 	"github.com/brineproject/brine/runners/state"
@@ -36,6 +37,7 @@ func Plugins(n Needs) []loader.Plugin {
 		match.Plugin(n.Keys, n.Bank),
 		mine.Plugin(n.Mine),
 		queue.Plugin(),
+		reactor.Plugin(),
 		salt.Plugin(),
 		saltutil.Plugin(n.Files),
 		state.Plugin(),
