@@ -73,7 +73,7 @@ func testSummary(t *testing.T, s *site) {
 	_, summary, _ := strings.Cut(stdout, "\n\n\n")
 	line := strings.Repeat("-", 43) + "\n"
 	want := line + "Summary\n" + line + "# of minions targeted: 2\n# of minions returned: 1\n# of minions that did not return: 1\n# of minions with errors: 1\n" +
-		"Minions not responding: gone1\nMinions with failures: web1\n" + line
+		"Minions not connected: gone1\nMinions with failures: web1\n" + line
 	if d := cmp.Diff(want, summary); d != "" || code != 1 {
 		t.Errorf("code %d, summary (-want +got):\n%s", code, d)
 	}

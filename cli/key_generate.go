@@ -68,7 +68,7 @@ func (k *keyRun) generateSignature() error {
 	if err != nil {
 		return err
 	}
-	result, err := k.ring.Sign(keyring.Signature{Pub: k.given(k.o.Pub), Priv: k.given(k.o.Priv), Folder: k.given(k.o.SignaturePath),
+	result, err := k.ring.Sign(keyring.Signature{Pub: k.o.Pub, Priv: k.o.Priv, Base: k.given("."), Folder: k.given(k.o.SignaturePath),
 		Name: k.opts.Text("master_pubkey_signature"), SignKey: k.opts.Text("master_sign_key_name"), Create: k.o.AutoCreate,
 		Bits: int(k.o.KeySize), Pass: pass})
 	if err != nil {

@@ -30,12 +30,21 @@ func MakePair(name string, bits int, pass string) error {
 // what the tree has.
 type Signature struct {
 	Pub, Priv string // files of the key that is signed, and of the one that signs
+	Base      string // folder that these lie in where they are relative; "" is the current one
 	Folder    string // where the signature goes
 	Name      string // its file: master_pubkey_signature
 	SignKey   string // name of the pair that signs: master_sign_key_name
 	Create    bool   // makes that pair where there is none
 	Bits      int
 	Pass      string // opens the private key
+}
+
+// at returns where a file of the caller's lies.
+func (s *Signature) at(file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(s.Base, file)
 }
 
 // Sign writes a signature. It returns true; false where there is one already, and a text that says what is missing.
@@ -66,7 +75,7 @@ func (r *Ring) Sign(s Signature) (any, error) {
 // given is not there.
 func (r *Ring) signedKey(s Signature) (path string, found bool) {
 	if s.Pub != "" {
-		return s.Pub, isFile(s.Pub)
+		return s.at(s.Pub), isFile(s.at(s.Pub))
 	}
 	path = filepath.Join(r.o.Tree.Path(), "master.pub")
 	if !isFile(path) {
@@ -78,7 +87,7 @@ func (r *Ring) signedKey(s Signature) (path string, found bool) {
 // signingKey is signedKey for the key to sign with, which is made where that is wanted.
 func (r *Ring) signingKey(s Signature) (path string, found bool, err error) {
 	if s.Priv != "" {
-		return s.Priv, isFile(s.Priv), nil
+		return s.at(s.Priv), isFile(s.at(s.Priv)), nil
 	}
 	name := filepath.Join(r.o.Tree.Path(), s.SignKey)
 	if s.Create {
