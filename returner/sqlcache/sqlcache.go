@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -116,7 +117,7 @@ func (c *Cache) use(ctx context.Context) (end func(), err error) {
 }
 
 // attempts is how often a change is tried that the database has ended because of another.
-const attempts = 10
+const attempts = 40
 
 // change does a change in one transaction. It may be done again after a deadlock.
 func (c *Cache) change(ctx context.Context, do func(ctx context.Context, tx *tx) error) error {
@@ -132,11 +133,11 @@ func (c *Cache) changeWithin(ctx context.Context, limit time.Duration, do func(c
 	defer end()
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	for range attempts {
+	for n := range attempts {
 		if err = c.try(own, do); err == nil || !c.d.Again(err) {
 			break
 		}
-		pause(own)
+		pause(own, n)
 	}
 	if err != nil && own.Err() != nil {
 		return fmt.Errorf("%s does not answer within %v: %v", c.d.Name, limit, err) //nolint:errorlint // not the caller's context
@@ -158,8 +159,10 @@ func (c *Cache) try(ctx context.Context, do func(ctx context.Context, tx *tx) er
 	return t.Commit()
 }
 
-func pause(ctx context.Context) {
-	t := time.NewTimer(5 * time.Millisecond)
+// pause waits before another attempt: longer each time, and not as long as others that were ended by the same lock.
+func pause(ctx context.Context, attempt int) {
+	longest := min(5*time.Millisecond<<min(attempt, 10), 200*time.Millisecond)
+	t := time.NewTimer(rand.N(longest) + time.Millisecond)
 	defer t.Stop()
 	select {
 	case <-t.C:
