@@ -63,6 +63,7 @@ func TestJobsAreAcknowledgedTogether(t *testing.T) {
 				time.Sleep(ackDelay)
 				take("4")
 				time.Sleep(2 * ackDelay)
+				synctest.Wait()
 				if sent != tt.want {
 					t.Errorf("sent %s, want %s", sent, tt.want)
 				}
