@@ -123,6 +123,9 @@ func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string,
 	return kept, item.Expires
 }
 
+// Has reports whether a job waits for any minion.
+func (o *offline) Has(id job.ID) bool { return o.queue != nil && o.queue.Has(id) }
+
 func (o *offline) track(id job.ID, minion string, state returner.State, why string) {
 	if o.tracker != nil {
 		o.tracker.Track(id, returner.Progress{Minion: minion, State: state, Since: o.now(), Why: why})

@@ -37,6 +37,9 @@ import (
 // ErrFull is wrapped by Put when there is no room for the job at all.
 var ErrFull = errors.New("the queue for minions that are away is full")
 
+// ErrConflict is wrapped by Put for the id of a job that waits already and is another one.
+var ErrConflict = errors.New("another job with this id waits")
+
 // Options bound a Queue. The zero Options are the usual bounds.
 type Options struct {
 	PerMinion int // jobs that wait for one minion; 0 means 100
@@ -135,11 +138,22 @@ func (q *Queue) Close() error {
 // Len returns how many entries there are: jobs times minions.
 func (q *Queue) Len() int { return int(q.size.Load()) }
 
+// Has reports whether a job waits for any minion.
+func (q *Queue) Has(id job.ID) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.state.jobs[id] != nil
+}
+
 // Put keeps a job for its minions, durably when it returns, and tells for which of them there was room. A job that is
-// there already gains minions. The error wraps ErrFull when there was room for none.
+// there already, with the same load, gains minions. The error wraps ErrFull when there was room for none, and ErrConflict
+// where another job has the id: whoever may send that one need not be who may send this.
 func (q *Queue) Put(item Item) (kept []string, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.state.conflicts(item.ID, item.Load) {
+		return nil, fmt.Errorf("queue job %s: %w", item.ID, ErrConflict)
+	}
 	item.Minions = q.state.roomFor(&item, &q.o)
 	if len(item.Minions) == 0 {
 		return nil, fmt.Errorf("queue job %s: %w", item.ID, ErrFull)

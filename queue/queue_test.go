@@ -117,11 +117,36 @@ func TestJobsWaitForTheirMinions(t *testing.T) {
 func TestAJobThatIsThereGainsMinions(t *testing.T) {
 	q, _, _ := newQueue(t, Options{})
 	q.puts(t, 1, "web1")
-	kept, err := q.Put(Item{ID: jid(1), Load: []byte("other"), Minions: []string{"web1", "web2", "web2"}, Expires: begin})
+	kept, err := q.Put(Item{ID: jid(1), Load: []byte("load 1"), Minions: []string{"web1", "web2", "web2"}, Expires: begin})
 	if err != nil || !slices.Equal(kept, []string{"web2"}) {
 		t.Errorf("Put = %v, %v", kept, err)
 	}
 	if item, _, ok := q.Next("web2", ""); !ok || string(item.Load) != "load 1" {
+		t.Errorf("Next = %+v, %v", item, ok)
+	}
+}
+
+// TestAKnownIdDoesNotPutAJobOnMoreMinions puts another load under the id of a job of somebody else, to have that one sent
+// to further minions: it is refused, and so it is in a journal of an older program.
+func TestAKnownIdDoesNotPutAJobOnMoreMinions(t *testing.T) {
+	q, dir, c := newQueue(t, Options{})
+	q.puts(t, 1, "web1")
+	kept, err := q.Put(Item{ID: jid(1), Load: []byte("mine"), Minions: []string{"web1", "db1"}, Expires: begin.Add(time.Hour)})
+	if !errors.Is(err, ErrConflict) || len(kept) > 0 {
+		t.Errorf("Put = %v, %v, want ErrConflict", kept, err)
+	}
+	if !q.Has(jid(1)) || q.Has(jid(2)) {
+		t.Error("Has does not tell what waits")
+	}
+	if err := q.write(record{Op: opPut, ID: jid(1), Load: []byte("mine"), Minions: []string{"db1"}, Expires: begin.Add(time.Hour).UnixMicro()}, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	q = open(t, dir, c, Options{})
+	want(t, "entries", told(q.Entries()), "9:web1")
+	if item, _, ok := q.Next("web1", ""); !ok || string(item.Load) != "load 1" {
 		t.Errorf("Next = %+v, %v", item, ok)
 	}
 }

@@ -1,10 +1,12 @@
 package queue
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 )
 
@@ -67,7 +69,16 @@ func (s *state) apply(r record) {
 	}
 }
 
+// conflicts reports whether a job with another load has an id.
+func (s *state) conflicts(id job.ID, load data.Raw) bool {
+	j := s.jobs[id]
+	return j != nil && !bytes.Equal(j.item.Load, load)
+}
+
 func (s *state) put(r record) {
+	if s.conflicts(r.ID, r.Load) {
+		return
+	}
 	j := s.jobs[r.ID]
 	if j == nil {
 		j = &waitingJob{minions: map[string]bool{}, item: Item{ID: r.ID, Load: r.Load, Queued: time.UnixMicro(r.Queued), Expires: time.UnixMicro(r.Expires)}}
