@@ -33,7 +33,7 @@ type Setting struct {
 	Name    string // in ret_kwargs
 	Key     string // in the configuration, behind the returner's name; "" means Name
 	Default any    // nil for none
-	Fixed   bool   // who gives an order must not choose it: ret_kwargs does not count
+	Fixed   bool   // who gives an order must not choose it, as a file or the server that gets the password: ret_kwargs does not count
 }
 
 // Settings are those of one returner for one return.

@@ -61,3 +61,33 @@ func Silent(t testing.TB) (host string, port int) {
 	})
 	return "127.0.0.1", l.Addr().(*net.TCPAddr).Port
 }
+
+// Stranger returns the address of a server that nobody must connect to; the test fails where somebody has.
+func Stranger(t testing.TB) (host string, port int) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan int)
+	go func() {
+		n := 0
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				done <- n
+				return
+			}
+			n++
+			conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		if n := <-done; n > 0 {
+			t.Errorf("a server that the caller named got %d connections", n)
+		}
+	})
+	at := l.Addr().(*net.TCPAddr)
+	return at.IP.String(), at.Port
+}

@@ -43,8 +43,9 @@ const doc = `
 
 func known() []returner.Setting {
 	return []returner.Setting{
-		{Name: "host", Default: "salt"}, {Name: "user", Default: "salt"}, {Name: "pass", Default: "salt"}, {Name: "db", Default: "salt"},
-		{Name: "port", Default: int64(3306)}, {Name: "ssl_ca", Fixed: true}, {Name: "ssl_cert", Fixed: true}, {Name: "ssl_key", Fixed: true},
+		{Name: "host", Default: "salt", Fixed: true}, {Name: "port", Default: int64(3306), Fixed: true},
+		{Name: "user", Default: "salt", Fixed: true}, {Name: "pass", Default: "salt"}, {Name: "db", Default: "salt", Fixed: true},
+		{Name: "ssl_ca", Fixed: true}, {Name: "ssl_cert", Fixed: true}, {Name: "ssl_key", Fixed: true},
 	}
 }
 
@@ -55,7 +56,7 @@ func Plugin() loader.Plugin {
 	}}
 }
 
-// minionReturner connects for each return, since each may name another server.
+// minionReturner connects for each return, since the ret_config of each may name another server.
 type minionReturner struct{ from returner.Source }
 
 func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {

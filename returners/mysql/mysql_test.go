@@ -305,3 +305,19 @@ func TestAServerThatSaysNothing(t *testing.T) {
 		t.Errorf("Open = %v, want %s", err, at)
 	}
 }
+
+// TestACallerCannotSendThePasswordToAServerOfHis gives an order with the address of another server: the return goes to the
+// configured one.
+func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
+	opts, db := server(t)
+	saltTables(t, db)
+	host, port := returnertest.Stranger(t)
+	ret := sample()
+	ret.Set("ret_kwargs", data.NewMap("host", host, "port", int64(port), "user", "evil", "db", "evil"))
+	if _, err := shelf(t, opts).Invoke(t.Context(), "mysql.returner", []any{ret}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := rows(t, db, "SELECT id FROM salt_returns"); len(got) != 1 {
+		t.Errorf("%d returns are in the configured server, want 1", len(got))
+	}
+}

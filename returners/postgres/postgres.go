@@ -50,8 +50,8 @@ func known(name string) []returner.Setting {
 		pass = "pass"
 	}
 	list := []returner.Setting{
-		{Name: "host", Default: "localhost"}, {Name: "user", Default: "salt"}, {Name: pass, Default: "salt"}, {Name: "db", Default: "salt"},
-		{Name: "port", Default: int64(5432)},
+		{Name: "host", Default: "localhost", Fixed: true}, {Name: "port", Default: int64(5432), Fixed: true},
+		{Name: "user", Default: "salt", Fixed: true}, {Name: pass, Default: "salt"}, {Name: "db", Default: "salt", Fixed: true},
 	}
 	for _, s := range []string{"sslmode", "sslcert", "sslkey", "sslrootcert", "sslcrl"} {
 		list = append(list, returner.Setting{Name: s, Fixed: true})
@@ -66,7 +66,7 @@ func Plugin(name string) loader.Plugin {
 	}}
 }
 
-// minionReturner connects for each return, since each may name another server.
+// minionReturner connects for each return, since the ret_config of each may name another server.
 type minionReturner struct {
 	name string
 	from returner.Source

@@ -361,3 +361,21 @@ func TestAServerThatSaysNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestACallerCannotSendThePasswordToAServerOfHis gives an order with the address of another server: the return goes to the
+// configured one.
+func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
+	both(t, func(t *testing.T, name string) {
+		opts, db := server(t, name)
+		saltTables(t, name, db)
+		host, port := returnertest.Stranger(t)
+		ret := sample()
+		ret.Set("ret_kwargs", data.NewMap("host", host, "port", int64(port), "user", "evil", "db", "evil"))
+		if _, err := shelf(t, name, opts).Invoke(t.Context(), name+".returner", []any{ret}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := rows(t, db, "SELECT id FROM salt_returns"); len(got) != 1 {
+			t.Errorf("%d returns are in the configured server, want 1", len(got))
+		}
+	})
+}

@@ -48,8 +48,9 @@ const doc = `
 
 func known() []returner.Setting {
 	return []returner.Setting{
-		{Name: "host", Default: "salt"}, {Name: "port", Default: int64(6379)}, {Name: "password"}, {Name: "db", Default: "0"},
-		{Name: "unix_socket_path", Fixed: true}, {Name: "cluster_mode"}, {Name: "startup_nodes", Key: "cluster.startup_nodes"},
+		{Name: "host", Default: "salt", Fixed: true}, {Name: "port", Default: int64(6379), Fixed: true}, {Name: "password"},
+		{Name: "db", Default: "0", Fixed: true}, {Name: "unix_socket_path", Fixed: true}, {Name: "cluster_mode", Fixed: true},
+		{Name: "startup_nodes", Key: "cluster.startup_nodes", Fixed: true},
 	}
 }
 
@@ -69,7 +70,7 @@ func keepJobs(opts *data.Map) time.Duration {
 	return time.Duration(max(seconds, 0)) * time.Second
 }
 
-// minionReturner connects for each return, since each may name another server.
+// minionReturner connects for each return, since the ret_config of each may name another server.
 type minionReturner struct {
 	from   returner.Source
 	keep   time.Duration

@@ -211,3 +211,25 @@ func TestAServerThatSaysNothing(t *testing.T) {
 		t.Errorf("Open = %v, want %s", err, at)
 	}
 }
+
+// TestACallerCannotSendThePasswordToAServerOfHis gives an order with the address of another server: the return goes to the
+// configured one.
+func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
+	db, prefix := server(t)
+	host, port := returnertest.Stranger(t)
+	node := data.NewMap("host", host, "port", int64(port))
+	for name, kwargs := range map[string]*data.Map{
+		"server":  data.NewMap("host", host, "port", int64(port), "db", "7"),
+		"cluster": data.NewMap("cluster_mode", true, "startup_nodes", []any{node}),
+		"socket":  data.NewMap("unix_socket_path", "/nonexistent"),
+	} {
+		r := &minionReturner{from: returner.MapSource(testOptions()), keep: time.Hour, prefix: prefix}
+		ret := data.NewMap("jid", "20260301120000000000", "id", name, "fun", "test.ping", "return", true, "ret_kwargs", kwargs)
+		if err := r.Return(t.Context(), ret); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !db.HExists(t.Context(), prefix+"ret:20260301120000000000", name).Val() {
+			t.Errorf("%s: the return is not in the configured server", name)
+		}
+	}
+}

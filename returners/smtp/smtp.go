@@ -50,8 +50,9 @@ const template = "id: {{id}}\r\nfunction: {{fun}}\r\nfunction args: {{fun_args}}
 
 func known() []returner.Setting {
 	return []returner.Setting{
-		{Name: "from"}, {Name: "to"}, {Name: "host"}, {Name: "port", Default: int64(25)}, {Name: "username"}, {Name: "password"}, {Name: "tls"},
-		{Name: "subject", Default: "Email from Salt"}, {Name: "fields"}, {Name: "gpgowner"}, {Name: "template", Fixed: true},
+		{Name: "from"}, {Name: "to"}, {Name: "host", Fixed: true}, {Name: "port", Default: int64(25), Fixed: true},
+		{Name: "username", Fixed: true}, {Name: "password"}, {Name: "tls", Fixed: true},
+		{Name: "subject", Default: "Email from Salt"}, {Name: "fields"}, {Name: "gpgowner", Fixed: true}, {Name: "template", Fixed: true},
 	}
 }
 

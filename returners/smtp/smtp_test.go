@@ -14,6 +14,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returner/returnertest"
 )
 
 // A postbox is a mail server: it keeps what it is told.
@@ -172,5 +173,26 @@ func TestAServerThatSaysNothing(t *testing.T) {
 	err = (&mailer{from: returner.MapSource(opts)}).Return(ctx, sample())
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:"+strconv.Itoa(port)) {
 		t.Errorf("Return = %v", err)
+	}
+}
+
+// TestACallerCannotSendThePasswordToAServerOfHis gives an order with the address of another server: the mail goes by the
+// configured one, and where mails are to be encrypted none goes.
+func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
+	p, opts := open(t)
+	opts.Set("smtp.username", "user")
+	opts.Set("smtp.password", "secret")
+	host, port := returnertest.Stranger(t)
+	ret := sample()
+	ret.Set("ret_kwargs", data.NewMap("host", host, "port", int64(port), "username", "evil", "tls", true, "gpgowner", ""))
+	if err := (&mailer{from: returner.MapSource(opts)}).Return(t.Context(), ret); err != nil {
+		t.Fatal(err)
+	}
+	if said := <-p.said; !strings.Contains(said, "AUTH PLAIN AHVzZXIAc2VjcmV0\r\n") {
+		t.Errorf("the configured server was told\n%s", said)
+	}
+	opts.Set("smtp.gpgowner", "root")
+	if err := (&mailer{from: returner.MapSource(opts)}).Return(t.Context(), ret); err == nil {
+		t.Error("a mail that was to be encrypted was sent in the clear")
 	}
 }
