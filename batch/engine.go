@@ -59,6 +59,7 @@ type Engine struct {
 	run   *Run
 	watch map[string]*watch // minions of which something is expected
 	jobs  map[job.ID]kind   // what was published here
+	named map[string]bool   // minions that the target names: no other is taken in
 }
 
 // A kind is what a job of an engine is for.
@@ -79,7 +80,7 @@ type watch struct {
 
 // NewEngine returns an engine that has done nothing yet.
 func NewEngine(o Options) *Engine {
-	return &Engine{Options: o, watch: map[string]*watch{}, jobs: map[job.ID]kind{}}
+	return &Engine{Options: o, watch: map[string]*watch{}, jobs: map[job.ID]kind{}, named: map[string]bool{}}
 }
 
 // Resume returns an engine that goes on with a run whose job has an id. Minions that were at work are waited for, and not given
@@ -102,6 +103,9 @@ func (e *Engine) Gather(ctx context.Context, target any, kind string) error {
 		return err
 	}
 	e.expect(sent.Job, ping, sent.Minions)
+	for _, id := range sent.Minions {
+		e.named[id] = true
+	}
 	found := map[string]bool{}
 	for len(e.watch) > 0 {
 		r, ok, err := e.next(ctx)
@@ -227,7 +231,9 @@ func (e *Engine) deadline(ctx context.Context) (context.Context, context.CancelF
 // take handles the answer to a ping that came late, or to the batch's job.
 func (e *Engine) take(r Return) {
 	if e.jobs[r.Job] == ping {
-		e.run.Add(r.Minion)
+		if e.named[r.Minion] {
+			e.run.Add(r.Minion)
+		}
 		return
 	}
 	how := Answered

@@ -165,6 +165,23 @@ func TestEngineTakesLatePings(t *testing.T) {
 	})
 }
 
+// A minion that the target does not name gets nothing, though it answers the ping, whose id everybody may see.
+func TestEngineTakesNoStranger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(map[string]minion{"a": {work: 10 * time.Second}})
+		go func() {
+			time.Sleep(time.Second)
+			f.returns <- Return{Job: "00000000000000000001", Minion: "stranger", Retcode: 1} // the ping
+			f.returns <- Return{Job: "00000000000000000002", Minion: "stranger", Retcode: 1} // the job
+		}()
+		d, e, _ := play(t, f, func(p *Plan) { p.Failhard = true })
+		expect(t, "diary", d.lines, []string{"down", "start a", "a 0"})
+		if e.Run().Stopped() {
+			t.Error("a stranger ended the batch")
+		}
+	})
+}
+
 func TestEngineWaitsForWhoWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(map[string]minion{"long": {work: time.Minute}, "dead": {work: -1, mute: true}, "next": {}})

@@ -52,6 +52,12 @@ func worst(v any) int {
 			code = max(code, worst(c))
 		}
 		return code
+	case []any:
+		code := 0
+		for _, c := range v {
+			code = max(code, worst(c))
+		}
+		return code
 	}
 	return 0
 }

@@ -34,10 +34,16 @@ type batches struct {
 }
 
 const (
-	batchBank = "batches"
-	// maxBatches is how many batches run at one time.
+	// batchFolder is where the records of batches lie in the cachedir. The runner cache cannot name it.
+	batchFolder = ".batches"
+	batchBank   = "orders"
+	// maxBatches is how many batches run at one time, and maxOwned how many of one user who may not do everything.
 	maxBatches = 256
+	maxOwned   = 16
 )
+
+// errQueuedBatch is the answer to who asks for a batch and for the queue.
+var errQueuedBatch = errors.New("a batch is not queued for minions that are away: leave out --queue or --batch")
 
 // batchTag is the tag of an event about a batch.
 func batchTag(id job.ID, what string) string { return "salt/batch/" + string(id) + "/" + what }
@@ -49,6 +55,7 @@ type batchJob struct {
 	plan  batch.Plan
 	run   *batch.Run // nil when it has not begun
 	owner string
+	full  bool            // who ordered it may do everything
 	halt  context.Context // ends when the batch is to be stopped
 	stop  context.CancelFunc
 }
@@ -60,7 +67,7 @@ func newBatchJob(id job.ID, load *data.Map, plan batch.Plan, owner string) *batc
 }
 
 func newBatches(p *parts, pub *publishing) *batches {
-	return &batches{pub: pub, bank: p.data.bank, begin: make(chan *batchJob), now: p.o.Now, log: p.o.Log, running: map[job.ID]*batchJob{}}
+	return &batches{pub: pub, bank: p.batches, begin: make(chan *batchJob), now: p.o.Now, log: p.o.Log, running: map[job.ID]*batchJob{}}
 }
 
 // batchCommands are the commands about batches.
@@ -88,12 +95,13 @@ func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) 
 	if len(ids) == 0 {
 		return b.pub.unmatched(load, err), nil
 	}
-	id, ok := b.pub.jid(load.Text("jid"))
+	id, ok := b.pub.jid(ctx, load.Text("jid"))
 	if !ok {
 		return clearReply(data.NewMap("error", "Master failed to assign jid")), nil
 	}
 	load.Set("jid", string(id))
 	j := newBatchJob(id, withoutSecrets(load, kwargs), plan, who.Name)
+	j.full = who.All()
 	if err := b.add(ctx, j); err != nil {
 		return refusal("SaltClientError", err.Error()), nil
 	}
@@ -106,6 +114,9 @@ func planOf(load, kwargs *data.Map) (batch.Plan, error) {
 		if load.Value(field) == nil {
 			return batch.Plan{}, fmt.Errorf("%w: %s is missing", errIncomplete, field)
 		}
+	}
+	if data.Truth(kwargs.Value("queue")) {
+		return batch.Plan{}, errQueuedBatch
 	}
 	size, err := batch.ParseSize(data.Str(kwargs.Value("batch")))
 	if err != nil {
@@ -134,7 +145,7 @@ func span(v any, otherwise time.Duration) time.Duration {
 func (b *batches) add(ctx context.Context, j *batchJob) error {
 	b.mu.Lock()
 	_, twice := b.running[j.id]
-	full := len(b.running) >= maxBatches
+	full := len(b.running) >= maxBatches || !j.full && b.owned(j.owner) >= maxOwned
 	if !twice && !full {
 		b.running[j.id] = j
 	}
@@ -143,7 +154,7 @@ func (b *batches) add(ctx context.Context, j *batchJob) error {
 	case twice:
 		return fmt.Errorf("batch %s is under way", j.id)
 	case full:
-		return fmt.Errorf("%d batches are under way, and no more can be", maxBatches)
+		return fmt.Errorf("as many batches are under way as can be: %d, or %d of one user", maxBatches, maxOwned)
 	}
 	if err := b.save(j); err != nil {
 		b.drop(j)
@@ -158,11 +169,29 @@ func (b *batches) add(ctx context.Context, j *batchJob) error {
 	}
 }
 
+// has reports whether a batch with an id is under way.
+func (b *batches) has(id job.ID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.running[id] != nil
+}
+
 // count returns how many batches are under way.
 func (b *batches) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.running)
+}
+
+// owned counts the batches of a user. The caller holds mu.
+func (b *batches) owned(owner string) int {
+	n := 0
+	for _, j := range b.running {
+		if j.owner == owner {
+			n++
+		}
+	}
+	return n
 }
 
 // save writes down how far a batch has come.
@@ -193,6 +222,7 @@ func (b *batches) forget(j *batchJob) {
 }
 
 // stop lets a batch start no further minions. Those at work end theirs. Only who ordered a batch, and who may do everything, may stop it.
+// With look among the kwargs it only tells whether the batch is under way.
 func (b *batches) stop(ctx context.Context, c *channel.Command) (any, error) {
 	load := loadMap(c.Load)
 	kwargs, _ := load.Value("kwargs").(*data.Map)
@@ -207,7 +237,7 @@ func (b *batches) stop(ctx context.Context, c *channel.Command) (any, error) {
 	if j != nil && !who.All() && who.Name != j.owner {
 		return refusedPublish(auth.ErrNotAuthorized), nil
 	}
-	if j != nil {
+	if look := data.Truth(kwargs.Value("look")); j != nil && !look {
 		j.stop()
 	}
 	return clearReply(data.NewMap("jid", load.Text("jid"), "stopped", j != nil)), nil

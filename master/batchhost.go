@@ -78,6 +78,8 @@ func (h *batchHost) Publish(ctx context.Context, o batch.Order) (batch.Sent, err
 		load.Set("fun", o.Fun)
 		load.Set("arg", append([]any{}, o.Arg...))
 		load.Set("ret", "")
+		kwargs = quietKwargs(kwargs)
+		load.Set("kwargs", kwargs)
 	}
 	load.Set("jid", string(id))
 	ids, missing, err := pub.fleet.resolve(o.Target, o.Kind, kwargs.Text("delimiter"))
@@ -89,6 +91,15 @@ func (h *batchHost) Publish(ctx context.Context, o batch.Order) (batch.Sent, err
 		err = refusedSend(reply)
 	}
 	return batch.Sent{Job: id, Minions: ids}, err
+}
+
+// quietKwargs leaves out the options that are for the job of the batch alone.
+func quietKwargs(kwargs *data.Map) *data.Map {
+	kwargs = kwargs.Clone()
+	for _, name := range []string{"metadata", "ret_config", "ret_kwargs"} {
+		kwargs.Delete(name)
+	}
+	return kwargs
 }
 
 // refusedSend returns the error that a reply tells of.

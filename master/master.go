@@ -31,6 +31,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/engine"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/loader"
@@ -91,6 +92,8 @@ type Options struct {
 	Modules []loader.Plugin
 	// Order gives minions orders for runners, through the master's own request port; see loader.Host. Nil gives none.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
+	// Engines are those that the option engines may name.
+	Engines map[string]engine.Make
 	// Backends are those of the file server that come on top of roots and minionfs, by name.
 	Backends fileserver.Makers
 	// Login makes a system of external_auth from all options; nil means that there is none.
@@ -119,6 +122,7 @@ type Master struct {
 	programs  []daemon.Command // ext_processes
 	group     *daemon.Group
 	returners []daemon.Part // of event_return and ext_job_cache
+	engines   []daemon.Part
 	parts     *parts
 	signIn    *channel.SignIn
 	closers   []func() error
@@ -173,10 +177,14 @@ func (m *Master) assemble(p *parts) error {
 		return err
 	}
 	m.setReturners(p)
+	if m.engines, err = newEngines(p); err != nil {
+		return err
+	}
 	pub := newPublishing(p)
 	m.bus = p.bus
 	m.requests = newRequests(p, pub)
 	m.batches = newBatches(p, pub)
+	pub.taken = m.batches.has
 	maps.Copy(m.requests.clear, batchCommands(m.batches))
 	m.server = channel.NewServer(p.key, p.keys, p.secrets, signIn, m.requests, channel.ServerOptions{
 		Admission: admission(m.cfg), OnRequest: p.presence.note, Log: p.o.Log,
@@ -246,14 +254,16 @@ func (m *Master) occupy(ctx context.Context, o Options) error {
 
 // makeFolders makes the folders of a master with the modes that Salt gives them.
 func makeFolders(cfg *config.Master) error {
-	sessions := filepath.Join(cfg.CacheDir, "sessions")
-	for _, dir := range []string{cfg.CacheDir, cfg.SockDir, sessions, filepath.Join(cfg.CacheDir, "jobs")} {
+	private := []string{filepath.Join(cfg.CacheDir, "sessions"), filepath.Join(cfg.CacheDir, batchFolder)}
+	for _, dir := range append([]string{cfg.CacheDir, cfg.SockDir, filepath.Join(cfg.CacheDir, "jobs")}, private...) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("make folder: %w", err)
 		}
 	}
-	if err := os.Chmod(sessions, 0o700); err != nil {
-		return fmt.Errorf("make folder: %w", err)
+	for _, dir := range private {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return fmt.Errorf("make folder: %w", err)
+		}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/auth"
+	"github.com/brineproject/brine/cache"
 	"github.com/brineproject/brine/cache/localfs"
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
@@ -21,6 +22,7 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/queue"
+	"github.com/brineproject/brine/reactor"
 	"github.com/brineproject/brine/returner"
 )
 
@@ -34,6 +36,7 @@ type parts struct {
 	secrets  *channel.Secrets
 	bus      *eventbus.Bus
 	data     *minionData
+	batches  cache.Bank // records of batches, where no runner reaches
 	gate     *gatekeeper
 	presence *presence
 	queue    *queue.Queue // for minions that are away; nil where it cannot be opened
@@ -69,7 +72,7 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 	if err := m.openFileServer(ctx, p); err != nil {
 		return nil, err
 	}
-	p.bus = eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log})
+	p.bus = eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log, Private: reactor.Private})
 	p.queue = m.openQueue(p)
 	p.presence = newPresence(m.publish, earlier(cfg.CacheDir, o.Log), p.settings, o.Now)
 	p.sender = channel.NewPublisher(p.key, p.secrets, m.publish, channel.PublisherOptions{
@@ -106,6 +109,12 @@ func (m *Master) openCaches(ctx context.Context, p *parts) error {
 	}
 	m.closers = append(m.closers, bank.Close)
 	p.data = &minionData{bank: bank}
+	orders, err := localfs.Open(filepath.Join(cfg.CacheDir, batchFolder))
+	if err != nil {
+		return err
+	}
+	m.closers = append(m.closers, orders.Close)
+	p.batches = orders
 	if p.jobs, err = p.o.Jobs(ctx); err != nil {
 		return err
 	}
@@ -150,7 +159,7 @@ func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
 func newPublishing(p *parts) *publishing {
 	masterID, _ := p.cfg.Map().Get("master_id")
 	away := newOffline(p)
-	pub := &publishing{presence: p.presence, progress: newProgress(p.jobs, away, p.o.Now), offline: away, gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
+	pub := &publishing{taken: func(job.ID) bool { return false }, presence: p.presence, progress: newProgress(p.jobs, away, p.o.Now), offline: away, gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
 		ids: p.ids, masterID: masterID, orderMasters: p.cfg.OrderMasters, keepJobs: p.cfg.JobCache, ext: p.ext, quiet: p.quiet, now: p.o.Now, log: p.o.Log}
 	away.pub = pub
 	return pub

@@ -41,7 +41,8 @@ type publishing struct {
 	ids          *job.IDs
 	masterID     any // master_id of the configuration, or nil
 	orderMasters bool
-	keepJobs     bool // job_cache
+	keepJobs     bool              // job_cache
+	taken        func(job.ID) bool // a batch or the queue has the id
 	quiet        *quiet
 	now          func() time.Time
 	log          logrus.FieldLogger
@@ -80,7 +81,7 @@ func (p *publishing) publish(ctx context.Context, c *channel.Command) (any, erro
 	if len(ids) == 0 && !p.orderMasters {
 		return p.unmatched(load, err), nil
 	}
-	id, ok := p.jid(load.Text("jid"))
+	id, ok := p.jid(ctx, load.Text("jid"))
 	if !ok {
 		return clearReply(data.NewMap("error", "Master failed to assign jid")), nil
 	}
@@ -129,11 +130,18 @@ func (p *publishing) unmatched(load *data.Map, why error) any {
 	return clearReply(data.NewMap("jid", nil, "minions", []any{}, "error", text))
 }
 
-func (p *publishing) jid(given string) (job.ID, bool) {
+// jid returns the id that a caller gives, or a new one. The id of a job that there is already is refused: its record, its returns and
+// what is queued of it are of who gave that order.
+func (p *publishing) jid(ctx context.Context, given string) (job.ID, bool) {
 	if given == "" {
 		return p.ids.Next(), true
 	}
-	return job.ID(given), jobID.MatchString(given)
+	id := job.ID(given)
+	if !jobID.MatchString(given) || p.taken(id) {
+		return "", false
+	}
+	_, err := p.jobs.Job(ctx, id)
+	return id, errors.Is(err, returner.ErrUnknownJob)
 }
 
 // send records the job, announces it and gives it to the minions, in this order: what a client is told of is on disk.
