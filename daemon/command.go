@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -21,6 +22,8 @@ type Command struct {
 	Env  []string // NAME=value, besides the daemon's own
 	// Out gets each line that the program prints; nil logs them.
 	Out func(line []byte)
+	// In writes what the program reads, until it returns or ctx ends, which lives as long as the program; nil gives it nothing.
+	In func(ctx context.Context, w io.Writer) error
 }
 
 // endWithin is how long a program may take to end once it is told to; then it is killed.
@@ -40,8 +43,17 @@ func (c Command) Part(log logrus.FieldLogger) Part {
 	}}
 }
 
-// run starts the program and waits for its end, which is an error unless ctx has ended.
+// run runs the program once. Its end is an error.
 func (c Command) run(ctx context.Context, log logrus.FieldLogger) error {
+	if err := c.Run(ctx, log); err != nil {
+		return err
+	}
+	return fmt.Errorf("%q: ended with success, though it should run on", c.Argv)
+}
+
+// Run runs the program once and waits for its end. The error is that of ctx, or tells how the program ended and what it said
+// last; nil is success.
+func (c Command) Run(ctx context.Context, log logrus.FieldLogger) error {
 	if len(c.Argv) == 0 {
 		return errors.New("no command is given")
 	}
@@ -53,19 +65,42 @@ func (c Command) run(ctx context.Context, log logrus.FieldLogger) error {
 	cmd.Stdout, cmd.Stderr = says, says
 	told := make(chan string, 1)
 	go func() { told <- c.tell(out, log) }()
-	err := runTied(cmd)
+	fed, err := c.feed(ctx, cmd)
+	if err == nil {
+		err = runTied(cmd)
+		fed()
+	}
 	_ = says.Close() // ends tell
 	last := <-told
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err == nil:
-		err = errors.New("ended with success, though it should run on")
+		return nil
 	}
 	if last != "" {
 		return fmt.Errorf("%q: %w; it said last: %s", c.Argv, err, last)
 	}
 	return fmt.Errorf("%q: %w", c.Argv, err)
+}
+
+// feed gives the program its input; end is called when it has ended.
+func (c Command) feed(ctx context.Context, cmd *exec.Cmd) (end func(), err error) {
+	if c.In == nil {
+		return func() {}, nil
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		if err := c.In(ctx, in); err == nil {
+			_ = in.Close() // the program reads the end of its input
+		}
+	})
+	return func() { cancel(); _ = in.Close(); writer.Wait() }, nil
 }
 
 // tell hands on the output line by line, and returns the last one.

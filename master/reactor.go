@@ -52,14 +52,11 @@ type reactions struct {
 // Publish sends a job as the master itself may, under the name of the reactor.
 func (r *reactions) Publish(ctx context.Context, what *reactor.Publication) error {
 	load := data.NewMap("cmd", "publish", "tgt", what.Target, "fun", what.Fun, "arg", what.Args, "tgt_type", what.TargetType, "ret", what.Ret, "user", reactor.User)
-	id, ok := r.pub.jid(what.Options.Text("jid"))
-	if !ok {
-		return errors.New("the job id is not valid")
-	}
 	ids, missing, err := r.pub.fleet.resolve(what.Target, what.TargetType, what.Options.Text("delimiter"))
 	if len(ids) == 0 && !r.pub.orderMasters {
 		return errors.Join(errors.New("no minions matched the target "+data.Str(what.Target)), err)
 	}
+	id := r.p.ids.Next()
 	load.Set("jid", string(id))
 	load.Set("kwargs", what.Options)
 	answer, err := r.pub.send(ctx, load, what.Options, id, ids, missing)

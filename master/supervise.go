@@ -39,6 +39,7 @@ func (m *Master) pieces() []daemon.Part {
 	if m.metrics != nil {
 		parts = append(parts, m.metricsPart())
 	}
+	parts = append(parts, m.engines...)
 	for _, c := range m.programs {
 		c.Name = "ext_processes " + c.Name
 		parts = append(parts, c.Part(m.log))

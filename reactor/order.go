@@ -29,7 +29,7 @@ type Publication struct {
 	Fun        string
 	Args       []any // as they are published, keyword arguments last
 	Ret        string
-	Options    *data.Map // more fields of the reaction: metadata, ret_config, module_executors …
+	Options    *data.Map // more fields of the reaction: metadata, ret_config, module_executors …; not jid, which is always new
 }
 
 // do does a reaction.
@@ -65,7 +65,7 @@ func (r *Reaction) publication(log logrus.FieldLogger) (*Publication, error) {
 	}
 	for key, v := range r.Low.All() {
 		switch key {
-		case "tgt", "tgt_type", "arg", "kwarg", "args", "ret", "fun", "state", "name", "order", "__id__", "__sls__", "user", "token", "eauth", "username", "password", "auth_list":
+		case "tgt", "tgt_type", "arg", "kwarg", "args", "ret", "jid", "fun", "state", "name", "order", "__id__", "__sls__", "user", "token", "eauth", "username", "password", "auth_list":
 		default:
 			p.Options.Set(key, v)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/brineproject/brine/cli/saltminion"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/config"
+	engines "github.com/brineproject/brine/engines/all"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/minion"
@@ -107,7 +108,7 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), EventSinks: saltmaster.EventSinks(cfg), Login: logins.Open, Log: m.Log}); err != nil {
+	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), EventSinks: saltmaster.EventSinks(cfg), Engines: engines.Engines(), Login: logins.Open, Log: m.Log}); err != nil {
 		t.Fatal(err)
 	}
 	reply, publish := m.Master.Addrs()

@@ -1,0 +1,117 @@
+// Package program is an engine of Brine's own: a program in any language that speaks JSON lines. It gets events on its
+// standard input, {"tag": …, "data": …} a line, and what it prints in the same form is fired.
+//
+//	engines:
+//	  - program:
+//	      cmd: [/usr/local/bin/feeder, -v]
+//	      tags: ['salt/job/*/ret/*']
+//
+// It runs as long as the master and is started again when it ends. Events that come meanwhile wait, up to a bound, as do
+// those that it is too slow for; more are lost, which the log tells. Lines that it prints are of at most 64 KiB; those
+// that are no events are told in the log.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/brineproject/brine/daemon"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/engine"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/output"
+)
+
+type program struct {
+	host   engine.Host
+	cmd    daemon.Command
+	globs  []*match.Glob
+	events *eventbus.Subscription // kept while the program is started again
+}
+
+// New makes the engine: cmd is the program, a text or a list of words, cwd its folder, env a map of variables, and tags the
+// globs of the events that it gets, none where they are not given.
+func New(h engine.Host, options *data.Map) (func(context.Context) error, error) {
+	if err := engine.Only(options, "cmd", "cwd", "env", "tags"); err != nil {
+		return nil, err
+	}
+	p := &program{host: h}
+	words, err := engine.Words(options.Value("cmd"))
+	if err != nil {
+		return nil, fmt.Errorf("cmd: %w", err)
+	}
+	tags, ok := options.Value("tags").([]any)
+	if !ok && options.Value("tags") != nil {
+		return nil, errors.New("tags: expected a list of globs")
+	}
+	for _, tag := range tags {
+		p.globs = append(p.globs, match.CompileGlob(data.Str(tag)))
+	}
+	env, ok := options.Value("env").(*data.Map)
+	if !ok && options.Value("env") != nil {
+		return nil, errors.New("env: expected a mapping of names to values")
+	}
+	p.cmd = daemon.Command{Name: h.Name, Argv: words, Dir: options.Text("cwd"), Out: p.take}
+	for name, value := range env.All() {
+		p.cmd.Env = append(p.cmd.Env, data.Str(name)+"="+data.Str(value))
+	}
+	return p.run, nil
+}
+
+func (p *program) run(ctx context.Context) error {
+	if p.events == nil && len(p.globs) > 0 {
+		p.events = p.host.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + p.host.Name, Match: p.wants})
+		p.cmd.In = p.write
+	}
+	err := p.cmd.Run(ctx, p.host.Log)
+	if ctx.Err() != nil && p.events != nil {
+		p.events.Close()
+		p.events = nil
+	}
+	if err == nil {
+		err = errors.New("the program has ended, though it should run on")
+	}
+	return err
+}
+
+func (p *program) wants(tag string) bool {
+	for _, g := range p.globs {
+		if g.Match(tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// write gives the program events. It returns an error, so that the input stays open until the program ends.
+func (p *program) write(ctx context.Context, w io.Writer) error {
+	for event := range p.events.All(ctx) {
+		body, err := event.Map()
+		if err != nil {
+			continue
+		}
+		line, err := output.JSON(data.NewMap("tag", event.Tag, "data", body))
+		if err != nil {
+			p.host.Log.WithError(err).Warnf("engine %s: event %q", p.host.Name, event.Tag)
+			continue
+		}
+		if _, err := io.WriteString(w, line+"\n"); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// take fires what the program prints; what is no event goes to the log.
+func (p *program) take(line []byte) {
+	event, ok, err := engine.ParseLine(line)
+	if err == nil && ok {
+		err = p.host.Fire(event)
+	}
+	if err != nil || !ok {
+		p.host.Log.Infof("%s: %s", p.host.Name, line)
+	}
+}
