@@ -128,10 +128,15 @@ type Stat struct {
 	UID, GID             uint32
 	Size                 int64
 	Atime, Mtime, Ctime  int64
+	// ModeOnly is set by backends that know nothing but the mode.
+	ModeOnly bool
 }
 
-// Values returns the ten numbers in Salt's order.
+// Values returns the ten numbers in Salt's order, or the mode alone.
 func (s *Stat) Values() []any {
+	if s.ModeOnly {
+		return []any{int64(s.Mode)}
+	}
 	return []any{int64(s.Mode), number(s.Inode), number(s.Device), number(s.Links), int64(s.UID), int64(s.GID), s.Size, s.Atime, s.Mtime, s.Ctime}
 }
 

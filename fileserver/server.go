@@ -223,3 +223,14 @@ func (s *Server) Update(ctx context.Context, report func(backend string, c Chang
 	}
 	return errors.Join(errs...)
 }
+
+// ClearLock takes away the locks that keep the sources of one backend from being updated, as Locker does. A backend that
+// there is not, or that has no locks, has none to take.
+func (s *Server) ClearLock(ctx context.Context, backend, remote, kind string) (cleared, failed []string, err error) {
+	for _, b := range s.Select(backend) {
+		if l, ok := b.(Locker); ok {
+			cleared, failed = l.ClearLock(ctx, remote, kind)
+		}
+	}
+	return cleared, failed, nil
+}

@@ -54,7 +54,7 @@ func newControl(p *parts) (*control, error) {
 	}
 	env.Shelves["wheel"] = c.wheels
 	if c.runners, err = shelf(env, p.o.Runners, runners.Needs{Jobs: p.jobs, Keys: p.keys, Bank: p.data.bank, Files: p.files, Connected: connected,
-		Mine: mineOf(p), Tokens: &ownTokens{p.gate}}); err != nil {
+		Mine: mineOf(p), Tokens: &ownTokens{p.gate}, Locks: p.files}); err != nil {
 		return nil, err
 	}
 	c.runner, c.wheel = p.client(runner.Runner, c.runners), p.client(runner.Wheel, c.wheels)

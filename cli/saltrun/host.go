@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/fileserver/gitfs"
 	"github.com/brineproject/brine/fileserver/minionfs"
 	"github.com/brineproject/brine/fileserver/roots"
 	"github.com/brineproject/brine/loader"
@@ -62,6 +63,9 @@ func newHost(r *run) (*host, error) {
 // needs are what runners work on. What cannot be opened is missing, and the runners that need it say so.
 func (h *host) needs(tree *pki.Dir, connected func() ([]string, error)) runners.Needs {
 	n := runners.Needs{Jobs: h.jobs, Keys: tree, Connected: connected, Tokens: &tokens{h}, Files: h.files()}
+	if n.Files != nil {
+		n.Locks = n.Files
+	}
 	if bank, err := localfs.Open(h.Opts.Text("cachedir")); err == nil {
 		n.Bank = bank
 		h.closers = append(h.closers, bank.Close)
@@ -74,7 +78,7 @@ func (h *host) needs(tree *pki.Dir, connected func() ([]string, error)) runners.
 
 // files returns the file server of the options; nil where it has nothing to serve.
 func (h *host) files() *fileserver.Server {
-	backends, err := fileserver.Build(h.Opts, fileserver.Makers{roots.Name: roots.Make, minionfs.Name: minionfs.Make}, h.r.log)
+	backends, err := fileserver.Build(h.Opts, fileserver.Makers{roots.Name: roots.Make, minionfs.Name: minionfs.Make, gitfs.Name: gitfs.Make}, h.r.log)
 	if err != nil {
 		h.r.log.WithError(err).Debug("there is no file server")
 		return nil

@@ -24,7 +24,6 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/disk"
-	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/pki"
 )
 
@@ -45,11 +44,10 @@ type Options struct {
 
 // A Backend serves what minions pushed.
 type Backend struct {
-	opts   Options
-	mount  string // "" or a clean path
-	white  []expr
-	black  []expr
-	pushed fileserver.Latest[*pushed]
+	opts    Options
+	mount   string // "" or a clean path
+	exposed *fileserver.Exposure
+	pushed  fileserver.Latest[*pushed]
 }
 
 var _ fileserver.Backend = (*Backend)(nil)
@@ -59,7 +57,7 @@ type pushed struct{ files, dirs []string }
 
 // New returns a backend. The error is of a mountpoint that is no path.
 func New(o Options) (*Backend, error) {
-	b := &Backend{opts: o, white: exprs(o.Whitelist), black: exprs(o.Blacklist)}
+	b := &Backend{opts: o, exposed: fileserver.NewExposure(o.Whitelist, o.Blacklist)}
 	mount := o.Mountpoint
 	if _, rest, ok := strings.Cut(mount, "://"); ok {
 		mount = rest
@@ -100,7 +98,7 @@ func folder(cacheDir string) string { return filepath.Join(cacheDir, "minions") 
 func (b *Backend) Find(_ context.Context, env, name string, _ fileserver.Query) (*fileserver.Found, error) {
 	missing := fmt.Errorf("%q of minions: %w", name, fileserver.ErrNotFound)
 	id, rest, ok := b.split(name)
-	if env != b.opts.Env || !ok || path.Base(rest) == "top.sls" || !b.exposed(id) {
+	if env != b.opts.Env || !ok || path.Base(rest) == "top.sls" || !b.exposed.Has(id) {
 		return nil, missing
 	}
 	at := path.Join(id, "files", rest)
@@ -191,7 +189,7 @@ func (b *Backend) read(ctx context.Context) (*pushed, error) {
 		return nil, err
 	}
 	for _, m := range minions {
-		if m.IsDir() && pki.ValidID(m.Name()) == nil && b.exposed(m.Name()) {
+		if m.IsDir() && pki.ValidID(m.Name()) == nil && b.exposed.Has(m.Name()) {
 			if err := b.readMinion(ctx, root, m.Name(), p); err != nil {
 				return nil, err
 			}
@@ -222,28 +220,3 @@ func (b *Backend) readMinion(ctx context.Context, root *os.Root, id string, p *p
 		return ctx.Err()
 	})
 }
-
-// exposed reports whether the files of a minion are served (salt/utils/stringutils.py, check_whitelist_blacklist).
-func (b *Backend) exposed(id string) bool {
-	has := func(list []expr) bool { return slices.ContainsFunc(list, func(e expr) bool { return e.match(id) }) }
-	return !has(b.black) && (len(b.white) == 0 || has(b.white))
-}
-
-// expr is a glob or a regular expression for a whole id (salt/utils/stringutils.py, expr_match).
-type expr struct {
-	glob *match.Glob
-	re   *match.Regexp // nil where the text is none
-}
-
-func exprs(list []string) []expr {
-	out := make([]expr, len(list))
-	for i, s := range list {
-		out[i].glob = match.CompileGlob(s)
-		if _, err := match.CompileRegexp(s); err == nil {
-			out[i].re, _ = match.CompileRegexp(`(?:` + s + `)\Z`) // flags at the start make it a glob alone
-		}
-	}
-	return out
-}
-
-func (e expr) match(id string) bool { return e.glob.Match(id) || e.re != nil && e.re.Match(id) }

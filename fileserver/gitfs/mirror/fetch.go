@@ -17,7 +17,7 @@ import (
 
 // Bounds of what git leaves and says.
 const (
-	mostPacks   = 50 // more are made one
+	usualPacks  = 50
 	longestTell = 4 << 10
 	largestRefs = 64 << 20
 )
@@ -40,7 +40,7 @@ func (m *Mirror) fetch(ctx context.Context) (changed bool, err error) {
 	if err := git.run(ctx, nil, "fetch", "--quiet", "--prune", "--force", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "origin"); err != nil {
 		return false, err
 	}
-	if packs, _ := filepath.Glob(filepath.Join(m.gitDir(), "objects", "pack", "*.pack")); len(packs) > mostPacks {
+	if packs, _ := filepath.Glob(filepath.Join(m.gitDir(), "objects", "pack", "*.pack")); len(packs) > m.packs {
 		if err := git.run(ctx, nil, "repack", "-a", "-d", "-q"); err != nil {
 			return false, err
 		}

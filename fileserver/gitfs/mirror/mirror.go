@@ -65,9 +65,10 @@ type Options struct {
 
 // A Mirror is a clone of one repository. Several goroutines and processes may use it.
 type Mirror struct {
-	o    Options
-	addr address
-	key  string
+	o     Options
+	addr  address
+	key   string
+	packs int // more are made one
 
 	update sync.Mutex
 	mu     sync.Mutex
@@ -93,7 +94,7 @@ func Open(o Options) (*Mirror, error) {
 	if o.Limit <= 0 {
 		o.Limit = usualLimit
 	}
-	return &Mirror{o: o, addr: addr, key: o.key()}, nil
+	return &Mirror{o: o, addr: addr, key: o.key(), packs: usualPacks}, nil
 }
 
 // checkRefspec refuses what git could take for something else than a refspec that writes below refs.
@@ -218,3 +219,6 @@ func Sweep(ctx context.Context, root string, keep map[string]bool) error {
 	}
 	return errors.Join(append(errs, err)...)
 }
+
+// SSH reports whether the mirror is reached by ssh.
+func (m *Mirror) SSH() bool { return m.addr.scheme == "ssh" }

@@ -1,0 +1,336 @@
+// Package gitfs serves files from git repositories: the option gitfs_remotes (salt/fileserver/gitfs.py, salt/utils/gitfs.py).
+//
+// Branches and tags are environments: gitfs_base is base, and others go by their own names, unless gitfs_saltenv or
+// gitfs_disable_saltenv_mapping say otherwise. Only environments that [Backend.Envs] names are served; with a fallback, a
+// remote serves that for all others. No name of an environment is ever part of a path on this host. A commit is served
+// where the configuration names it, and not to a minion that asks for it as an environment, as Salt's would.
+//
+// Files are read out of the mirrors (package mirror) without being checked out. Lists are kept by the tree that they are of,
+// hashes by the blob, and blobs that are not small lie in CACHEDIR/gitfs/blobs for as long as there is room. A symbolic link
+// is followed within its tree; one that leads out of it or nowhere is in the list of links alone. Submodules are not there.
+package gitfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/fileserver/gitfs/mirror"
+	"github.com/brineproject/brine/match"
+)
+
+// Name is that of the backend in the option fileserver_backend, where git means the same.
+const Name = "gitfs"
+
+const (
+	atOnce      = 4        // remotes that are fetched at the same time
+	inMemory    = 64 << 10 // bytes of blobs that are not put into files
+	listsKept   = 64
+	envsNoted   = 4096
+	largestList = 1 << 20 // entries of one tree
+)
+
+// A Backend serves files from git repositories.
+type Backend struct {
+	root    string // of all mirrors
+	remotes []*remote
+	blobs   *mirror.Blobs
+	log     logrus.FieldLogger
+
+	mu     sync.Mutex
+	lists  map[listKey]*listing
+	listed map[string]bool   // environments that lists were made for
+	told   map[string]string // the last error of each mirror
+}
+
+var (
+	_ fileserver.Backend       = (*Backend)(nil)
+	_ fileserver.Initer        = (*Backend)(nil)
+	_ fileserver.RemoteUpdater = (*Backend)(nil)
+	_ fileserver.Clearer       = (*Backend)(nil)
+	_ fileserver.Locker        = (*Backend)(nil)
+	_ fileserver.Lister        = (*Backend)(nil)
+)
+
+// Make returns the backend of the options of a master; it is a fileserver.Maker. Without gitfs_remotes there is none. The
+// error names an option that makes no sense.
+func Make(opts *data.Map, log logrus.FieldLogger) (fileserver.Backend, error) {
+	root := filepath.Join(opts.Text("cachedir"), Name)
+	remotes, err := readRemotes(opts, root, log)
+	if err != nil || len(remotes) == 0 {
+		return nil, err
+	}
+	return &Backend{root: root, remotes: remotes, blobs: &mirror.Blobs{Dir: filepath.Join(root, "blobs")}, log: log,
+		lists: map[listKey]*listing{}, listed: map[string]bool{}, told: map[string]string{}}, nil
+}
+
+// Name returns gitfs.
+func (b *Backend) Name() string { return Name }
+
+// Init removes the mirrors of remotes that are no longer configured.
+func (b *Backend) Init(ctx context.Context) error {
+	keep := map[string]bool{}
+	for _, r := range b.remotes {
+		keep[r.mirror.Key()] = true
+	}
+	if err := mirror.Sweep(ctx, b.root, keep); err != nil {
+		b.log.WithError(err).Warn("gitfs: mirrors of remotes that are no longer configured stay on the disk")
+	}
+	return nil
+}
+
+// Envs returns the environments of all remotes.
+func (b *Backend) Envs(context.Context) ([]string, error) {
+	var all []string
+	for _, r := range b.remotes {
+		envs, err := r.envs()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, envs...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// A place is a tree that a remote serves for an environment.
+type place struct {
+	*remote
+	tree mirror.Hash
+	root string // in the tree; "" or a clean path
+	at   string // in the environment; "" or a clean path
+}
+
+// places returns the trees of an environment, in the order of the remotes.
+func (b *Backend) places(ctx context.Context, env string) ([]place, error) {
+	envs, err := b.Envs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := slices.Contains(envs, env)
+	var out []place
+	for _, r := range b.remotes {
+		if !known && r.fallback == "" {
+			continue
+		}
+		tree, ok, err := r.tree(env)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, place{r, tree, r.rootOf(env), r.mountOf(env)})
+		}
+	}
+	return out, nil
+}
+
+// Find looks for a file in the trees of an environment.
+func (b *Backend) Find(ctx context.Context, env, path string, _ fileserver.Query) (*fileserver.Found, error) {
+	places, err := b.places(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range places {
+		inside, ok := p.inside(path)
+		if !ok {
+			continue
+		}
+		e, at, err := p.resolve(inside)
+		if errors.Is(err, errNoFile) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		size, err := p.mirror.Size(e.Hash)
+		if err != nil {
+			return nil, err
+		}
+		return &fileserver.Found{Path: p.mirror.URL() + " " + at, Rel: path, Env: env, Size: size, Version: e.Hash.String(),
+			Stat: &fileserver.Stat{Mode: e.Mode, Size: size, ModeOnly: true}, Private: blob{p.mirror, e.Hash}}, nil
+	}
+	return nil, fmt.Errorf("%q in the repositories of %q: %w", path, env, fileserver.ErrNotFound)
+}
+
+// blob is what Find gives to Open.
+type blob struct {
+	mirror *mirror.Mirror
+	hash   mirror.Hash
+}
+
+// Open opens what Find found. Content never changes under its hash.
+func (b *Backend) Open(ctx context.Context, f *fileserver.Found) (fileserver.File, error) {
+	at, ok := f.Private.(blob)
+	if !ok {
+		return nil, fmt.Errorf("open %q: it was not found in a repository", f.Rel)
+	}
+	var err error
+	if f.Size <= inMemory {
+		var text []byte
+		if text, err = at.mirror.Blob(at.hash, inMemory); err == nil {
+			return small{bytes.NewReader(text)}, nil
+		}
+	} else {
+		var file *os.File
+		if file, err = b.blobs.Open(ctx, at.mirror, at.hash); err == nil {
+			return large{file, f.Size}, nil
+		}
+	}
+	if errors.Is(err, mirror.ErrMissing) {
+		return nil, fmt.Errorf("open %q: %w: %w", f.Rel, fileserver.ErrChanged, err)
+	}
+	return nil, err
+}
+
+// small is a blob in memory.
+type small struct{ *bytes.Reader }
+
+func (small) Close() error { return nil }
+func (small) Check() error { return nil }
+
+// large is a blob in a file that nobody writes to.
+type large struct {
+	*os.File
+	size int64
+}
+
+func (l large) Size() int64 { return l.size }
+func (large) Check() error  { return nil }
+
+var (
+	_ fileserver.File = small{}
+	_ fileserver.File = large{}
+	_ io.ReaderAt     = large{}
+)
+
+// Intervals returns how often each remote is to be updated, by its name, or its address without a password.
+func (b *Backend) Intervals() map[string]time.Duration {
+	all := map[string]time.Duration{}
+	for _, r := range b.remotes {
+		if old, ok := all[r.label()]; !ok || r.interval < old {
+			all[r.label()] = r.interval
+		}
+	}
+	return all
+}
+
+// Update fetches all remotes.
+func (b *Backend) Update(ctx context.Context) (fileserver.Change, error) {
+	return b.UpdateRemotes(ctx, nil)
+}
+
+// UpdateRemotes fetches the remotes of these names or addresses, or whose address contains one of these texts; all of them
+// without texts. One that fails keeps none from being updated: the log has it, once for as long as it is the same.
+func (b *Backend) UpdateRemotes(ctx context.Context, names []string) (fileserver.Change, error) {
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	var mu sync.Mutex
+	var c fileserver.Change
+	seen := map[string]bool{}
+	for _, r := range b.remotes {
+		if seen[r.mirror.Key()] || len(names) > 0 && !slices.ContainsFunc(names, r.goesBy) {
+			continue
+		}
+		seen[r.mirror.Key()] = true
+		group.Go(func() error {
+			changed, err := r.mirror.Update(ctx)
+			if ctx.Err() == nil {
+				b.tell(r.mirror.Key(), err)
+			}
+			mu.Lock()
+			c.Changed = c.Changed || changed
+			mu.Unlock()
+			return nil
+		})
+	}
+	_ = group.Wait() // no remote returns an error
+	return c, ctx.Err()
+}
+
+// tell writes the error of a remote to the log when it is another than the last.
+func (b *Backend) tell(key string, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	b.mu.Lock()
+	last := b.told[key]
+	b.told[key] = text
+	b.mu.Unlock()
+	switch {
+	case text == last:
+	case errors.Is(err, mirror.ErrLocked):
+		b.log.Warnf("gitfs: %s; salt-run fileserver.clear_lock lets it go on", text)
+	case err != nil:
+		b.log.Errorf("gitfs: %s; what was fetched before is served on", text)
+	default:
+		b.log.Info("gitfs: a remote that could not be fetched can be again")
+	}
+}
+
+// ClearCache removes all mirrors and blobs. Nothing is served until the next update.
+func (b *Backend) ClearCache(ctx context.Context) (failed []string) {
+	fail := func(what string, err error) {
+		if err != nil {
+			failed = append(failed, fmt.Sprintf("Unable to delete %s: %v", what, err))
+		}
+	}
+	fail(b.root, mirror.Sweep(ctx, b.root, nil))
+	fail(b.blobs.Dir, os.RemoveAll(b.blobs.Dir))
+	b.ClearLists(ctx, nil)
+	return failed
+}
+
+// each calls do with the remotes whose address contains a text, or matches it as a pattern.
+func (b *Backend) each(pattern string, do func(*remote)) {
+	glob := match.CompileGlob(pattern)
+	seen := map[string]bool{}
+	for _, r := range b.remotes {
+		if !seen[r.mirror.Key()] && (strings.Contains(r.mirror.URL(), pattern) || glob.Match(r.mirror.URL()) || r.goesBy(pattern)) {
+			seen[r.mirror.Key()] = true
+			do(r)
+		}
+	}
+}
+
+// Lock keeps remotes from being updated until ClearLock.
+func (b *Backend) Lock(_ context.Context, pattern string) (locked, failed []string) {
+	b.each(pattern, func(r *remote) {
+		switch fresh, err := r.mirror.Lock(); {
+		case err != nil:
+			failed = append(failed, fmt.Sprintf("Unable to set update lock for %s: %v", r.mirror.URL(), err))
+		case fresh:
+			locked = append(locked, fmt.Sprintf("Set update lock for gitfs remote '%s'", r.mirror.URL()))
+		}
+	})
+	return locked, failed
+}
+
+// ClearLock takes the locks of Lock away. Updates leave none, however they end; kinds other than update there are not.
+func (b *Backend) ClearLock(_ context.Context, pattern, kind string) (cleared, failed []string) {
+	if kind != "update" && kind != "" {
+		return nil, nil
+	}
+	b.each(pattern, func(r *remote) {
+		switch was, err := r.mirror.Unlock(); {
+		case err != nil:
+			failed = append(failed, fmt.Sprintf("Unable to remove update lock for %s: %v", r.mirror.URL(), err))
+		case was:
+			cleared = append(cleared, fmt.Sprintf("Removed update lock for gitfs remote '%s'", r.mirror.URL()))
+		}
+	})
+	return cleared, failed
+}

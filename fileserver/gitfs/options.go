@@ -1,0 +1,320 @@
+package gitfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/fileserver/gitfs/mirror"
+)
+
+// Types of options.
+type kind string
+
+const (
+	text    kind = "a text"
+	flag    kind = "True or False"
+	list    kind = "a list of texts"
+	number  kind = "a number"
+	envsMap kind = "a list of environments"
+)
+
+// perRemote are the options of a remote. Those that are not onlyRemote have gitfs_ in front for all remotes.
+var perRemote = map[string]kind{
+	"base": text, "fallback": text, "mountpoint": text, "root": text, "ssl_verify": flag, "saltenv_whitelist": list, "saltenv_blacklist": list,
+	"refspecs": list, "disable_saltenv_mapping": flag, "ref_types": list, "update_interval": number, "proxy": text,
+	"user": text, "password": text, "pubkey": text, "privkey": text, "passphrase": text, "insecure_auth": flag,
+	"all_saltenvs": text, "name": text, "saltenv": envsMap,
+}
+
+var onlyRemote = []string{"all_saltenvs", "name"}
+
+// conf is the options of one remote, checked: string, bool, []string, int64, map[string]envConf.
+type conf map[string]any
+
+func (c conf) text(name string) string   { s, _ := c[name].(string); return s }
+func (c conf) flag(name string) bool     { v, _ := c[name].(bool); return v }
+func (c conf) list(name string) []string { v, _ := c[name].([]string); return v }
+func (c conf) envs() map[string]envConf  { v, _ := c["saltenv"].(map[string]envConf); return v }
+func (c conf) interval() (d time.Duration) {
+	n, _ := c["update_interval"].(int64)
+	return time.Duration(max(0, min(n, 1e9))) * time.Second
+}
+
+// readRemotes reads gitfs_remotes. The error names the option that is wrong, and the remote without its password.
+func readRemotes(opts *data.Map, root string, log logrus.FieldLogger) ([]*remote, error) {
+	raw := opts.Value("gitfs_remotes")
+	entries, ok := raw.([]any)
+	if !ok && raw != nil {
+		return nil, errors.New("gitfs_remotes is no list")
+	}
+	if p := strings.ToLower(data.Str(opts.Value("gitfs_provider"))); data.Truth(opts.Value("gitfs_provider")) && p != "pygit2" && p != "gitpython" {
+		return nil, fmt.Errorf("Invalid gitfs_provider '%s'. Valid choices are: pygit2, gitpython", p) //nolint:staticcheck // Salt's text
+	}
+	all := conf{}
+	for name, k := range perRemote {
+		v, set := opts.Get("gitfs_" + name)
+		if !set || slices.Contains(onlyRemote, name) {
+			continue
+		}
+		checked, err := k.check(v)
+		if err != nil {
+			return nil, fmt.Errorf("gitfs_%s %w", name, err)
+		}
+		all[name] = checked
+	}
+	var remotes []*remote
+	for i, e := range entries {
+		r, err := readRemote(e, all, root, log)
+		if err != nil {
+			return nil, fmt.Errorf("remote %d of gitfs_remotes: %w", i+1, err)
+		}
+		remotes = append(remotes, r)
+	}
+	return remotes, nil
+}
+
+// readRemote reads an address, or an address with options of its own.
+func readRemote(e any, all conf, root string, log logrus.FieldLogger) (*remote, error) {
+	c := conf{}
+	for k, v := range all {
+		if k != "saltenv" {
+			c[k] = v
+		}
+	}
+	url, ok := e.(string)
+	if m, own := e.(*data.Map); own && m.Len() == 1 {
+		for k, v := range m.All() {
+			url, ok = k.(string)
+			if err := c.take(v, log); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !ok {
+		return nil, errors.New("it is no address, and no address with a list of options")
+	}
+	return newRemote(url, c, all.envs(), root)
+}
+
+// take reads the options of a remote, given as a list of single ones or as a dictionary.
+func (c conf) take(v any, log logrus.FieldLogger) error {
+	own, err := repack(v)
+	if err != nil {
+		return err
+	}
+	if own.Len() == 0 {
+		return errors.New("there is a colon behind the address, and no option")
+	}
+	for k, v := range own.All() {
+		name := data.Str(k)
+		kind, ok := perRemote[name]
+		if !ok {
+			log.Warnf("gitfs_remotes: a remote has the option %.60q, which there is not; it is left out", name)
+			continue
+		}
+		checked, err := kind.check(v)
+		if err != nil {
+			return fmt.Errorf("%s %w", name, err)
+		}
+		c[name] = checked
+	}
+	return nil
+}
+
+// repack makes one dictionary of a list of dictionaries (salt/utils/data.py, repack_dictlist).
+func repack(v any) (*data.Map, error) {
+	switch v := v.(type) {
+	case *data.Map:
+		return v, nil
+	case nil:
+		return &data.Map{}, nil
+	case []any:
+		m := &data.Map{}
+		for _, e := range v {
+			one, ok := e.(*data.Map)
+			if !ok {
+				return nil, errors.New("has something in its list of options that is no option")
+			}
+			for k, v := range one.All() {
+				m.Set(k, v)
+			}
+		}
+		return m, nil
+	}
+	return nil, errors.New("has options that are no list")
+}
+
+// check returns the value of an option in the type of conf (salt/utils/gitfs.py, enforce_types, which converts more). The
+// error does not show the value.
+func (k kind) check(v any) (any, error) {
+	wrong := fmt.Errorf("is not %s", k)
+	switch k {
+	case text:
+		switch v.(type) {
+		case nil:
+			return "", nil
+		case string, int64, float64, bool:
+			return data.Str(v), nil
+		}
+		return nil, wrong
+	case flag:
+		if b, ok := v.(bool); ok {
+			return b, nil
+		}
+		return nil, wrong
+	case number:
+		if n, ok := v.(int64); ok {
+			return n, nil
+		}
+		return nil, wrong
+	case envsMap:
+		return readEnvs(v)
+	}
+	return readList(v)
+}
+
+// readList reads a list of texts, or one text with commas.
+func readList(v any) ([]string, error) {
+	var out []string
+	switch v := v.(type) {
+	case nil:
+	case string:
+		for s := range strings.SplitSeq(v, ",") {
+			if s = strings.TrimSpace(s); s != "" {
+				out = append(out, s)
+			}
+		}
+	case []any:
+		for _, e := range v {
+			s, err := text.check(e)
+			if err != nil {
+				return nil, fmt.Errorf("is not %s", list)
+			}
+			out = append(out, s.(string))
+		}
+	default:
+		return nil, fmt.Errorf("is not %s", list)
+	}
+	return out, nil
+}
+
+// readEnvs reads what differs in environments: lists of environments with lists of root, mountpoint and ref.
+func readEnvs(v any) (map[string]envConf, error) {
+	envs, err := repack(v)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]envConf{}
+	for k, v := range envs.All() {
+		own, err := repack(v)
+		if err != nil {
+			return nil, err
+		}
+		var c envConf
+		for name, v := range own.All() {
+			s, err := text.check(v)
+			if err != nil {
+				return nil, fmt.Errorf("has a %s of %s that is no text", data.Str(name), data.Str(k))
+			}
+			if err := c.set(data.Str(name), s.(string)); err != nil {
+				return nil, err
+			}
+		}
+		out[data.Str(k)] = c
+	}
+	return out, nil
+}
+
+func (c *envConf) set(name, value string) (err error) {
+	switch name {
+	case "ref":
+		c.ref = &value
+	case "root":
+		value, err = cleanPath(value)
+		c.root = &value
+	case "mountpoint":
+		value, err = cleanMount(value)
+		c.mount = &value
+	default:
+		err = fmt.Errorf("has %.60q, where there are mountpoint, ref, root", name)
+	}
+	return err
+}
+
+// cleanMount reads a path in an environment, which may have salt:// in front.
+func cleanMount(s string) (string, error) {
+	if _, rest, ok := strings.Cut(s, "://"); ok {
+		s = rest
+	}
+	return cleanPath(s)
+}
+
+func cleanPath(s string) (string, error) {
+	s = strings.Trim(s, "/")
+	if s == "" {
+		return "", nil
+	}
+	if s = path.Clean(s); !fs.ValidPath(s) {
+		return "", fmt.Errorf("has %.200q, which is no path that stays inside", s)
+	}
+	if s == "." {
+		return "", nil
+	}
+	return s, nil
+}
+
+// fill sets what is empty to Salt's defaults.
+func (c conf) fill() {
+	if c.text("base") == "" {
+		c["base"] = "master"
+	}
+	if len(c.list("refspecs")) == 0 {
+		c["refspecs"] = []string{"+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"}
+	}
+	if len(c.list("ref_types")) == 0 {
+		c["ref_types"] = []string{"branch", "tag", "sha"}
+	}
+}
+
+// newRemote makes a remote of its address and options.
+func newRemote(url string, c conf, global map[string]envConf, root string) (*remote, error) {
+	c.fill()
+	m, err := mirror.Open(mirror.Options{URL: url, Name: c.text("name"), Refspecs: c.list("refspecs"), NoVerify: c["ssl_verify"] == false,
+		Proxy: c.text("proxy"), User: c.text("user"), Password: c.text("password"), InsecureAuth: c.flag("insecure_auth"),
+		PrivKey: c.text("privkey"), Passphrase: c.text("passphrase"), Root: root})
+	if err != nil {
+		return nil, err
+	}
+	r := &remote{mirror: m, name: c.text("name"), base: c.text("base"), fallback: c.text("fallback"), allEnvs: c.text("all_saltenvs"), own: c.envs(),
+		global: global, unmapped: c.flag("disable_saltenv_mapping"), refTypes: slices.Clone(c.list("ref_types")), interval: c.interval(),
+		exposed: fileserver.NewExposure(c.list("saltenv_whitelist"), c.list("saltenv_blacklist"))}
+	var rootErr, mountErr error
+	r.root, rootErr = cleanPath(c.text("root"))
+	r.mount, mountErr = cleanMount(c.text("mountpoint"))
+	if err := errors.Join(rootErr, mountErr); err != nil {
+		return nil, fmt.Errorf("%s: root or mountpoint %w", m.URL(), err)
+	}
+	for i, t := range r.refTypes {
+		r.refTypes[i] = strings.ToLower(t)
+		if !slices.Contains([]string{"branch", "tag", "sha"}, r.refTypes[i]) {
+			return nil, fmt.Errorf("%s: ref_types has %.40q, where there are branch, tag, sha", m.URL(), t)
+		}
+	}
+	if key := c.text("privkey"); key != "" && m.SSH() {
+		if _, err := os.Stat(key); err != nil {
+			return nil, fmt.Errorf("%s: privkey: %w", m.URL(), err)
+		}
+	}
+	r.mapRefs()
+	return r, nil
+}
