@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/brineproject/brine/job"
 )
@@ -40,11 +41,26 @@ const (
 type record struct {
 	Op      string   `json:"op"`
 	ID      job.ID   `json:"id"`
+	Owner   string   `json:"owner,omitempty"`
+	Full    bool     `json:"full,omitempty"`   // the owner may do everything
+	Rights  []byte   `json:"rights,omitempty"` // of the owner
 	Load    []byte   `json:"load,omitempty"`
 	Minions []string `json:"minions"`
 	Sent    []string `json:"sent,omitempty"`    // those of Minions whose sending has begun
 	Queued  int64    `json:"queued,omitempty"`  // microseconds
 	Expires int64    `json:"expires,omitempty"` // microseconds
+}
+
+// record returns the change that puts an item.
+func (i *Item) record() record {
+	return record{Op: opPut, ID: i.ID, Owner: i.Owner.Name, Full: i.Owner.Full, Rights: i.Owner.Rights, Load: i.Load, Minions: i.Minions,
+		Queued: i.Queued.UnixMicro(), Expires: i.Expires.UnixMicro()}
+}
+
+// item returns what a record puts, without its minions.
+func (r record) item() Item {
+	return Item{ID: r.ID, Owner: Owner{Name: r.Owner, Full: r.Full, Rights: r.Rights}, Load: r.Load,
+		Queued: time.UnixMicro(r.Queued), Expires: time.UnixMicro(r.Expires)}
 }
 
 // encode returns a record as a line.
@@ -140,23 +156,60 @@ func readLine(in *bufio.Reader) (line []byte, whole bool, err error) {
 // A journal is the open file.
 type journal struct {
 	dir   *os.Root
-	f     *os.File
+	f     file
 	lines int
-	cut   bool // the last line may have no end
+	size  int64 // in bytes, of what was written and told so
+	cut   bool  // the last line may have no end
+	torn  bool  // there may be more than size
+}
+
+// file is what a journal does with its open file.
+type file interface {
+	io.WriteCloser
+	Sync() error
+	Stat() (fs.FileInfo, error)
+	Truncate(size int64) error
 }
 
 func openJournal(dir *os.Root, lines int) (*journal, error) {
 	j := &journal{dir: dir, lines: lines, cut: true}
-	var err error
-	if j.f, err = dir.OpenFile(journalName, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+	f, err := dir.OpenFile(journalName, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
 		return nil, err
 	}
-	return j, syncDir(dir)
+	j.f = f
+	if err := errors.Join(j.measure(), syncDir(dir)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return j, nil
+}
+
+// measure finds out how large the file is.
+func (j *journal) measure() error {
+	info, err := j.f.Stat()
+	if err != nil {
+		return err
+	}
+	j.size = info.Size()
+	return nil
+}
+
+// mend takes what a change left that failed off the end, so that it is not found there later: who wanted it was told that it
+// was not made.
+func (j *journal) mend() error {
+	if !j.torn {
+		return nil
+	}
+	if err := j.f.Truncate(j.size); err != nil {
+		return fmt.Errorf("take a failed change off the journal: %w", err)
+	}
+	j.torn = false
+	return nil
 }
 
 func (j *journal) close() error { return j.f.Close() }
 
-// add writes a change at the end, to disk if durable is true.
+// add writes a change at the end, to disk if durable is true, or leaves the file as it was.
 func (j *journal) add(r record, durable bool) error {
 	line, err := r.encode()
 	if err != nil {
@@ -165,16 +218,21 @@ func (j *journal) add(r record, durable bool) error {
 	if j.cut {
 		line = append([]byte("\n"), line...)
 	}
-	_, err = j.f.Write(line)
-	j.cut = err != nil
-	if err != nil {
+	if err := j.mend(); err != nil {
 		return err
 	}
-	j.lines++
-	if !durable {
-		return nil
+	_, err = j.f.Write(line)
+	if err == nil && durable {
+		err = j.f.Sync()
 	}
-	return j.f.Sync()
+	if err != nil {
+		j.torn = true
+		return errors.Join(err, j.mend())
+	}
+	j.lines++
+	j.size += int64(len(line))
+	j.cut = false
+	return nil
 }
 
 // renew writes the journal anew with what waits alone, as a whole or not at all.
@@ -190,8 +248,8 @@ func (j *journal) renew(s *state) error {
 		return errors.Join(err, f.Close())
 	}
 	old := j.f
-	j.f, j.lines, j.cut = f, len(s.jobs), false
-	return errors.Join(old.Close(), syncDir(j.dir))
+	j.f, j.lines, j.cut, j.torn = f, len(s.jobs), false, false
+	return errors.Join(j.measure(), old.Close(), syncDir(j.dir))
 }
 
 func writeAll(f *os.File, s *state) error {

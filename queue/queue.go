@@ -45,8 +45,10 @@ type Options struct {
 	PerMinion int // jobs that wait for one minion; 0 means 100
 	Total     int // jobs times minions; 0 means 20000
 	Bytes     int // of all loads; 0 means 64 MiB
-	Now       func() time.Time
-	Log       logrus.FieldLogger // told of damage; nil logs nothing
+	// The last quarter of each is for owners who may do everything, and no other owner has more than a quarter.
+
+	Now func() time.Time
+	Log logrus.FieldLogger // told of damage; nil logs nothing
 }
 
 func (o Options) filled() Options {
@@ -73,9 +75,17 @@ func (o Options) filled() Options {
 // maxLoad is the largest load that is kept, in bytes.
 const maxLoad = 4 << 20
 
+// An Owner is who had a job queued.
+type Owner struct {
+	Name   string // tells one from another
+	Full   bool   // may do everything
+	Rights []byte // what the program needs to look up later what he may do
+}
+
 // An Item is a job that waits.
 type Item struct {
 	ID      job.ID
+	Owner   Owner
 	Load    data.Raw // the publish load as a MessagePack map, without credentials
 	Minions []string // for whom it waits
 	Queued  time.Time
@@ -159,8 +169,7 @@ func (q *Queue) Put(item Item) (kept []string, err error) {
 		return nil, fmt.Errorf("queue job %s: %w", item.ID, ErrFull)
 	}
 	item.Queued = q.o.Now()
-	if err := q.write(record{Op: opPut, ID: item.ID, Load: item.Load, Minions: item.Minions, Queued: item.Queued.UnixMicro(),
-		Expires: item.Expires.UnixMicro()}, true); err != nil {
+	if err := q.write(item.record(), true); err != nil {
 		return nil, fmt.Errorf("queue job %s: %w", item.ID, err)
 	}
 	return item.Minions, nil
@@ -179,6 +188,19 @@ func (q *Queue) write(r record, durable bool) error {
 		}
 	}
 	return nil
+}
+
+// Forget takes out all that waits for a minion.
+func (q *Queue) Forget(minion string) (gone []Entry, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, e := range q.state.of(minion) {
+		if err := q.write(record{Op: opDone, ID: e.ID, Minions: []string{minion}}, true); err != nil {
+			return gone, fmt.Errorf("forget job %s of minion %s: %w", e.ID, minion, err)
+		}
+		gone = append(gone, e)
+	}
+	return gone, nil
 }
 
 // Minions returns the minions for which something waits, sorted.

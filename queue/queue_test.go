@@ -39,7 +39,7 @@ func jid(n int) job.ID { return job.NewID(begin.Add(time.Duration(n) * time.Seco
 
 func (q *Queue) puts(t testing.TB, n int, minions ...string) {
 	t.Helper()
-	item := Item{ID: jid(n), Load: fmt.Appendf(nil, "load %d", n), Minions: minions, Expires: begin.Add(time.Hour)}
+	item := Item{ID: jid(n), Owner: Owner{Name: "root", Full: true}, Load: fmt.Appendf(nil, "load %d", n), Minions: minions, Expires: begin.Add(time.Hour)}
 	if kept, err := q.Put(item); err != nil || !slices.Equal(kept, minions) {
 		t.Fatalf("Put = %v, %v, want %v", kept, err, minions)
 	}
@@ -155,7 +155,7 @@ func TestTheQueueIsBounded(t *testing.T) {
 	q, _, _ := newQueue(t, Options{PerMinion: 2, Total: 4, Bytes: 100})
 	q.puts(t, 0, "web1")
 	q.puts(t, 1, "web1")
-	kept, err := q.Put(Item{ID: jid(2), Load: []byte("x"), Minions: []string{"web1", "web2", "web3", "web4"}, Expires: begin.Add(time.Hour)})
+	kept, err := q.Put(Item{ID: jid(2), Owner: Owner{Full: true}, Load: []byte("x"), Minions: []string{"web1", "web2", "web3", "web4"}, Expires: begin.Add(time.Hour)})
 	if err != nil || !slices.Equal(kept, []string{"web2", "web3"}) {
 		t.Errorf("Put = %v, %v, want those for whom there is room", kept, err)
 	}
@@ -340,7 +340,7 @@ func TestTheJournalStaysSmall(t *testing.T) {
 func TestAFailedWriteKeepsNothing(t *testing.T) {
 	q, dir, c := newQueue(t, Options{})
 	q.puts(t, 1, "web1")
-	file := q.journal.f
+	f := q.journal.f
 	readOnly, err := os.Open(filepath.Join(dir, folderName, journalName))
 	if err != nil {
 		t.Fatal(err)
@@ -352,13 +352,115 @@ func TestAFailedWriteKeepsNothing(t *testing.T) {
 	if ok, err := q.Begin(jid(1), "web1"); err == nil || ok {
 		t.Errorf("Begin = %v, %v", ok, err)
 	}
-	q.journal.f = file
+	q.journal.f = f
 	want(t, "entries", told(q.Entries()), "9:web1")
 	q.puts(t, 3, "web2")
 	if err := errors.Join(q.Close(), readOnly.Close()); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "after opening again", told(open(t, dir, c, Options{}).Entries()), "9:web1 51:web2")
+}
+
+// syncless is a file that takes writes and cannot bring them to disk.
+type syncless struct{ file }
+
+func (syncless) Sync() error { return errors.New("the disk is gone") }
+
+// TestAChangeThatWasToldAsFailedDoesNotComeBack has the disk fail after the write: what was refused is not there after a start.
+func TestAChangeThatWasToldAsFailedDoesNotComeBack(t *testing.T) {
+	q, dir, c := newQueue(t, Options{})
+	q.puts(t, 1, "web1")
+	f := q.journal.f
+	q.journal.f = syncless{f}
+	if kept, err := q.Put(Item{ID: jid(2), Owner: Owner{Full: true}, Minions: []string{"web1"}, Expires: begin.Add(time.Hour)}); err == nil || len(kept) > 0 {
+		t.Errorf("Put = %v, %v", kept, err)
+	}
+	want(t, "after opening beside it", told(open(t, dir, c, Options{}).Entries()), "9:web1")
+	q.journal.f = f
+	q.puts(t, 3, "web2")
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "after opening again", told(open(t, dir, c, Options{}).Entries()), "9:web1 51:web2")
+}
+
+// TestOneUserCannotTakeTheWholeQueue has users without all rights queue as much as they can: by minion, in all and in bytes
+// there is room for others, and for root, also after a start.
+func TestOneUserCannotTakeTheWholeQueue(t *testing.T) {
+	o := Options{PerMinion: 8, Total: 40, Bytes: 4000}
+	q, dir, c := newQueue(t, o)
+	n := 0
+	put := func(who string, full bool, size int, minions ...string) int {
+		t.Helper()
+		n++
+		kept, err := q.Put(Item{ID: jid(n), Owner: Owner{Name: who, Full: full}, Load: make([]byte, size), Minions: minions, Expires: begin.Add(time.Hour)})
+		if err != nil && !errors.Is(err, ErrFull) {
+			t.Fatal(err)
+		}
+		return len(kept)
+	}
+	fill := func(who string, minions ...string) (kept int) {
+		for range 50 {
+			kept += put(who, false, 1, minions...)
+		}
+		return kept
+	}
+	if got := fill("jane", "web1"); got != 2 {
+		t.Errorf("jane has %d jobs for one minion", got)
+	}
+	if got := fill("joe", "web1") + fill("jim", "web1") + fill("jack", "web1"); got != 4 {
+		t.Errorf("others have %d jobs more for it", got)
+	}
+	if got := put("root", true, 1, "web1"); got != 1 {
+		t.Error("there is no room for root on that minion")
+	}
+	var many []string
+	for i := range 50 {
+		many = append(many, fmt.Sprint("db", i))
+	}
+	if got := fill("jane", many...); got != 8 {
+		t.Errorf("jane has %d entries more", got)
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	q = open(t, dir, c, o)
+	if got := fill("jane", many...); got != 0 {
+		t.Errorf("jane has %d entries more after a start", got)
+	}
+	fill("joe", many...)
+	fill("jim", many...)
+	fill("jack", many...)
+	if got := q.Len(); got != 30 {
+		t.Errorf("those without all rights and root's one have %d entries", got)
+	}
+	if got := put("root", true, 1, many...); got != 10 {
+		t.Errorf("there is room for %d of root", got)
+	}
+	q, _, _ = newQueue(t, o)
+	if first, second := put("jane", false, 900, "web1"), put("jane", false, 200, "web2"); first != 1 || second != 0 {
+		t.Errorf("loads of 900 and 200 bytes: %d, %d", first, second)
+	}
+	ends(t, q, n-1, "web1", true)
+	if put("jane", false, 200, "web2") != 1 {
+		t.Error("what is done counts still")
+	}
+}
+
+// TestForgetTakesAllOfAMinion forgets a minion whose key was deleted.
+func TestForgetTakesAllOfAMinion(t *testing.T) {
+	q, dir, c := newQueue(t, Options{})
+	q.puts(t, 1, "web1", "web2")
+	q.puts(t, 2, "web1")
+	gone, err := q.Forget("web1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "gone", told(gone), "9:web1 50:web1")
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "after opening again", told(open(t, dir, c, Options{}).Entries()), "9:web2")
 }
 
 func FuzzReplay(f *testing.F) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
@@ -14,9 +13,12 @@ import (
 type state struct {
 	jobs     map[job.ID]*waitingJob
 	byMinion map[string]map[job.ID]bool
-	entries  int
-	bytes    int
+	owners   map[string]usage // of those who may not do everything
+	usage
 }
+
+// A usage is what is taken of the room.
+type usage struct{ entries, bytes int }
 
 // A waitingJob is a job with its minions, each with whether its sending has begun.
 type waitingJob struct {
@@ -25,22 +27,71 @@ type waitingJob struct {
 }
 
 func newState() *state {
-	return &state{jobs: map[job.ID]*waitingJob{}, byMinion: map[string]map[job.ID]bool{}}
+	return &state{jobs: map[job.ID]*waitingJob{}, byMinion: map[string]map[job.ID]bool{}, owners: map[string]usage{}}
 }
 
 // roomFor returns those minions of an item that it can be kept for and is not yet.
 func (s *state) roomFor(item *Item, o *Options) (ids []string) {
-	known := s.jobs[item.ID]
-	if known == nil && (len(item.Load) > maxLoad || s.bytes+len(item.Load) > o.Bytes) {
+	known, owner := s.jobs[item.ID], &item.Owner
+	if known != nil {
+		owner = &known.item.Owner
+	}
+	entries, bytes := s.left(owner, o)
+	if known == nil && (len(item.Load) > maxLoad || len(item.Load) > bytes) {
 		return nil
 	}
+	seen := make(map[string]bool, len(item.Minions))
 	for _, id := range item.Minions {
-		waits := known != nil && has(known.minions, id)
-		if !waits && s.entries+len(ids) < o.Total && len(s.byMinion[id]) < o.PerMinion && !slices.Contains(ids, id) {
+		waits := seen[id] || known != nil && has(known.minions, id)
+		if !waits && len(ids) < entries && s.minionHasRoom(id, owner, o) {
 			ids = append(ids, id)
 		}
+		seen[id] = true
 	}
 	return ids
+}
+
+// share is the part of the room that only who may do everything gets, and the most that any other owner gets.
+func share(of int) int { return max(of/4, 1) }
+
+// left returns how much more an owner may take.
+func (s *state) left(owner *Owner, o *Options) (entries, bytes int) {
+	entries, bytes = o.Total-s.entries, o.Bytes-s.bytes
+	if owner.Full {
+		return entries, bytes
+	}
+	has := s.owners[owner.Name]
+	return min(entries-share(o.Total), share(o.Total)-has.entries), min(bytes-share(o.Bytes), share(o.Bytes)-has.bytes)
+}
+
+// minionHasRoom reports whether one more job of an owner may wait for a minion.
+func (s *state) minionHasRoom(id string, owner *Owner, o *Options) bool {
+	left := o.PerMinion - len(s.byMinion[id])
+	if owner.Full {
+		return left > 0
+	}
+	own := 0
+	for id := range s.byMinion[id] {
+		if other := s.jobs[id].item.Owner; !other.Full && other.Name == owner.Name {
+			own++
+		}
+	}
+	return left > share(o.PerMinion) && own < share(o.PerMinion)
+}
+
+// take counts what an owner takes of the room, or gives back.
+func (s *state) take(owner *Owner, entries, bytes int) {
+	s.entries += entries
+	s.bytes += bytes
+	if owner.Full {
+		return
+	}
+	u := s.owners[owner.Name]
+	u.entries += entries
+	u.bytes += bytes
+	if s.owners[owner.Name] = u; u == (usage{}) {
+		delete(s.owners, owner.Name)
+	}
 }
 
 func has(m map[string]bool, id string) bool {
@@ -81,16 +132,19 @@ func (s *state) put(r record) {
 	}
 	j := s.jobs[r.ID]
 	if j == nil {
-		j = &waitingJob{minions: map[string]bool{}, item: Item{ID: r.ID, Load: r.Load, Queued: time.UnixMicro(r.Queued), Expires: time.UnixMicro(r.Expires)}}
+		if len(r.Minions) == 0 {
+			return
+		}
+		j = &waitingJob{minions: map[string]bool{}, item: r.item()}
 		s.jobs[r.ID] = j
-		s.bytes += len(r.Load)
+		s.take(&j.item.Owner, 0, len(r.Load))
 	}
 	for _, id := range r.Minions {
 		if has(j.minions, id) {
 			continue
 		}
 		j.minions[id] = slices.Contains(r.Sent, id)
-		s.entries++
+		s.take(&j.item.Owner, 1, 0)
 		if s.byMinion[id] == nil {
 			s.byMinion[id] = map[job.ID]bool{}
 		}
@@ -100,14 +154,14 @@ func (s *state) put(r record) {
 
 func (s *state) remove(j *waitingJob, id string) {
 	delete(j.minions, id)
-	s.entries--
+	s.take(&j.item.Owner, -1, 0)
 	delete(s.byMinion[id], j.item.ID)
 	if len(s.byMinion[id]) == 0 {
 		delete(s.byMinion, id)
 	}
 	if len(j.minions) == 0 {
 		delete(s.jobs, j.item.ID)
-		s.bytes -= len(j.item.Load)
+		s.take(&j.item.Owner, 0, -len(j.item.Load))
 	}
 }
 
@@ -134,10 +188,22 @@ func (s *state) sorted() []*waitingJob {
 
 func (j *waitingJob) entries() []Entry {
 	list := make([]Entry, 0, len(j.minions))
-	for id, sent := range j.minions {
-		list = append(list, Entry{ID: j.item.ID, Minion: id, Queued: j.item.Queued, Expires: j.item.Expires, Sent: sent})
+	for id := range j.minions {
+		list = append(list, j.entry(id))
 	}
 	slices.SortFunc(list, byJob)
+	return list
+}
+
+func (j *waitingJob) entry(minion string) Entry {
+	return Entry{ID: j.item.ID, Minion: minion, Queued: j.item.Queued, Expires: j.item.Expires, Sent: j.minions[minion]}
+}
+
+// of returns what waits for a minion.
+func (s *state) of(minion string) (list []Entry) {
+	for _, id := range slices.Sorted(maps.Keys(s.byMinion[minion])) {
+		list = append(list, s.jobs[id].entry(minion))
+	}
 	return list
 }
 
@@ -160,7 +226,8 @@ func (s *state) matching(id job.ID, minions []string) []Entry {
 
 // record returns the change that makes the job as it is.
 func (j *waitingJob) record() record {
-	r := record{Op: opPut, ID: j.item.ID, Load: j.item.Load, Queued: j.item.Queued.UnixMicro(), Expires: j.item.Expires.UnixMicro()}
+	r := j.item.record()
+	r.Minions = nil
 	for _, e := range j.entries() {
 		r.Minions = append(r.Minions, e.Minion)
 		if e.Sent {
