@@ -40,10 +40,25 @@ func TestListeners(t *testing.T) {
 	if err := connectAs(t, "daemon", file); err == nil {
 		t.Fatal("the test connects to what is closed")
 	}
-	b.admitListeners(b.cfg)
-	for name, want := range map[string]bool{"daemon": true, "nobody": false} {
-		if err := connectAs(t, name, file); (err == nil) != want {
-			t.Errorf("%s: %v", name, err)
+	logins := data.NewMap("file", data.NewMap("fred", []any{"test.ping"}))
+	for _, tt := range []struct {
+		name           string
+		acl, logins    *data.Map
+		daemon, nobody bool
+	}{
+		{"one user", b.cfg.PublisherACL, nil, true, false},
+		{"another one", data.NewMap("nobody", []any{"test.ping"}), nil, false, true},
+		{"logins alone", nil, logins, false, false},
+		{"one again", b.cfg.PublisherACL, logins, true, false},
+		{"nobody", nil, nil, false, false},
+	} {
+		cfg := *b.cfg
+		cfg.PublisherACL, cfg.ExternalAuth = tt.acl, tt.logins
+		b.Renew(&cfg)
+		for user, want := range map[string]bool{"daemon": tt.daemon, "nobody": tt.nobody} {
+			if err := connectAs(t, user, file); (err == nil) != want {
+				t.Errorf("%s: %s: %v", tt.name, user, err)
+			}
 		}
 	}
 }
