@@ -32,7 +32,6 @@ import (
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/engine"
-	"github.com/brineproject/brine/engine"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/loader"
@@ -95,8 +94,6 @@ type Options struct {
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
 	// Engines are those that the option engines may name.
 	Engines map[string]engine.Make
-	// Engines are those that the option engines may name.
-	Engines map[string]engine.Make
 	// Backends are those of the file server that come on top of roots and minionfs, by name.
 	Backends fileserver.Makers
 	// Login makes a system of external_auth from all options; nil means that there is none.
@@ -125,7 +122,6 @@ type Master struct {
 	programs  []daemon.Command // ext_processes
 	group     *daemon.Group
 	returners []daemon.Part // of event_return and ext_job_cache
-	engines   []daemon.Part
 	engines   []daemon.Part
 	parts     *parts
 	signIn    *channel.SignIn
@@ -181,9 +177,6 @@ func (m *Master) assemble(p *parts) error {
 		return err
 	}
 	m.setReturners(p)
-	if m.engines, err = newEngines(p); err != nil {
-		return err
-	}
 	if m.engines, err = newEngines(p); err != nil {
 		return err
 	}
