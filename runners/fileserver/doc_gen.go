@@ -113,7 +113,7 @@ const docSymlinkList = "\n" +
 	"    "
 
 const docUpdate = "\n" +
-	"    Fetches what is new at the sources of the file server.\n" +
+	"    Fetches what is new at the sources of the file server. With fileserver_events it fires what it found.\n" +
 	"\n" +
 	"    backend\n" +
 	"\n" +
@@ -121,7 +121,7 @@ const docUpdate = "\n" +
 	"\n" +
 	"    remotes\n" +
 	"\n" +
-	"        Only the remotes with these names, or whose address contains one of them.\n" +
+	"        Only the remotes with these names, or whose address contains one of them. It may be called remote too.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +

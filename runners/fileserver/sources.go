@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/loader"
 )
@@ -25,7 +26,7 @@ type updateArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// update fetches what is new at the sources of the file server.
+// update fetches what is new at the sources of the file server. With fileserver_events it fires what it found.
 //
 // backend
 //
@@ -33,7 +34,7 @@ type updateArgs struct {
 //
 // remotes
 //
-//	Only the remotes with these names, or whose address contains one of them.
+//	Only the remotes with these names, or whose address contains one of them. It may be called remote too.
 //
 // CLI Example:
 //
@@ -43,17 +44,33 @@ type updateArgs struct {
 func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
 	remotes := a.Kwargs.Value("remotes")
 	if !data.Truth(remotes) {
-		err := m.files.Update(ctx, func(string, fileserver.Change) {}, backends(a.Backend)...)
+		remotes = a.Kwargs.Value("remote")
+	}
+	announce := func(backend string, c fileserver.Change) { m.announce(ctx, backend, c) }
+	if !data.Truth(remotes) {
+		err := m.files.Update(ctx, announce, backends(a.Backend)...)
 		return true, err
 	}
 	for _, b := range m.files.Select(backends(a.Backend)...) {
 		if r, ok := b.(fileserver.RemoteUpdater); ok {
-			if _, err := r.UpdateRemotes(ctx, names(remotes)); err != nil {
+			c, err := r.UpdateRemotes(ctx, names(remotes))
+			if err != nil {
 				return nil, loader.Execution("update %s: %w", b.Name(), err)
 			}
+			announce(b.Name(), c)
 		}
 	}
 	return true, nil
+}
+
+// announce fires what an update found, where events of the file server are wanted and a master takes them.
+func (m *module) announce(ctx context.Context, backend string, c fileserver.Change) {
+	if !data.Truth(m.env.Opts.Value("fileserver_events")) || m.env.Host.FireMaster == nil {
+		return
+	}
+	if err := m.env.Host.FireMaster(ctx, eventbus.Tagify("fileserver", backend, "update"), c.Event(backend)); err != nil && m.env.Log != nil {
+		m.env.Log.WithError(err).Debug("announce an update of the file server")
+	}
 }
 
 type backendArgs struct {
