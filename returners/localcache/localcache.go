@@ -87,7 +87,7 @@ func Open(dir string, o Options) (*Cache, error) {
 	if _, err := job.ID("0").Dir(o.HashType); err != nil {
 		return nil, fmt.Errorf("open job cache: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeFolder(dir); err != nil {
 		return nil, fmt.Errorf("open job cache: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
@@ -95,6 +95,17 @@ func Open(dir string, o Options) (*Cache, error) {
 		return nil, fmt.Errorf("open job cache: %w", err)
 	}
 	return &Cache{root: root, name: dir, o: o}, nil
+}
+
+// makeFolder makes the folder of the tree for its owner alone. Those above it are for others too: users look for their keys there.
+func makeFolder(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // workLife is after how long what is half made has been left by a program that was killed.
