@@ -21,12 +21,16 @@ type Options struct {
 	ZoneStamp    bool               // write `_stamp` with +00:00, as Salt 3008 does
 	Now          func() time.Time   // nil means time.Now
 	Log          logrus.FieldLogger // nil means silence
+	// Private accepts the tags of events that hold secrets: whoever fired them, they go to subscriptions that ask for them
+	// and to no socket. nil means that there are none. It is called for every event: keep it short.
+	Private func(tag string) bool
 }
 
 // A Bus hands every event to every reader. Several goroutines may use it.
 type Bus struct {
 	encoder encoder
 	log     logrus.FieldLogger
+	private func(tag string) bool // nil accepts none
 
 	mu      sync.Mutex // held while an event is handed out, so that all readers see the same order
 	readers []*reader
@@ -39,11 +43,12 @@ type reader struct {
 	*queue
 	name  string
 	wants func(tag string) bool // nil means all
+	inner bool                  // gets private events too
 }
 
 // New returns a Bus without readers.
 func New(o Options) *Bus {
-	b := &Bus{encoder: newEncoder(o.MaxEventSize, o.ZoneStamp, o.Now), log: o.Log}
+	b := &Bus{encoder: newEncoder(o.MaxEventSize, o.ZoneStamp, o.Now), log: o.Log, private: o.Private}
 	if b.log == nil {
 		b.log = silent()
 	}
@@ -112,8 +117,9 @@ func (b *Bus) publish(e Event) {
 	for _, l := range b.admits {
 		l.admit()
 	}
+	private := b.private != nil && b.private(e.Tag)
 	for _, r := range b.readers {
-		if r.wants != nil && !r.wants(e.Tag) {
+		if private && !r.inner || r.wants != nil && !r.wants(e.Tag) {
 			continue
 		}
 		if r.put(e) {
@@ -150,6 +156,7 @@ type SubscribeOptions struct {
 	Match     func(tag string) bool // and that this accepts; nil means all. It is called for every event: keep it short
 	MaxEvents int                   // that wait; 0 means 16384
 	MaxBytes  int                   // of them together; 0 means 16 MiB. One event is always kept, however large
+	Private   bool                  // with those that Options.Private accepts; a Client never gets them
 }
 
 // wants returns the filter, or nil when there is none.
@@ -172,7 +179,7 @@ type Subscription struct {
 
 // Subscribe adds a reader, which gets every event that is fired from now on and that it asked for. Close it.
 func (b *Bus) Subscribe(o SubscribeOptions) *Subscription {
-	r := &reader{queue: newQueue(o.MaxEvents, o.MaxBytes), name: o.Name, wants: o.wants()}
+	r := &reader{queue: newQueue(o.MaxEvents, o.MaxBytes), name: o.Name, wants: o.wants(), inner: o.Private}
 	b.add(r)
 	return &Subscription{bus: b, reader: r}
 }

@@ -12,6 +12,9 @@
 // pub socket gets every event, and what is written to the pull socket is fired. Dial is the other end, for
 // command lines and scripts.
 //
+// Events with secrets in them are private: Options.Private names their tags. They are for the daemon's own parts, and no
+// listener on a socket gets them.
+//
 // # Bytes
 //
 // An event is a tag, two line feeds and a MessagePack map in bin form; a frame is the MessagePack map

@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/reactor"
 )
 
 // minionEvents puts on the bus what minions fire (salt/daemons/masterapi.py, RemoteFuncs._minion_event).
@@ -107,6 +108,8 @@ func checkTag(id, tag string) error {
 	switch {
 	case !tagGrammar.MatchString(tag):
 		return fmt.Errorf("tag %s is not valid", strconv.QuoteToGraphic(clipText(tag, 100)))
+	case strings.Contains(tag, reactor.ManageTag): // the reactor looks for it anywhere in a tag
+		return fmt.Errorf("tag %s is the master's own", tag)
 	case ownTag(id, tag):
 		return nil
 	case tag == "key" || jobTag.MatchString(tag):

@@ -1,7 +1,11 @@
 package reactor
 
 import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -20,16 +24,48 @@ const (
 	setLeaderTag = ManageTag + "/set_leader"
 )
 
+// The tags of answers, which have nothing before ManageTag.
+const (
+	listed      = ManageTag + "/list-results"
+	added       = ManageTag + "/add-complete"
+	deleted     = ManageTag + "/delete-complete"
+	leaderValue = ManageTag + "/leader/value"
+)
+
 func manages(tag string) bool { return strings.Contains(tag, ManageTag) }
 
-// manage does what an event asks for that holds the key of the master's root, and tells of it.
+// Private reports whether a tag is one by which the rules may be changed: in the event stands the key of the master's root
+// where Salt's runner fired it, so nobody but the reactor may see it. The answers are for all.
+func Private(tag string) bool {
+	return manages(tag) && !slices.Contains([]string{listed, added, deleted, leaderValue}, tag)
+}
+
+// Sign puts into the body of a command, which is the end of its tag, the proof that whoever asks knows the key: an HMAC of SHA-256
+// under proof, in which a random nonce goes in. The key does not stand in it.
+func Sign(key, command string, body *data.Map) {
+	body.Set("nonce", rand.Text())
+	body.Set("proof", proof(key, command, body))
+}
+
+// proof covers everything in a body that a command goes by.
+func proof(key, command string, body *data.Map) string {
+	h := hmac.New(sha256.New, []byte(key))
+	covered := []any{command}
+	for _, name := range []string{"nonce", "event", "reactors", "id", "value"} {
+		covered = append(covered, body.Value(name))
+	}
+	_, _ = h.Write([]byte(data.Repr(covered))) // a hash takes everything
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// manage does what an event asks for that proves the key of the master's root, and tells of it.
 func (r *Reactor) manage(tag string, body *data.Map) {
 	i := strings.LastIndex(tag, ManageTag)
 	command := tag[i:]
 	if !slices.Contains([]string{listTag, addTag, deleteTag, isLeaderTag, setLeaderTag}, command) {
 		return // an answer
 	}
-	if !r.proves(body.Value("key")) {
+	if !r.proves(strings.TrimPrefix(command, ManageTag+"/"), body) {
 		r.o.Log.Error("received salt/reactors/manage event without matching master_key. discarding")
 		return
 	}
@@ -37,12 +73,12 @@ func (r *Reactor) manage(tag string, body *data.Map) {
 	switch command {
 	case addTag:
 		answer.Set("result", r.add(body.Value("event"), body.Value("reactors")))
-		command = ManageTag + "/add-complete"
+		command = added
 	case deleteTag:
 		answer.Set("result", r.remove(body.Value("event")))
-		command = ManageTag + "/delete-complete"
+		command = deleted
 	case listTag:
-		command = ManageTag + "/list-results"
+		command = listed
 	case setLeaderTag:
 		if body.Value("id") == r.o.ID {
 			r.leader.Store(data.Truth(body.Value("value")))
@@ -50,9 +86,9 @@ func (r *Reactor) manage(tag string, body *data.Map) {
 		fallthrough
 	case isLeaderTag:
 		answer.Set("result", r.leader.Load())
-		command = ManageTag + "/leader/value"
+		command = leaderValue
 	}
-	if command != ManageTag+"/leader/value" {
+	if command != leaderValue {
 		answer.Set("reactors", r.list())
 	}
 	if err := r.o.Bus.Fire(command, answer); err != nil {
@@ -60,12 +96,18 @@ func (r *Reactor) manage(tag string, body *data.Map) {
 	}
 }
 
-func (r *Reactor) proves(key any) bool {
-	given, _ := key.(string)
-	if r.o.Key == nil || given == "" {
+func (r *Reactor) proves(command string, body *data.Map) bool {
+	if r.o.Key == nil {
 		return false
 	}
-	return subtle.ConstantTimeCompare([]byte(given), []byte(r.o.Key())) == 1
+	key, given := r.o.Key(), body.Text("key")
+	if body.Has("proof") {
+		given = body.Text("proof")
+		if key != "" {
+			key = proof(key, command, body)
+		}
+	}
+	return key != "" && subtle.ConstantTimeCompare([]byte(given), []byte(key)) == 1
 }
 
 func (r *Reactor) list() []any {

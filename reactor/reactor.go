@@ -57,7 +57,8 @@ type Options struct {
 	Read func(ctx context.Context, path string) ([]byte, error)
 	// Render makes a value of a file; nil is Plain.
 	Render Render
-	// Key returns what events that change rules must hold under key; nil or "" lets nobody.
+	// Key returns the key that events which change rules must prove by [Sign], or hold under key as those of Salt do; nil or ""
+	// lets nobody.
 	Key     func() string
 	ID      string // of the master
 	Workers int    // option reactor_worker_threads; at least 1
@@ -102,7 +103,7 @@ func (r *Reactor) Dropped() uint64 { return r.total.Load() }
 // Run reacts to what is fired after it has called ready, until ctx ends. Reactions under way are told to end then, and
 // waited for.
 func (r *Reactor) Run(ctx context.Context, ready func()) error {
-	events := r.o.Bus.Subscribe(eventbus.SubscribeOptions{Name: "reactor", Match: r.wants, MaxEvents: max(r.o.Queue, 1)})
+	events := r.o.Bus.Subscribe(eventbus.SubscribeOptions{Name: "reactor", Match: r.wants, MaxEvents: max(r.o.Queue, 1), Private: true})
 	defer events.Close()
 	ready()
 	p := newPool(max(r.o.Queue, 1), maxWaiting)

@@ -1,8 +1,8 @@
 // Package reactor is Salt's runner reactor: it shows and changes the rules of the running master's reactor
 // (salt/runners/reactor.py). What is changed holds until the option reactor changes or the master ends.
 //
-// The events by which it asks hold the key of root on this host, as those of Salt do; the master does not give them to
-// event_return.
+// The events by which it asks prove that it may read the key of root on this host. They do not hold the key itself, as those of Salt
+// do; so a master of Salt, which wants to see it, does not answer.
 package reactor
 
 import (
@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/reactor"
 	"github.com/brineproject/brine/runner"
 )
 
@@ -42,7 +43,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 const patience = 30 * time.Second
 
 // manage stands in the tags of questions and answers.
-const manage = "salt/reactors/manage/"
+const manage = reactor.ManageTag + "/"
 
 // ask sends a question to the reactor and returns the field of its answer.
 func (m *module) ask(ctx context.Context, command string, body *data.Map, answer, field string) (any, error) {
@@ -56,7 +57,7 @@ func (m *module) ask(ctx context.Context, command string, body *data.Map, answer
 	if err != nil {
 		return nil, fmt.Errorf("read the key of root: %w", err)
 	}
-	body.Set("key", strings.TrimSpace(string(key)))
+	reactor.Sign(strings.TrimSpace(string(key)), command, body)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	bus, err := eventbus.Dial(ctx, eventbus.MasterSockets(m.env.Opts.Text("sock_dir")), eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{manage + answer}}})
