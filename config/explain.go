@@ -12,8 +12,8 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// hidden stands for a value that must not be shown.
-const hidden = "**********"
+// Hidden stands for a value that must not be shown.
+const Hidden = "**********"
 
 // Explain writes the effective options as YAML, in order, each with the place that set it. Passwords are not shown.
 func Explain(w io.Writer, opts *data.Map, report *Report) error {
@@ -46,10 +46,13 @@ func explain(w io.Writer, name string, value any, report *Report) error {
 	return err
 }
 
+// Masked returns a value of a name with [Hidden] in place of what [IsSecret] says must not be shown; the value stays as it is.
+func Masked(name string, value any) any { return masked(name, value) }
+
 // masked returns a value of a name without the passwords in it: all that stands below the name of a secret is one.
 func masked(name string, value any) any {
 	if IsSecret(name) && data.Truth(value) {
-		return hidden
+		return Hidden
 	}
 	switch v := value.(type) {
 	case *data.Map:
@@ -65,7 +68,7 @@ func masked(name string, value any) any {
 		}
 		return list
 	case string:
-		return urlPassword().ReplaceAllString(v, "${1}"+hidden+"@")
+		return urlPassword().ReplaceAllString(v, "${1}"+Hidden+"@")
 	}
 	return value
 }

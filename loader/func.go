@@ -26,6 +26,11 @@ type Spec struct {
 	Kwargs string  // name of **kwargs, or ""
 	Out    string  // outputter of the result, or ""
 
+	// Secrets are parameters, and words of **kwargs, of which none but the function may know. Those whose names say so
+	// (password, token) are secret without it. SecretResult, unless it is nil, says that the result may hold secrets: below
+	// these names and those that say so. Events and job caches of runners and wheel functions hide both.
+	Secrets, SecretResult []string
+
 	// KeywordOnly are parameters that other functions and templates may give by keyword alone. As in Salt, operators cannot, and
 	// sys.argspec does not show them. They come with those of **kwargs.
 	KeywordOnly []string
@@ -82,6 +87,19 @@ func (f *Function) Def(name string) *Function {
 // Out sets the outputter of the function's results (Salt's __outputter__), and returns f.
 func (f *Function) Out(outputter string) *Function {
 	f.spec.Out = outputter
+	return f
+}
+
+// Secret says that none but the function may know what these parameters hold, and returns f.
+func (f *Function) Secret(params ...string) *Function {
+	f.spec.Secrets = params
+	return f
+}
+
+// SecretResult says that the result is for the caller alone where names say so, as password does, and below these names;
+// and returns f.
+func (f *Function) SecretResult(names ...string) *Function {
+	f.spec.SecretResult = append([]string{}, names...)
 	return f
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runner"
 	"github.com/brineproject/brine/schedule"
 )
 
@@ -55,12 +56,13 @@ func (s *scheduled) run(ctx context.Context, c schedule.Call) error {
 	if !c.ReturnJob {
 		return nil
 	}
-	args := c.Args
-	if c.Kwargs != nil {
-		args = append(append([]any{}, args...), c.Kwargs)
+	veil := runner.VeilFor(s.runners, c.Fun, c.Args, c.Kwargs)
+	args := veil.Args()
+	if c.Kwargs != nil && c.Kwargs.Len() == 0 {
+		args = append(args, data.NewMap())
 	}
-	load := data.NewMap("cmd", "_return", "id", s.p.cfg.ID, "fun", c.Fun, "fun_args", append([]any{}, args...), "schedule", c.Name,
-		"jid", string(c.ReturnID(jid, false)), "pid", int64(os.Getpid()), "return", value, "retcode", int64(retcode), "success", success)
+	load := data.NewMap("cmd", "_return", "id", s.p.cfg.ID, "fun", c.Fun, "fun_args", args, "schedule", c.Name,
+		"jid", string(c.ReturnID(jid, false)), "pid", int64(os.Getpid()), "return", veil.Result(value), "retcode", int64(retcode), "success", success)
 	if c.Metadata != nil {
 		load.Set("metadata", c.Stamp(s.p.o.Now(), time.Now().Format("-0700")))
 	}

@@ -15,6 +15,7 @@ type Run struct {
 	User string // who called
 	Tag  string // salt/run/JID or salt/wheel/JID
 
+	veil  *Veil // nil until the arguments are known
 	fire  func(ctx context.Context, tag string, body *data.Map) error
 	show  func(suffix string, body *data.Map)
 	print func(text string)
@@ -34,7 +35,7 @@ func RunOf(ctx context.Context) *Run {
 func (r *Run) Fire(ctx context.Context, suffix string, body *data.Map) error {
 	var err error
 	if r.fire != nil {
-		err = r.fire(ctx, eventbus.JoinTag(r.Tag, suffix), body)
+		err = r.fire(ctx, eventbus.JoinTag(r.Tag, suffix), r.veil.progress(body))
 	}
 	if r.show != nil {
 		r.show(suffix, body)

@@ -69,7 +69,8 @@ type Done struct {
 }
 
 // Run calls a function and waits for it. It returns the data of the event ret. Faults are told in the field return, with
-// false under success, and so is a panic.
+// false under success, and so is a panic. The data have the secrets of the call, which events and what is kept have not: see
+// [Veil].
 func (c *Client) Run(ctx context.Context, call Call) *data.Map {
 	tag := c.o.Kind.Tag(call.JID)
 	d := data.NewMap("fun", string(c.o.Kind)+"."+call.Fun, "jid", string(call.JID))
@@ -103,6 +104,7 @@ func (c *Client) invoke(ctx context.Context, run *Run, call Call, d *data.Map) e
 		}
 	}
 	d.Set("fun_args", funArgs(args, kwargs))
+	run.veil = NewVeil(f.Spec(), args, kwargs)
 	c.tell(ctx, run, "new", d)
 	v, err := c.call(ctx, call.Fun, args, kwargs)
 	switch kind := loader.KindOf(err); {
@@ -156,7 +158,7 @@ func (e *UnableError) Error() string { return e.Text }
 func (c *Client) end(ctx context.Context, run *Run, d *data.Map) {
 	ctx = context.WithoutCancel(ctx) // a call that was interrupted has a result too
 	if c.o.Keep != nil {
-		if err := c.o.Keep(ctx, &Done{ID: c.o.ID, JID: run.ID, Data: d}); err != nil {
+		if err := c.o.Keep(ctx, &Done{ID: c.o.ID, JID: run.ID, Data: run.veil.told(d)}); err != nil {
 			c.o.Log.WithError(err).Error("Could not store job cache info. Job details for this run may be unavailable.")
 		}
 	}
@@ -172,7 +174,7 @@ func (c *Client) tell(ctx context.Context, run *Run, suffix string, d *data.Map)
 	if run.fire == nil {
 		return
 	}
-	if err := run.fire(ctx, eventbus.JoinTag(run.Tag, suffix), d); err != nil {
+	if err := run.fire(ctx, eventbus.JoinTag(run.Tag, suffix), run.veil.told(d)); err != nil {
 		c.o.Log.WithError(err).Debugf("tell of %s %s", run.Tag, suffix)
 	}
 }

@@ -173,7 +173,8 @@ func (r *run) refused(ctx context.Context, call runner.Call, wire []any, err err
 
 // tell is refused with the documentation that is shown in place of the reason; none shows the reason.
 func (r *run) tell(ctx context.Context, call runner.Call, wire []any, err error, docs *data.Map) int {
-	body := data.NewMap("success", false, "return", err.Error(), "retcode", int64(refusedCode), "fun", call.Fun, "fun_args", wire, "jid", string(call.JID))
+	veil := runner.VeilFor(r.host.runners, call.Fun, wire, nil)
+	body := data.NewMap("success", false, "return", veil.Result(err.Error()), "retcode", int64(refusedCode), "fun", call.Fun, "fun_args", veil.Args(), "jid", string(call.JID))
 	if err := r.host.fire(ctx, runner.Runner.Tag(call.JID)+"/ret", body); err != nil {
 		r.log.WithError(err).Debug("no master takes events")
 	}

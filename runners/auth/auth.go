@@ -26,7 +26,7 @@ func Plugin(t Tokens) loader.Plugin {
 			return nil, errors.New("there is no store of tokens")
 		}
 		m := &module{t}
-		return &loader.Module{Funcs: []loader.Func{loader.F("mk_token", docMkToken, m.mkToken), loader.F("del_token", docDelToken, m.delToken)}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("mk_token", docMkToken, m.mkToken).SecretResult(), loader.F("del_token", docDelToken, m.delToken).Secret("token")}}, nil
 	}}
 }
 

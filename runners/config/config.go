@@ -19,7 +19,7 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("get", docGet, m.get)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("get", docGet, m.get).SecretResult()}}, nil
 }
 
 type getArgs struct {

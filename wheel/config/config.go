@@ -22,9 +22,9 @@ func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "config", New: func(env *loader.Env) (*loader.Module, error) {
 		m := &module{env}
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("apply", docApply, m.apply),
-			loader.F("update_config", docUpdateConfig, m.updateConfig),
-			loader.F("values", docValues, m.values),
+			loader.F("apply", docApply, m.apply).Secret("value"),
+			loader.F("update_config", docUpdateConfig, m.updateConfig).Secret("yaml_contents"),
+			loader.F("values", docValues, m.values).SecretResult(),
 		}}, nil
 	}}
 }

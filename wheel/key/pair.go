@@ -15,8 +15,8 @@ import (
 
 func (m *module) pairs() []loader.Func {
 	return []loader.Func{
-		loader.F("gen", docGen, m.gen),
-		loader.F("gen_accept", docGenAccept, m.genAccept),
+		loader.F("gen", docGen, m.gen).SecretResult("priv"),
+		loader.F("gen_accept", docGenAccept, m.genAccept).SecretResult("priv"),
 		loader.F("gen_keys", docGenKeys, m.genKeys),
 		loader.F("gen_signature", docGenSignature, m.genSignature),
 	}
