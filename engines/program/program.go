@@ -7,7 +7,8 @@
 //	      tags: ['salt/job/*/ret/*']
 //
 // It runs as long as the master and is started again when it ends. Events that come meanwhile wait, up to a bound, as do
-// those that it is too slow for; more are lost, which the log tells. Lines that it prints are of at most 64 KiB; those
+// those that it is too slow for; more are lost, which the log tells, and so are those that it had been given and not read when
+// it ended. Lines that it prints are of at most 64 KiB; those
 // that are no events are told in the log.
 package program
 
@@ -58,18 +59,17 @@ func New(h engine.Host, options *data.Map) (func(context.Context) error, error) 
 	for name, value := range env.All() {
 		p.cmd.Env = append(p.cmd.Env, data.Str(name)+"="+data.Str(value))
 	}
+	if len(p.globs) > 0 {
+		p.events = h.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + h.Name, Match: p.wants})
+		p.cmd.In = p.write
+	}
 	return p.run, nil
 }
 
 func (p *program) run(ctx context.Context) error {
-	if p.events == nil && len(p.globs) > 0 {
-		p.events = p.host.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + p.host.Name, Match: p.wants})
-		p.cmd.In = p.write
-	}
 	err := p.cmd.Run(ctx, p.host.Log)
 	if ctx.Err() != nil && p.events != nil {
 		p.events.Close()
-		p.events = nil
 	}
 	if err == nil {
 		err = errors.New("the program has ended, though it should run on")

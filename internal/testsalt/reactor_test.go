@@ -90,13 +90,16 @@ func TestEngines(t *testing.T) {
 		t.Fatal(err)
 	}
 	echo := filepath.Join(dir, "echo.sh")
-	if err := os.WriteFile(echo, []byte("#!/bin/sh\nwhile read -r line; do echo \"{\\\"tag\\\": \\\"heard\\\", \\\"data\\\": $line}\"; [ -e "+dir+"/once ] || { touch "+dir+"/once; exit 1; }; done\n"), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(echo, []byte("#!/bin/sh\n[ ! -e "+dir+"/once ] || echo '{\"tag\": \"begun\"}'\nwhile read -r line; do echo \"{\\\"tag\\\": \\\"heard\\\", \\\"data\\\": $line}\"; [ -e "+dir+"/once ] || { touch "+dir+"/once; exit 1; }; done\n"), 0o700); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
 	m := testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), "id: m1_master", "engines:", "- slack", "- script: {cmd: '"+script+" disk', interval: 0.05, onchange: true}",
 		"- program: {cmd: ['"+echo+"'], tags: ['ask/*']}"))
-	events := m.Listen(t, "heard", "look/")
+	begun, events := m.Listen(t, "begun"), m.Listen(t, "heard", "look/")
 	for _, n := range []int64{1, 2} { // the program ends after the first one, and the second finds the next
+		if n > 1 {
+			testsalt.AwaitEvent(t, begun, "begun")
+		}
 		ask := m.Listen(t, "none")
 		if err := ask.Fire(t.Context(), "ask/x", data.NewMap("n", n)); err != nil {
 			t.Fatal(err)
