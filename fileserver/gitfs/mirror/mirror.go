@@ -23,6 +23,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -110,12 +111,13 @@ func checkRefspec(s string) error {
 // key names the folder of a mirror: the hash of all of its address and of the options that decide what is in it. Each part
 // has its length in front, so that no two sets of parts look alike.
 func (o Options) key() string {
-	h := sha256.New()
-	parts := append([]string{o.URL, o.Name, o.User, o.PrivKey}, o.Refspecs...)
-	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
+	var all []byte
+	for _, p := range append([]string{o.URL, o.Name, o.User, o.PrivKey}, o.Refspecs...) {
+		all = strconv.AppendInt(all, int64(len(p)), 10)
+		all = append(append(all, ':'), p...)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256(all)
+	return hex.EncodeToString(sum[:])
 }
 
 // Key is the name of the mirror's folder below Options.Root.

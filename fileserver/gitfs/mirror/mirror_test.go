@@ -3,7 +3,9 @@ package mirror
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +21,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/crypto/ssh"
+	sshagent "golang.org/x/crypto/ssh/agent"
 )
 
 // needGit returns the git program.
@@ -257,9 +262,22 @@ func serve(t *testing.T, s *source, password string) (url string) {
 	return server.URL + "/source/.git"
 }
 
+// record puts a program before the one of this name that writes its arguments to a file.
+func record(t *testing.T, name, then string) (file string) {
+	t.Helper()
+	dir := t.TempDir()
+	file = filepath.Join(dir, "arguments")
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" >>"+file+"\n"+then+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	return file
+}
+
 func TestHTTPWithPasswords(t *testing.T) {
 	s := newSource(t)
 	s.commit(map[string]string{"a": "one"})
+	arguments := record(t, "git", "exec "+needGit(t)+` "$@"`)
 	url := serve(t, s, marker)
 	update(t, open(t, Options{URL: url, User: "u", Password: marker, InsecureAuth: true}), true)
 	update(t, open(t, Options{URL: strings.Replace(url, "http://", "http://u:"+marker+"@", 1)}), true)
@@ -275,8 +293,58 @@ func TestHTTPWithPasswords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	said, err := os.ReadFile(arguments)
+	if err != nil || !strings.Contains(string(said), "fetch\n") || strings.Contains(string(said), marker) {
+		t.Errorf("arguments of git: %s, %v", said, err)
+	}
 	if strings.Contains(m.URL()+m.addr.remote, marker) || g.hide("x wrong-"+marker) != "x ***" {
 		t.Error("the password is shown")
+	}
+}
+
+// TestSSH has a program in the place of ssh that runs what it is to run over there.
+func TestSSH(t *testing.T) {
+	s := newSource(t)
+	s.commit(map[string]string{"a": "one"})
+	arguments := record(t, "ssh", `for last; do :; done; exec sh -c "$last"`)
+	key := filepath.Join(t.TempDir(), "it's a $(key)")
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKeyWithPassphrase(private, "", []byte(marker))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(key, pem.EncodeToMemory(block), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	update(t, open(t, Options{URL: "git@host.example:" + s.dir, PrivKey: key}), true)
+	said, _ := os.ReadFile(arguments)
+	if !strings.Contains(string(said), "BatchMode=yes\n") || !strings.Contains(string(said), "-i\n"+key+"\n") || !strings.Contains(string(said), "\ngit@host.example\n") {
+		t.Errorf("arguments of ssh: %s", said)
+	}
+	update(t, open(t, Options{URL: "ssh://git@host.example" + s.dir, PrivKey: key, Passphrase: marker}), true)
+	said, _ = os.ReadFile(arguments)
+	if !strings.Contains(string(said), "IdentityAgent=SSH_AUTH_SOCK\n") || strings.Contains(string(said), marker) {
+		t.Errorf("arguments of ssh: %s", said)
+	}
+	if _, err := open(t, Options{URL: "ssh://git@h/x", PrivKey: key, Passphrase: "wrong-" + marker}).Update(t.Context()); err == nil || strings.Contains(err.Error(), marker) {
+		t.Errorf("a wrong passphrase: %v", err)
+	}
+	a, err := newAgent(key, marker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	c, err := net.Dial("unix", a.socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	keys, err := sshagent.NewClient(c).List()
+	if err != nil || len(keys) != 1 || keys[0].Type() != "ssh-ed25519" {
+		t.Errorf("keys of the agent: %v, %v", keys, err)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Commands of ssh: git gives them to a shell, so they are fixed. ssh asks nobody, and ends when its server is silent.
 const (
-	sshCommand = `ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4`
+	sshCommand = `ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4 -o ControlMaster=no -o ControlPath=none`
 	sshWithKey = sshCommand + ` -o IdentitiesOnly=yes -i "$BRINE_GIT_KEY"`
 	sshAgent   = sshCommand + ` -o IdentityFile=none -o IdentityAgent=SSH_AUTH_SOCK`
 )
@@ -43,6 +43,10 @@ type agent struct {
 	dir      string
 	listener net.Listener
 	done     sync.WaitGroup
+
+	mu     sync.Mutex
+	client net.Conn // the one that is served; nil between two
+	closed bool
 }
 
 func newAgent(file, passphrase string) (*agent, error) {
@@ -77,13 +81,29 @@ func (a *agent) serve(ring sshagent.Agent) {
 		if err != nil {
 			return
 		}
-		_ = sshagent.ServeAgent(ring, c) // ends when ssh does
+		if a.take(c) {
+			_ = sshagent.ServeAgent(ring, c) // ends when ssh does
+		}
 		_ = c.Close()
 	}
 }
 
-// close is called when git has ended, and ssh with it.
+// take notes who is served, so that close can end it. It reports whether anybody is to be served yet.
+func (a *agent) take(c net.Conn) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.client = c
+	return !a.closed
+}
+
+// close is called when git has ended.
 func (a *agent) close() {
+	a.mu.Lock()
+	a.closed = true
+	if a.client != nil {
+		_ = a.client.Close()
+	}
+	a.mu.Unlock()
 	_ = a.listener.Close()
 	_ = os.RemoveAll(a.dir)
 	a.done.Wait()
