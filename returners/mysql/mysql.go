@@ -46,6 +46,7 @@ func known() []returner.Setting {
 		{Name: "host", Default: "salt", Fixed: true}, {Name: "port", Default: int64(3306), Fixed: true},
 		{Name: "user", Default: "salt", Fixed: true}, {Name: "pass", Default: "salt"}, {Name: "db", Default: "salt", Fixed: true},
 		{Name: "ssl_ca", Fixed: true}, {Name: "ssl_cert", Fixed: true}, {Name: "ssl_key", Fixed: true},
+		{Name: "ssl_any_name", Fixed: true},
 	}
 }
 
@@ -122,14 +123,15 @@ func connect(from returner.Source, ret *data.Map) (*sql.DB, string, error) {
 	return db, cfg.Addr, nil
 }
 
-// security returns the TLS settings, nil when none are set. As with MySQL's own client, names in the server's
-// certificate are not compared: those that servers make for themselves have none.
+// security returns the TLS settings, nil when none are set. The server's certificate must come from ssl_ca, or else from those
+// that the system trusts, and have the name of host. Certificates that servers make for themselves have none: ssl_any_name
+// takes every name, and is an option of Brine's own.
 func security(s *returner.Settings) (*tls.Config, error) {
 	ca, cert, key := s.Text("ssl_ca"), s.Text("ssl_cert"), s.Text("ssl_key")
 	if ca == "" && cert == "" && key == "" {
 		return nil, nil
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} //nolint:gosec // VerifyConnection does it
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.Text("host")}
 	if cert != "" || key != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
@@ -137,21 +139,24 @@ func security(s *returner.Settings) (*tls.Config, error) {
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
-	if ca == "" {
-		return c, nil
+	if ca != "" {
+		pem, err := os.ReadFile(ca)
+		if err != nil {
+			return nil, fmt.Errorf("mysql.ssl_ca: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("mysql.ssl_ca: %s holds no certificate", ca)
+		}
 	}
-	pem, err := os.ReadFile(ca)
-	if err != nil {
-		return nil, fmt.Errorf("mysql.ssl_ca: %w", err)
+	if s.Bool("ssl_any_name") {
+		c.InsecureSkipVerify = true //nolint:gosec // VerifyConnection does it
+		c.VerifyConnection = func(state tls.ConnectionState) error { return verify(state, c.RootCAs) }
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("mysql.ssl_ca: %s holds no certificate", ca)
-	}
-	c.VerifyConnection = func(state tls.ConnectionState) error { return verify(state, roots) }
 	return c, nil
 }
 
+// verify checks whose certificate the server has, but not its name. Without roots those of the system count.
 func verify(state tls.ConnectionState, roots *x509.CertPool) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("the server has no certificate")
