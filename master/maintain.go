@@ -83,14 +83,14 @@ func (m *maintenance) rotate() error {
 	return errors.Join(m.bus.Fire("key", data.NewMap("rotate_aes_key", true)), m.forgetSessions(), m.forgetData())
 }
 
-// forgetSessions drops the session keys of minions that are not accepted.
+// forgetSessions drops the session keys of minions that are not accepted, and what waits for them.
 func (m *maintenance) forgetSessions() error {
 	accepted, err := m.idsOf(pki.Accepted)
 	if err != nil {
 		return err
 	}
 	m.presence.prune(accepted)
-	return m.secrets.Prune(accepted)
+	return errors.Join(m.offline.forget(accepted), m.secrets.Prune(accepted))
 }
 
 // forgetData drops grains, pillar, mine and pushed files of minions that have no key at all (salt/key.py,
@@ -128,8 +128,8 @@ func (m *maintenance) clean(ctx context.Context) error {
 		err = fmt.Errorf("drop markers of old jobs: %w", err)
 	}
 	keep := m.settings.now().KeepJobsSeconds
-	if keep <= 0 {
-		return err // for ever
+	if keep <= 0 { // for ever; who sent a job is asked for while its returns come
+		return errors.Join(err, m.owners.clean(m.now().Add(-ownersLife)))
 	}
 	before := m.now().Add(-keep)
 	err = errors.Join(err, m.owners.clean(before))

@@ -296,7 +296,7 @@ func (s *scene) requeue(t *testing.T, id job.ID, begun bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.Put(queue.Item{ID: id, Load: known.Load, Minions: []string{"web1"}, Expires: time.Now().Add(time.Hour)}); err != nil {
+	if _, err := q.Put(queue.Item{ID: id, Owner: queue.Owner{Name: "root", Full: true}, Load: known.Load, Minions: []string{"web1"}, Expires: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if begun {

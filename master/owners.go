@@ -15,6 +15,9 @@ import (
 // (salt/daemons/masterapi.py, minion_pub and pub_ret).
 type owners struct{ dir string }
 
+// ownersLife is how long it is known who sent a job where jobs are kept for ever.
+const ownersLife = 30 * 24 * time.Hour
+
 func newOwners(cacheDir string) *owners { return &owners{filepath.Join(cacheDir, "publish_auth")} }
 
 // set notes that a minion has sent a job. It is known whole or not at all.

@@ -185,7 +185,7 @@ func newRequests(p *parts, pub *publishing) *requests {
 	maps.Copy(r.encrypted, fileCommands(p))
 	maps.Copy(r.encrypted, mineCommands(p))
 	maps.Copy(r.encrypted, peerCommands(newPeers(p, pub)))
-	maps.Copy(r.encrypted, keyCommands(p))
+	maps.Copy(r.encrypted, keyCommands(p, pub.offline))
 	r.encrypted["_master_opts"] = pub.progress.offering(r.encrypted["_master_opts"], p.settings)
 	maps.Copy(r.clear, tokenCommands(p))
 	maps.Copy(r.clear, runCommands(p.control))

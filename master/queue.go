@@ -10,9 +10,11 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/queue"
 	"github.com/brineproject/brine/returner"
 )
@@ -26,6 +28,8 @@ import (
 type offline struct {
 	queue    *queue.Queue // nil keeps nothing
 	tracker  returner.Tracker
+	keys     pki.Store
+	gate     *gatekeeper
 	presence *presence
 	pub      *publishing
 	now      func() time.Time
@@ -56,6 +60,8 @@ const (
 const (
 	textExpired   = "The minion did not come back before the queued job expired."
 	textCancelled = "The queued job was cancelled."
+	textRights    = "The user who ordered the queued job may not send it any more."
+	textNoKey     = "The key of the minion is not accepted any more."
 	textDoubt     = "The master ended while the queued job was being sent. It is not known whether the minion got it, and it is not sent again."
 )
 
@@ -72,7 +78,7 @@ func (m *Master) openQueue(p *parts) *queue.Queue {
 
 func newOffline(p *parts) *offline {
 	tracker, _ := p.jobs.(returner.Tracker)
-	return &offline{queue: p.queue, tracker: tracker, presence: p.presence, now: p.o.Now, log: p.o.Log,
+	return &offline{queue: p.queue, tracker: tracker, keys: p.keys, gate: p.gate, presence: p.presence, now: p.o.Now, log: p.o.Log,
 		sent: map[waiting]time.Time{}, doubts: map[waiting]time.Time{}}
 }
 
@@ -104,13 +110,22 @@ func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string,
 		return nil, until
 	}
 	slices.Sort(sure)
-	item := queue.Item{ID: j.ID, Load: j.Load, Expires: o.now().Add(life)}
+	owner, err := o.owner(load, kwargs)
+	if err != nil {
+		o.log.WithError(err).Warnf("queue job %s", j.ID)
+		return nil, until
+	}
+	item := queue.Item{ID: j.ID, Owner: owner, Load: j.Load, Expires: o.now().Add(life)}
 	for _, id := range j.Absent {
 		if _, ok := slices.BinarySearch(sure, id); ok {
 			item.Minions = append(item.Minions, id)
 		}
 	}
 	if len(item.Minions) == 0 {
+		return nil, until
+	}
+	if err := o.may(context.Background(), &item, load); err != nil {
+		o.log.WithError(err).Warnf("job %s is not kept for minions that are away: it could not be sent later", j.ID)
 		return nil, until
 	}
 	kept, err := o.queue.Put(item)
@@ -121,6 +136,88 @@ func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string,
 		o.track(j.ID, id, returner.Queued, "")
 	}
 	return kept, item.Expires
+}
+
+// owner returns whose a job is that is about to be queued. An order without credentials is one of the master itself, as of its
+// reactor: who comes over the wire without them is refused before.
+func (o *offline) owner(load, kwargs *data.Map) (queue.Owner, error) {
+	name := load.Text("user")
+	if !load.Has("key") && !kwargs.Has("token") && !kwargs.Has("eauth") {
+		return queue.Owner{Name: name, Full: true}, nil
+	}
+	s, err := o.gate.Stand(context.Background(), auth.FromKwargs(load, kwargs))
+	if err != nil {
+		return queue.Owner{}, err
+	}
+	if s.Full {
+		return queue.Owner{Name: name, Full: true}, nil
+	}
+	rights, err := s.Marshal()
+	if err != nil {
+		return queue.Owner{}, fmt.Errorf("keep who %s is: %w", s.Name, err)
+	}
+	system := s.System // a user of the host and one of external_auth may have the same name
+	return queue.Owner{Name: system + "/" + s.Name, Rights: rights}, nil
+}
+
+// may returns why the owner of a job may not send it to its minions now, or nil.
+func (o *offline) may(ctx context.Context, item *queue.Item, load *data.Map) error {
+	if item.Owner.Full {
+		return nil
+	}
+	s, err := auth.ParseStanding(item.Owner.Rights)
+	if err != nil {
+		return err
+	}
+	who, err := o.gate.Now(ctx, s)
+	if err != nil {
+		return fmt.Errorf("rights of user %s: %w", s.Name, err)
+	}
+	arg, isList := load.Value("arg").([]any)
+	odd := load.Value("arg") != nil && !isList
+	job := auth.Publication{Fun: load.Value("fun"), Arg: arg, Minions: item.Minions}
+	if odd || o.gate.Blocked(s.Name, job.Fun) || !who.MayPublish(job) {
+		return fmt.Errorf("user %s: %w", s.Name, auth.ErrNotAuthorized)
+	}
+	return nil
+}
+
+// forget drops what is known of minions without an accepted key, and what waits for them: the next minion of that name is another.
+func (o *offline) forget(accepted func(id string) bool) error {
+	o.ours.Range(func(id, _ any) bool {
+		if !accepted(id.(string)) {
+			o.ours.Delete(id)
+		}
+		return true
+	})
+	if o.queue == nil {
+		return nil
+	}
+	var errs []error
+	for _, id := range o.queue.Minions() {
+		if accepted(id) {
+			continue
+		}
+		gone, err := o.queue.Forget(id)
+		errs = append(errs, err)
+		for _, e := range gone {
+			o.giveUp(waiting{e.ID, e.Minion}, textNoKey)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// forgetDeleted forgets minions whose key was deleted or rejected since the last look.
+func (o *offline) forgetDeleted() error {
+	ids, err := o.keys.List(pki.Accepted)
+	if err != nil {
+		return fmt.Errorf("list keys: %w", err)
+	}
+	slices.Sort(ids)
+	return o.forget(func(id string) bool {
+		_, ok := slices.BinarySearch(ids, id)
+		return ok
+	})
 }
 
 // Has reports whether a job waits for any minion.
@@ -152,6 +249,9 @@ func (o *offline) look(ctx context.Context) error {
 		clear(o.doubts)
 		return nil
 	}
+	if err := o.forgetDeleted(); err != nil {
+		return err
+	}
 	cancelled, expired, err := o.queue.Sweep()
 	for _, e := range cancelled {
 		o.giveUp(waiting{e.ID, e.Minion}, textCancelled)
@@ -159,15 +259,27 @@ func (o *offline) look(ctx context.Context) error {
 	for _, e := range expired {
 		o.giveUp(waiting{e.ID, e.Minion}, textExpired)
 	}
+	silent := []string{}
 	minions := o.queue.Minions()
-	away := o.presence.absent(minions)
 	for _, id := range minions {
-		if !slices.Contains(away, id) && o.presence.proved(id) {
-			err = errors.Join(err, o.giveAll(ctx, id))
+		if !o.presence.proved(id) {
+			silent = append(silent, id)
 		}
 	}
-	o.nudge(ctx, minions)
+	away := o.presence.absent(minions)
+	silent = merge(silent, away)
+	for _, id := range without(minions, silent) {
+		err = errors.Join(err, o.giveAll(ctx, id))
+	}
+	o.nudge(ctx, silent)
 	return err
+}
+
+// merge returns what is in a or b, sorted.
+func merge(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (o *offline) giveUp(w waiting, why string) {
@@ -176,9 +288,8 @@ func (o *offline) giveUp(w waiting, why string) {
 }
 
 // nudge pings minions that may be back without having said so: minions of Salt are silent after a connection was lost.
-func (o *offline) nudge(ctx context.Context, minions []string) {
+func (o *offline) nudge(ctx context.Context, silent []string) {
 	now := o.now()
-	silent := slices.DeleteFunc(slices.Clone(minions), func(id string) bool { return o.presence.proved(id) && len(o.presence.absent([]string{id})) == 0 })
 	if len(silent) == 0 || !o.presence.strangers() || now.Sub(o.nudged).Abs() < nudgePause {
 		return
 	}
@@ -214,11 +325,18 @@ func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bo
 	case begun && !ours:
 		return o.doubt(w, now)
 	}
+	load, err := loadOf(item)
+	if err != nil {
+		return err
+	}
+	if err := o.may(ctx, &item, load); err != nil {
+		return o.refuse(w, err)
+	}
 	waits, err := o.queue.Begin(w.id, w.minion)
 	if err != nil || !waits {
 		return err
 	}
-	if err := o.pub.again(ctx, item, w.minion); err != nil {
+	if err := o.pub.again(ctx, item, load, w.minion); err != nil {
 		return fmt.Errorf("send queued job %s to %s: %w", w.id, w.minion, err)
 	}
 	o.log.Infof("queued job %s was sent to minion %s, which is back", w.id, w.minion)
@@ -228,6 +346,14 @@ func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bo
 		return nil // until it says that it has the job
 	}
 	_, err = o.queue.Done(w.id, w.minion)
+	return err
+}
+
+// refuse drops a job that its user may not send any more.
+func (o *offline) refuse(w waiting, why error) error {
+	o.log.WithError(why).Warnf("queued job %s of minion %s is not sent", w.id, w.minion)
+	o.track(w.id, w.minion, returner.Refused, textRights)
+	_, err := o.queue.Done(w.id, w.minion)
 	return err
 }
 
@@ -248,14 +374,19 @@ func (o *offline) doubt(w waiting, now time.Time) error {
 	return err
 }
 
-// again publishes a job that was kept, for one minion. A job whose record was dropped meanwhile gets one anew, so that its
-// return finds it.
-func (p *publishing) again(ctx context.Context, item queue.Item, minion string) error {
+// loadOf returns the publish load of a job that was kept.
+func loadOf(item queue.Item) (*data.Map, error) {
 	v, err := payload.UnmarshalText(item.Load, payload.WireLimits())
 	load, ok := v.(*data.Map)
 	if err != nil || !ok {
-		return fmt.Errorf("read its load: %w", errors.Join(err, errIncomplete))
+		return nil, fmt.Errorf("read the load of queued job %s: %w", item.ID, errors.Join(err, errIncomplete))
 	}
+	return load, nil
+}
+
+// again publishes a job that was kept, for one minion. A job whose record was dropped meanwhile gets one anew, so that its
+// return finds it.
+func (p *publishing) again(ctx context.Context, item queue.Item, load *data.Map, minion string) error {
 	kwargs, _ := load.Value("kwargs").(*data.Map)
 	kwargs = kwargs.Clone()
 	kwargs.Delete("delimiter") // the target is a list

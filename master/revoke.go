@@ -19,6 +19,7 @@ type revocation struct {
 	settings *settings
 	keys     pki.Store
 	data     *minionData
+	offline  *offline
 	drop     *pki.DropFile
 	secrets  *channel.Secrets
 	bus      *eventbus.Bus
@@ -26,8 +27,8 @@ type revocation struct {
 }
 
 // keyCommands are the commands by which minions ask about keys, and those that other parts of a master will take.
-func keyCommands(p *parts) map[string]command {
-	r := &revocation{settings: p.settings, keys: p.keys, data: p.data, drop: p.drop, secrets: p.secrets, bus: p.bus, log: p.o.Log}
+func keyCommands(p *parts, away *offline) map[string]command {
+	r := &revocation{settings: p.settings, keys: p.keys, data: p.data, offline: away, drop: p.drop, secrets: p.secrets, bus: p.bus, log: p.o.Log}
 	s := &syndics{quiet: p.quiet, log: p.o.Log}
 	return map[string]command{
 		"revoke_auth":    {do: r.revoke, proof: true, effect: true},
@@ -57,7 +58,8 @@ func (r *revocation) revoke(_ context.Context, c *channel.Command) (any, error) 
 	if err := r.deleteKeys(id); err != nil {
 		return nil, err
 	}
-	err := r.bus.Fire(eventbus.Tagify("key"), data.NewMap("result", true, "act", "delete", "id", id))
+	err := errors.Join(r.offline.forget(func(other string) bool { return other != id }),
+		r.bus.Fire(eventbus.Tagify("key"), data.NewMap("result", true, "act", "delete", "id", id)))
 	preserve := data.Truth(c.Load.Value("preserve_minion_cache")) || data.Truth(r.settings.all().Value("preserve_minion_cache"))
 	if !preserve {
 		err = errors.Join(err, r.data.bank.Flush(dataBank(id), ""))

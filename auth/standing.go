@@ -1,0 +1,94 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
+)
+
+// A Standing is what is kept of a user who has proved himself, to find out later what he may do then. It has nothing by which
+// anybody could prove to be him.
+type Standing struct {
+	Name   string
+	Kind   Kind
+	Full   bool     // he could do everything
+	System string   // of external_auth
+	Groups []string // in that system, when he proved himself
+	ACL    any      // the rights that his token holds itself (keep_acl_in_token), or nil
+}
+
+// Stand returns what to keep of the user that c has proved to be: [Gate.Identify] has said so before. The error says that a key
+// or token does not hold any more.
+func (g *Gate) Stand(ctx context.Context, c Credentials) (Standing, error) {
+	h := g.held.Load()
+	switch c.Kind {
+	case ByToken:
+		m, err := g.tokens.Get(c.Token)
+		if err != nil {
+			return Standing{}, notAuthenticated(c)
+		}
+		return Standing{Name: m.Text("name"), Kind: ByToken, System: m.Text("eauth"), Groups: names(m.Value("groups")), ACL: m.Value("auth_list")}, nil
+	case ByEauth:
+		s, err := h.system(c.Eauth)
+		if err != nil {
+			return Standing{}, notAuthenticated(c)
+		}
+		ctx, cancel := context.WithTimeout(ctx, loginLimit)
+		defer cancel()
+		return Standing{Name: c.Fields.Text("username"), Kind: ByEauth, System: c.Eauth, Groups: groupsOf(ctx, g, s, loginOf(c))}, nil
+	}
+	who, err := g.byKey(h, c)
+	if err != nil {
+		return Standing{}, err
+	}
+	return Standing{Name: who.Name, Kind: ByKey, Full: who.full}, nil
+}
+
+// Now returns a user with the rights that he has now. The error wraps ErrNotAuthenticated when he has none, as one does whom
+// neither publisher_acl nor external_auth names any more. Rights that a system gives by itself at a login are not among them:
+// they cannot be asked for without his password.
+func (g *Gate) Now(ctx context.Context, s Standing) (*Identity, error) {
+	h := g.held.Load()
+	i := &Identity{Name: s.Name, Kind: s.Kind, gate: g, full: s.Full}
+	switch {
+	case s.Full:
+		return i, nil
+	case s.Kind == ByKey:
+		i.rules = h.ofUser(s.Name)
+	default:
+		system, err := h.system(s.System)
+		if err != nil {
+			return nil, notAuthenticated(Credentials{Kind: s.Kind})
+		}
+		if s.ACL != nil && h.KeepACLInToken {
+			i.rules, _ = parseRules(s.ACL)
+			break
+		}
+		ctx, cancel := context.WithTimeout(ctx, loginLimit)
+		defer cancel()
+		i.rules = h.rightsOf(ctx, g, s.System, system, Login{Name: s.Name}, s.Groups)
+	}
+	if len(i.rules) == 0 {
+		return nil, notAuthenticated(Credentials{Kind: s.Kind})
+	}
+	return i, nil
+}
+
+// Marshal returns s in a form that [ParseStanding] reads.
+func (s Standing) Marshal() ([]byte, error) {
+	return payload.Marshal(data.NewMap("name", s.Name, "kind", int64(s.Kind), "full", s.Full, "system", s.System, "groups", anys(s.Groups), "acl", s.ACL))
+}
+
+// ParseStanding reads what Marshal returned. What is no such thing is an error, and nobody's rights.
+func ParseStanding(raw []byte) (Standing, error) {
+	v, err := payload.Unmarshal(raw, payload.WireLimits())
+	m, ok := v.(*data.Map)
+	kind, known := m.Value("kind").(int64)
+	if err != nil || !ok || !known || m.Text("name") == "" || kind < int64(ByKey) || kind > int64(ByEauth) {
+		return Standing{}, fmt.Errorf("read who ordered a job: it is no such record: %v", err)
+	}
+	return Standing{Name: m.Text("name"), Kind: Kind(kind), Full: m.Value("full") == true, System: m.Text("system"),
+		Groups: names(m.Value("groups")), ACL: m.Value("acl")}, nil
+}

@@ -1,0 +1,213 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/queue"
+	"github.com/brineproject/brine/returner"
+)
+
+// tracked keeps the last progress of each minion.
+type tracked map[string]returner.Progress
+
+func (t tracked) Track(_ job.ID, list ...returner.Progress) {
+	for _, p := range list {
+		t[p.Minion] = p
+	}
+}
+
+func (t tracked) Progress(context.Context, job.ID) ([]returner.Progress, error) { return nil, nil }
+
+// queues makes the part that queues jobs, which tells of their progress.
+func (b *bench) queues() (*publishing, tracked) {
+	pub, told := newPublishing(b.parts), tracked{}
+	pub.offline.tracker = told
+	return pub, told
+}
+
+// queueJob publishes a job that is to be queued.
+func (b *bench) queueJob(t *testing.T, pub *publishing, load *data.Map) job.ID {
+	t.Helper()
+	kwargs, _ := load.Value("kwargs").(*data.Map)
+	kwargs = kwargs.Clone()
+	kwargs.Set("queue", int64(600))
+	load.Set("kwargs", kwargs)
+	reply, err := pub.publish(t.Context(), commandOf(t, "publish", "", load))
+	must(t, err)
+	return job.ID(reply.(*data.Map).Value("load").(*data.Map).Text("jid"))
+}
+
+// TestQueuedJobOfAUserWhoLostHisRightsIsNotSent takes a right from users after their jobs were queued: these are not sent, and
+// their progress says so. Those of root and of users with the right are.
+func TestQueuedJobOfAUserWhoLostHisRightsIsNotSent(t *testing.T) {
+	acl := data.NewMap("daemon", []any{"test.ping"}, "fred", []any{"test.*"})
+	other := data.NewMap("someone", []any{"test.*"})
+	for _, tt := range []struct {
+		name  string
+		load  func(b *bench) *data.Map
+		lose  func(c *config.Master)
+		sends bool
+	}{
+		{"root", rootLoad, func(c *config.Master) { c.PublisherACL = other }, true},
+		{"a user who may", daemonLoad, func(*config.Master) {}, true},
+		{"a user who may not", daemonLoad, func(c *config.Master) { c.PublisherACL = other }, false},
+		{"a user who may do something else", daemonLoad, func(c *config.Master) { c.PublisherACL = data.NewMap("daemon", []any{"test.echo"}) }, false},
+		{"a user who may it elsewhere", daemonLoad, func(c *config.Master) {
+			c.PublisherACL = data.NewMap("daemon", []any{data.NewMap("db*", []any{"test.ping"})})
+		}, false},
+		{"a user on the blacklist", daemonLoad, func(c *config.Master) { c.PublisherACLBlacklist = data.NewMap("users", []any{"daemon"}) }, false},
+		{"a login", fredLoad, func(*config.Master) {}, true},
+		{"a login that is named no more", fredLoad, func(c *config.Master) { c.ExternalAuth = data.NewMap("auto", other) }, false},
+		{"a login of a system that is gone", fredLoad, func(c *config.Master) { c.ExternalAuth = data.NewMap() }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, func(c *config.Master) { c.ExternalAuth, c.PublisherACL = data.NewMap("auto", acl), acl }, "web1")
+			pub, told := b.queues()
+			id := b.queueJob(t, pub, tt.load(b))
+			if !pub.offline.Has(id) {
+				t.Fatal("it is not queued")
+			}
+			changed := *b.cfg
+			tt.lose(&changed)
+			b.Renew(&changed)
+			sent := len(b.wire.messages())
+			must(t, pub.offline.giveAll(t.Context(), "web1"))
+			if got := len(b.wire.messages()) > sent; got != tt.sends || pub.offline.Has(id) {
+				t.Errorf("sent: %v; waits: %v", got, pub.offline.Has(id))
+			}
+			if want := map[bool]returner.State{true: returner.Sent, false: returner.Refused}[tt.sends]; told["web1"].State != want {
+				t.Errorf("it is told as %q, want %q", told["web1"].State, want)
+			}
+		})
+	}
+}
+
+func rootLoad(b *bench) *data.Map { return b.load("web1", "list", "test.ping", []any{}) }
+
+func daemonLoad(b *bench) *data.Map {
+	load := rootLoad(b)
+	key, _ := os.ReadFile(filepath.Join(b.cfg.CacheDir, ".daemon_key"))
+	load.Set("user", "daemon")
+	load.Set("key", string(key))
+	return load
+}
+
+func fredLoad(b *bench) *data.Map {
+	load := rootLoad(b)
+	load.Delete("key")
+	load.Set("kwargs", data.NewMap("eauth", "auto", "username", "fred", "password", "x"))
+	return load
+}
+
+// TestQueuedJobsGoWithTheKey deletes the key of a minion in each way that there is (CVE-2016-9639 is of this kind): the machine
+// that gets its name next gets none of its jobs, and is not taken for one that never runs a job twice.
+func TestQueuedJobsGoWithTheKey(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		drop func(t *testing.T, b *bench, away *offline)
+	}{
+		{"salt-key, seen when the queue is looked at", func(t *testing.T, b *bench, away *offline) {
+			must(t, b.keys.Delete(pki.Accepted, "web1"))
+			must(t, away.look(t.Context()))
+		}},
+		{"salt-key, with another key waiting already", func(t *testing.T, b *bench, away *offline) {
+			must(t, b.keys.Move("web1", pki.Accepted, pki.Rejected))
+			must(t, away.look(t.Context()))
+		}},
+		{"salt-key, seen by the maintenance", func(t *testing.T, b *bench, away *offline) {
+			must(t, b.keys.Delete(pki.Accepted, "web1"))
+			m := newMaintenance(b.parts, away.pub)
+			must(t, m.forgetSessions())
+		}},
+		{"revoke_auth", func(t *testing.T, b *bench, away *offline) {
+			c := commandOf(t, "revoke_auth", "web1", data.NewMap("id", "web1", "preserve_minion_cache", true))
+			_, err := keyCommands(b.parts, away)["revoke_auth"].do(t.Context(), c)
+			must(t, err)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, func(c *config.Master) { c.RotateAESKey = false }, "web1", "db1")
+			pub, told := b.queues()
+			away := pub.offline
+			load := rootLoad(b)
+			load.Set("tgt", []any{"web1", "db1"})
+			id := b.queueJob(t, pub, load)
+			for _, minion := range []string{"web1", "db1"} {
+				away.remembers(minion)
+				b.parts.presence.note(minion, &net.TCPAddr{})
+			}
+			tt.drop(t, b, away)
+			if got := fmt.Sprint(away.queue.Minions()); got != "[db1]" || !away.Has(id) {
+				t.Errorf("jobs wait for %s", got)
+			}
+			_, web1 := away.ours.Load("web1")
+			_, db1 := away.ours.Load("db1")
+			if web1 || !db1 || told["web1"].State != returner.Gone || told["web1"].Why != textNoKey {
+				t.Errorf("web1 is remembered: %v, db1: %v; told %+v", web1, db1, told["web1"])
+			}
+		})
+	}
+}
+
+// TestLookAtManyMinionsThatAreAway looks at a full queue of minions that are all away, which the master does each second.
+func TestLookAtManyMinionsThatAreAway(t *testing.T) {
+	b := newBench(t, nil)
+	pub, _ := b.queues()
+	item := queue.Item{ID: job.NewID(time.Now()), Owner: queue.Owner{Full: true}, Expires: time.Now().Add(time.Hour)}
+	for n := range 20_000 {
+		item.Minions = append(item.Minions, fmt.Sprintf("a-minion-with-quite-a-long-name-%05d", n))
+	}
+	_, err := pub.offline.queue.Put(item)
+	must(t, err)
+	pub.offline.keys = everyKey{pub.offline.keys, item.Minions}
+	best := time.Hour
+	for range 3 {
+		start := time.Now()
+		must(t, pub.offline.look(t.Context()))
+		best = min(best, time.Since(start))
+	}
+	if n := pub.offline.queue.Len(); n != 20_000 {
+		t.Fatalf("%d entries are left", n)
+	}
+	if best > 300*time.Millisecond {
+		t.Errorf("a look took %v", best)
+	}
+}
+
+// everyKey has keys of many minions.
+type everyKey struct {
+	pki.Store
+	ids []string
+}
+
+func (e everyKey) List(pki.State) ([]string, error) { return e.ids, nil }
+
+// TestWhoSentJobsIsForgottenWhereJobsAreKept has jobs kept for ever: what is noted of who sent them does not grow for ever.
+func TestWhoSentJobsIsForgottenWhereJobsAreKept(t *testing.T) {
+	b := newBench(t, func(c *config.Master) { c.KeepJobsSeconds = 0 })
+	pub, _ := b.queues()
+	m := newMaintenance(b.parts, pub)
+	old, fresh := job.NewID(time.Now().Add(-2*ownersLife)), job.NewID(time.Now())
+	for _, id := range []job.ID{old, fresh} {
+		must(t, m.owners.set(id, "web1"))
+	}
+	then := time.Now().Add(-ownersLife - time.Hour)
+	must(t, os.Chtimes(filepath.Join(m.owners.dir, string(old)), then, then))
+	must(t, m.clean(t.Context()))
+	if who, err := m.owners.of(old); err == nil {
+		t.Errorf("%s is remembered for an old job", who)
+	}
+	if who, err := m.owners.of(fresh); err != nil || who != "web1" {
+		t.Errorf("of a new job %q, %v", who, err)
+	}
+}
