@@ -150,7 +150,7 @@ func (d declaration) compile(id, sls string) ([]*Reaction, error) {
 	}
 	low.Delete("names")
 	switch {
-	case len(funs) == 0:
+	case len(funs) == 0 || len(funs) == 1 && strings.TrimSpace(funs[0]) == "":
 		return nil, fmt.Errorf("No function declared in state '%s' in SLS '%s'", id, sls) //nolint:staticcheck // Salt's text
 	case len(funs) > 1:
 		return nil, fmt.Errorf("Too many functions declared in state '%s' in SLS '%s'", id, sls) //nolint:staticcheck // Salt's text

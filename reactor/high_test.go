@@ -152,7 +152,7 @@ func FuzzFile(f *testing.F) {
 		}
 		log, _ := logtest.NewNullLogger()
 		for _, r := range reactions {
-			if r.Fun == "" || r.ID == "" && r.Low.Value("__id__") == nil {
+			if r.Fun == "" || r.Low.Value("__id__") != r.ID {
 				t.Fatalf("%+v", r)
 			}
 			_ = r.do(t.Context(), &orders{}, log)
