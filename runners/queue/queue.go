@@ -86,7 +86,7 @@ func itemsOf(v any) (items []string, several bool, err error) {
 	switch v := v.(type) {
 	case *data.Map:
 		text, err := output.JSON(v)
-		return []string{strings.ReplaceAll(text, `"`, "'")}, false, err
+		return []string{withApostrophes(text)}, false, err
 	case []any:
 		for _, e := range v {
 			items = append(items, data.Str(e))
@@ -96,6 +96,12 @@ func itemsOf(v any) (items []string, several bool, err error) {
 		return nil, false, nil
 	}
 	return []string{data.Str(v)}, false, nil
+}
+
+// withApostrophes writes JSON with ' for ", as Salt does. What is an apostrophe or a quotation mark in a text becomes \u0027 or
+// \u0022: whoever puts " back, as Salt, reads the same.
+func withApostrophes(text string) string {
+	return strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, `'`, `\u0027`, `"`, `'`).Replace(text)
 }
 
 // remove takes an item out of a queue, or a list of items.
@@ -208,11 +214,11 @@ func (m *module) pop(ctx context.Context, a popArgs) (any, error) {
 			return nil, loader.Invocation("Quantity must be an integer or \"all\".\nError: \"%s\".", err)
 		}
 	}
-	items, err := s.take(ctx, a.Queue, n)
-	if err != nil || !a.IsRunner {
+	if !a.IsRunner {
+		items, err := s.take(ctx, a.Queue, n, func(string) bool { return true })
 		return texts(items), err
 	}
-	return calls(items)
+	return m.takeCalls(ctx, s, a.Queue, n)
 }
 
 // processQueue takes items out of a queue and fires them as the event salt/queue/QUEUE/process, for a reactor. It returns what

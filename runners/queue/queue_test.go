@@ -101,3 +101,28 @@ func TestNamesThatAreNone(t *testing.T) {
 		t.Errorf("files %v", entries)
 	}
 }
+
+// TestAnItemThatCannotBeReadIsNotLost puts calls with apostrophes, quotation marks and backslashes into a queue, and an item as
+// Salt writes such a call: what can be read is done, the other stays, before and after.
+func TestAnItemThatCannotBeReadIsNotLost(t *testing.T) {
+	var happened []string
+	r, _ := shelf(t, &happened)
+	const damaged = `{'fun': 'note.it', 'args': ['it's'], 'kwargs': {}}`
+	expect(t, r, "True", "insert", "calls", damaged)
+	for range 2 {
+		if _, err := r.Invoke(t.Context(), "queue.process_runner", nil, nil); err == nil {
+			t.Errorf("process_runner of an item that cannot be read is no error")
+		}
+		expect(t, r, "1", "list_length", "calls")
+	}
+	expect(t, r, "True", "insert_runner", "note.missing", []any{})
+	expect(t, r, "True", "insert_runner", "note.it", []any{`it's "so"`, `C:\`, `\\"`, `\'`, "größe\n"}, data.NewMap("k'", `"`))
+	if _, err := r.Invoke(t.Context(), "queue.process_runner", []any{"all"}, nil); err == nil {
+		t.Error("that a function is missing was not told")
+	}
+	want := "called " + data.Repr([]any{`it's "so"`, `C:\`, `\\"`, `\'`, "größe\n"}) + data.Repr(data.NewMap("k'", `"`))
+	if got := strings.Join(happened, " | "); !strings.Contains(got, want) || strings.Count(got, "called") != 1 {
+		t.Errorf("happened: %s\nwant %s", got, want)
+	}
+	expect(t, r, data.Repr([]any{damaged}), "pop", "calls", "all")
+}

@@ -90,29 +90,46 @@ func (m *module) processRunner(ctx context.Context, a processRunnerArgs) (any, e
 		return nil, loader.TypeError("'bool' object is not subscriptable")
 	}
 	list, _ := body.Value("items").([]any)
-	for _, one := range list {
+	for _, one := range list { // they are out of the queue: one that fails must not cost the others
 		call, _ := one.(*data.Map)
 		args, _ := call.Value("args").([]any)
 		kwargs, _ := call.Value("kwargs").(*data.Map)
-		if _, err := m.env.Call(ctx, call.Text("fun"), args, kwargs); err != nil {
-			return nil, err
+		if _, failed := m.env.Call(ctx, call.Text("fun"), args, kwargs); err == nil {
+			err = failed
 		}
 	}
-	return nil, nil
+	return nil, err
 }
 
 // errItem is returned for an item that is no call of a runner.
 var errItem = errors.New("an item of the queue is no call of a runner")
 
-// calls reads items that insertRunner has written.
-func calls(items []string) (any, error) {
-	list := []any{}
-	for _, item := range items {
-		v, err := yaml.Load([]byte(strings.ReplaceAll(item, "'", `"`)), yaml.Options{})
-		if _, ok := v.(*data.Map); err != nil || !ok {
-			return nil, loader.Execution("%w: %s", errItem, item)
+// takeCalls takes items out of a queue that insertRunner has written. Others stay in it and are told of.
+func (m *module) takeCalls(ctx context.Context, s *store, queue string, n int64) (any, error) {
+	list, unread := []any{}, 0
+	_, err := s.take(ctx, queue, n, func(item string) bool {
+		call, ok := callOf(item)
+		if !ok {
+			unread++
+			return false
 		}
-		list = append(list, v)
+		list = append(list, call)
+		return true
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case unread > 0 && len(list) == 0:
+		return nil, loader.Execution("%w, and stays in it (of %d; queue.list_items shows them)", errItem, unread)
+	case unread > 0:
+		m.env.Log.Warnf("queue %s: %v, and stays in it (of %d; queue.list_items shows them)", queue, errItem, unread)
 	}
 	return list, nil
+}
+
+// callOf reads an item that insertRunner has written.
+func callOf(item string) (*data.Map, bool) {
+	v, err := yaml.Load([]byte(strings.ReplaceAll(item, "'", `"`)), yaml.Options{})
+	call, ok := v.(*data.Map)
+	return call, ok && err == nil && call.Text("fun") != ""
 }

@@ -98,13 +98,22 @@ func (s *store) items(ctx context.Context, queue string) (list []string, err err
 	return list, err
 }
 
-// take takes the oldest n items out; all when n is below 0.
-func (s *store) take(ctx context.Context, queue string, n int64) (list []string, err error) {
+// take takes the oldest n items out; all when n is below 0. An item that read refuses stays in the queue, the next one counts
+// in its place, and read is not asked for it twice.
+func (s *store) take(ctx context.Context, queue string, n int64, read func(item string) bool) (list []string, err error) {
 	err = s.with(ctx, queue, func(tx *sql.Tx) error {
-		if list, err = first(ctx, tx, queue, n); err != nil {
+		all, err := first(ctx, tx, queue, -1)
+		if err != nil {
 			return err
 		}
-		for _, item := range list {
+		for _, item := range all {
+			if n >= 0 && int64(len(list)) >= n {
+				return nil
+			}
+			if !read(item) {
+				continue
+			}
+			list = append(list, item)
 			if _, err := tx.ExecContext(ctx, "DELETE FROM "+quoted(queue)+" WHERE name = ?", item); err != nil {
 				return err
 			}
