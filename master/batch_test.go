@@ -188,6 +188,13 @@ func TestBatchRunsInTheMaster(t *testing.T) {
 		if err != nil || len(returns) != 3 {
 			t.Errorf("%d returns under the id of the batch, %v", len(returns), err)
 		}
+		kept, err := b.jobs.Job(t.Context(), job.ID(reply.Text("jid")))
+		if err != nil || !slices.Equal(kept.Minions, []string{"a", "b", "c", "d"}) {
+			t.Errorf("the record has %v, %v", kept, err)
+		}
+		if v, err := payload.UnmarshalText(kept.Load, payload.WireLimits()); err != nil || v.(*data.Map).Value("tgt") != "*" {
+			t.Errorf("the record's load is %s, %v", data.Repr(v), err)
+		}
 		if left, err := b.batches.bank.List(batchBank); err != nil || len(left) > 0 {
 			t.Errorf("records left: %v, %v", left, err)
 		}
