@@ -1,6 +1,10 @@
 package auth
 
-import "github.com/brineproject/brine/data"
+import (
+	"net"
+
+	"github.com/brineproject/brine/data"
+)
 
 // A Kind is a way to prove who one is.
 type Kind int
@@ -31,6 +35,7 @@ type Credentials struct {
 	Token   string    // for ByToken
 	Eauth   string    // for ByEauth: the system of external_auth
 	Fields  *data.Map // for ByEauth: username and password; nothing else reaches a system
+	From    net.Addr  // where the request came from, for which logins are bounded; nil stands for the master itself
 }
 
 // loginFields are the fields of a request that a system of external_auth may see. Salt's loader lets eauth and token pass

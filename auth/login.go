@@ -4,85 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/transport"
 )
-
-const (
-	loginLimit    = 20 * time.Second // how long a system may take
-	loginsAtOnce  = 32               // questions to systems
-	loginsWaiting = 1024             // logins under way, those included that wait to be refused
-	leastPause    = time.Second      // about how long a refused login takes
-	mostPause     = 5 * time.Second
-)
-
-// A pace makes all refused logins take about as long, whatever was wrong, and bounds how many there are
-// (salt/auth/__init__.py, time_auth).
-type pace struct {
-	asking  chan struct{}
-	waiting chan struct{}
-
-	mu   sync.Mutex
-	fail time.Duration // how long the slowest refusal took
-}
-
-func newPace() *pace {
-	return &pace{asking: make(chan struct{}, loginsAtOnce), waiting: make(chan struct{}, loginsWaiting), fail: leastPause}
-}
-
-// run does one login, and lets others have the worker meanwhile. When too many are under way it is refused at once.
-func (p *pace) run(ctx context.Context, login func(context.Context) bool) (ok bool) {
-	select {
-	case p.waiting <- struct{}{}:
-		defer func() { <-p.waiting }()
-	default:
-		return false
-	}
-	transport.Aside(ctx, func() {
-		start := time.Now()
-		if ok = p.ask(ctx, login); !ok {
-			p.delay(ctx, start)
-		}
-	})
-	return ok
-}
-
-func (p *pace) ask(ctx context.Context, login func(context.Context) bool) bool {
-	ctx, cancel := context.WithTimeout(ctx, loginLimit)
-	defer cancel()
-	select {
-	case p.asking <- struct{}{}:
-		defer func() { <-p.asking }()
-		return login(ctx)
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// delay waits until a refusal that began at start may be told.
-func (p *pace) delay(ctx context.Context, start time.Time) {
-	p.mu.Lock()
-	p.fail = min(max(p.fail, time.Since(start)), mostPause)
-	whole := p.fail
-	p.mu.Unlock()
-	whole = whole*3/4 + rand.N(whole/2)
-	select {
-	case <-time.After(time.Until(start.Add(whole))):
-	case <-ctx.Done():
-	}
-}
 
 // byLogin asks a system of external_auth.
 func (g *Gate) byLogin(ctx context.Context, h *held, c Credentials) (*Identity, error) {
 	i := &Identity{Name: c.Fields.Text("username"), Kind: ByEauth, gate: g}
-	ok := g.pace.run(ctx, func(ctx context.Context) bool {
+	ok := g.pace.run(ctx, c, func(ctx context.Context) bool {
 		s, ok := g.login(ctx, h, c)
 		if ok {
 			i.rules = h.rightsOf(ctx, g, c.Eauth, s, loginOf(c), nil)

@@ -278,7 +278,7 @@ func (g *Gate) NewToken(ctx context.Context, c Credentials, expire any) (*data.M
 	h := g.held.Load()
 	l := loginOf(c)
 	var m *data.Map
-	ok := g.pace.run(ctx, func(ctx context.Context) bool {
+	ok := g.pace.run(ctx, c, func(ctx context.Context) bool {
 		s, ok := g.login(ctx, h, c)
 		if !ok {
 			return false

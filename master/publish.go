@@ -93,6 +93,7 @@ func (p *publishing) publish(ctx context.Context, c *channel.Command) (any, erro
 // login.
 func (p *publishing) publisherOf(ctx context.Context, load, kwargs *data.Map, from net.Addr) (*auth.Identity, error) {
 	credentials := auth.FromKwargs(load, kwargs)
+	credentials.From = from
 	if p.gate.Blocked(load.Text("user"), load.Value("fun")) {
 		p.gate.tell("publish", credentials.Kind, from)
 		return nil, auth.ErrNotAuthorized

@@ -126,6 +126,7 @@ var errNoFunction = errors.New("the order names no function")
 func (c *control) order(ctx context.Context, cmd *channel.Command, kind runner.Kind, functions *loader.Registry) (call runner.Call, refused *data.Map, err error) {
 	load := loadMap(cmd.Load)
 	credentials := auth.FromLoad(load)
+	credentials.From = cmd.Caller.Remote
 	who, err := c.gate.Identify(ctx, credentials)
 	if err != nil {
 		return call, c.refuse(string(kind), cmd, credentials.Kind, err), nil
