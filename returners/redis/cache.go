@@ -212,8 +212,13 @@ func (c *Cache) saveReturn(ctx context.Context, id job.ID, r *returner.Return, r
 	if f, err := payload.ParseFields(r.Load, payload.WireLimits()); err == nil && f.Has("return") {
 		text = returner.LoadJSON(r.Load)
 	}
-	names := []string{k.job, k.returns, k.order, k.ret, c.prefix + r.Minion + ":" + record.FunOf(r.Load), c.prefix + "minions"}
-	args := []any{r.Minion, string(record.Answer(r.Load)) + string(row), text, string(id), salt, ours}
+	last, ok := lastKey(r.Minion, record.FunOf(r.Load))
+	lastID := string(id)
+	if !ok {
+		last, lastID = "minions", ""
+	}
+	names := []string{k.job, k.returns, k.order, k.ret, c.prefix + last, c.prefix + "minions"}
+	args := []any{r.Minion, string(record.Answer(r.Load)) + string(row), text, lastID, salt, ours}
 	verdict, err := c.run(ctx, saveReturn(), names, append(args, "")...)
 	if err != nil {
 		return false, err

@@ -5,7 +5,7 @@
 // cluster_mode with cluster.startup_nodes, a list of host and port.
 //
 // Keys are Salt's: load:JID, the load as JSON; ret:JID, a hash of minion to return as JSON; MINION:FUN, the id of the last
-// job of a function; and the set minions. Those of jobs go after keep_jobs_seconds. They cannot hold all that a
+// job of a function; and the set minions. They go after keep_jobs_seconds, but for minions. They cannot hold all that a
 // [returner.JobCache] promises, so a job cache has keys of its own beside them, which begin with brine: and go an hour
 // later. One script changes all keys of a job or a return, so that it is done as a whole. What Salt's master or minions
 // have written is read too. Changes outlast an end of the server as its option appendfsync says: with always, none is
@@ -17,7 +17,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -100,10 +103,28 @@ func (r *minionReturner) put(ctx context.Context, db redis.UniversalClient, ret 
 	if r.keep > 0 {
 		pipe.Expire(ctx, r.prefix+"ret:"+jid, r.keep)
 	}
-	pipe.Set(ctx, r.prefix+minion+":"+returner.FunText(ret.Value("fun")), jid, 0)
+	if last, ok := lastKey(minion, returner.FunText(ret.Value("fun"))); ok {
+		pipe.Set(ctx, r.prefix+last, jid, max(r.keep, 0))
+	}
 	pipe.SAdd(ctx, r.prefix+"minions", minion)
 	_, err = pipe.Exec(ctx)
 	return err
+}
+
+// funForm is what functions are called of which the last job is noted: shelf.name, or several with commas.
+var funForm = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_.,-]+$`)
+
+// maxFun is the length of the longest of them.
+const maxFun = 255
+
+// lastKey returns Salt's key MINION:FUN for the last job of a function. Both are the minion's to choose: ok is false for what
+// is no function, and where the key could be one of the others.
+func lastKey(minion, fun string) (key string, ok bool) {
+	head, _, _ := strings.Cut(minion, ":")
+	if slices.Contains([]string{"load", "ret", "brine", "minions"}, head) || len(fun) > maxFun || !funForm.MatchString(fun) {
+		return "", false
+	}
+	return minion + ":" + fun, true
 }
 
 // Open connects to the job cache of a master with these options.

@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/returner/returnertest"
 )
@@ -99,7 +101,7 @@ func TestSaltsKeysAreThere(t *testing.T) {
 	}
 	for _, key := range keysOf(t, db, prefix) {
 		left := db.TTL(t.Context(), prefix+key).Val()
-		lasts := key == "minions" || key == "brine:jobs" || key == "web1:test.echo"
+		lasts := key == "minions" || key == "brine:jobs"
 		if lasts != (left < 0) || left > 2*time.Hour {
 			t.Errorf("%s goes in %v", key, left)
 		}
@@ -231,5 +233,52 @@ func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
 		if !db.HExists(t.Context(), prefix+"ret:20260301120000000000", name).Val() {
 			t.Errorf("%s: the return is not in the configured server", name)
 		}
+	}
+}
+
+// TestAMinionChoosesNoKeys returns under the names of other keys, and with functions that are none: no key of a job changes,
+// and none stays for ever.
+func TestAMinionChoosesNoKeys(t *testing.T) {
+	db, prefix := server(t)
+	c := opened(t, prefix)
+	j := returnertest.Job(t, 1, "test.echo", "web1")
+	if err := c.SaveJob(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	was := db.Get(t.Context(), c.keys(j.ID).load).Val()
+	own := &minionReturner{from: returner.MapSource(testOptions()), keep: time.Hour, prefix: prefix}
+	for n, evil := range [][2]string{{"load", string(j.ID)}, {"ret", string(j.ID)}, {"brine", "jobs"}, {"brine", "job:" + string(j.ID)}, {"load", "test.ping"},
+		{"web1", strings.Repeat("x.", 1000)}, {"web1", "x"}, {"web1", "a.b\r\nc"}, {"web1", ""}, {"minions", "a.b"}, {"ret:x", "a.b"}, {"web2", "test.ping"}} {
+		id := job.ID(fmt.Sprintf("202603011200000001%02d", n))
+		load, err := payload.MarshalBin(data.NewMap("id", evil[0], "jid", string(id), "fun", evil[1], "return", true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SaveJob(t.Context(), &returner.Job{ID: id, Load: j.Load, Minions: []string{evil[0]}, Started: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		if fresh, err := c.SaveReturn(t.Context(), id, &returner.Return{Minion: evil[0], Load: load, Received: time.Now()}); err != nil || !fresh {
+			t.Errorf("return of %.60q is kept: %v, %v", evil, fresh, err)
+		}
+		if err := own.Return(t.Context(), data.NewMap("id", evil[0], "jid", string(id), "fun", evil[1], "return", true)); err != nil {
+			t.Errorf("returner of %.60q: %v", evil, err)
+		}
+	}
+	if now := db.Get(t.Context(), c.keys(j.ID).load).Val(); now != was || was == "" {
+		t.Errorf("the load of the job is %q, want %q", now, was)
+	}
+	if kind := db.Type(t.Context(), prefix+"brine:jobs").Val(); kind != "zset" {
+		t.Errorf("the list of jobs is a %s", kind)
+	}
+	for _, key := range keysOf(t, db, prefix) {
+		if key != "minions" && key != "brine:jobs" && db.TTL(t.Context(), prefix+key).Val() <= 0 {
+			t.Errorf("key %.60q stays for ever", key)
+		}
+		if len(key) > 300 || strings.HasPrefix(key, "web1:") {
+			t.Errorf("key %.60q was made for what is no function", key)
+		}
+	}
+	if got := db.Get(t.Context(), prefix+"web2:test.ping").Val(); got != "20260301120000000111" {
+		t.Errorf("the last job of a function is %q", got)
 	}
 }

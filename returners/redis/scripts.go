@@ -32,8 +32,8 @@ return now`)
 }
 
 // saveReturn adds a return, unless there is one of the minion: then it returns "old:" and that one.
-// Keys: job, returns, order, ret, MINION:FUN, minions. Arguments: minion, value, JSON or nothing, id, seconds of Salt's
-// keys, seconds of ours, "replace".
+// Keys: job, returns, order, ret, MINION:FUN, minions. Arguments: minion, value, JSON or nothing, id or nothing where there
+// is to be no MINION:FUN, seconds of Salt's keys, seconds of ours, "replace".
 func saveReturn() *redis.Script {
 	return redis.NewScript(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'unknown' end
@@ -43,11 +43,12 @@ redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 if not old then redis.call('RPUSH', KEYS[3], ARGV[1]) end
 if ARGV[3] ~= '' then
 	redis.call('HSET', KEYS[4], ARGV[1], ARGV[3])
-	redis.call('SET', KEYS[5], ARGV[4])
+	if ARGV[4] ~= '' then redis.call('SET', KEYS[5], ARGV[4]) end
 	redis.call('SADD', KEYS[6], ARGV[1])
 end
 if tonumber(ARGV[5]) > 0 then
 	redis.call('EXPIRE', KEYS[4], ARGV[5])
+	if ARGV[4] ~= '' then redis.call('EXPIRE', KEYS[5], ARGV[5]) end
 	redis.call('EXPIRE', KEYS[2], ARGV[6])
 	redis.call('EXPIRE', KEYS[3], ARGV[6])
 	redis.call('EXPIRE', KEYS[1], ARGV[6])
