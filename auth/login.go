@@ -13,11 +13,12 @@ import (
 
 // byLogin asks a system of external_auth.
 func (g *Gate) byLogin(ctx context.Context, h *held, c Credentials) (*Identity, error) {
-	i := &Identity{Name: c.Fields.Text("username"), Kind: ByEauth, gate: g}
+	i := &Identity{Kind: ByEauth, gate: g}
 	ok := g.pace.run(ctx, c, func(ctx context.Context) bool {
-		s, ok := g.login(ctx, h, c)
+		s, l, ok := g.login(ctx, h, c)
 		if ok {
-			i.rules = h.rightsOf(ctx, g, c.Eauth, s, loginOf(c), nil)
+			i.Name = l.Name
+			i.rules = h.rightsOf(ctx, g, c.Eauth, s, l, nil)
 		}
 		return ok
 	})
@@ -31,8 +32,9 @@ func loginOf(c Credentials) Login {
 	return Login{Name: c.Fields.Text("username"), Password: c.Fields.Text("password")}
 }
 
-// login asks the system that c names. Why not is told to the log alone.
-func (g *Gate) login(ctx context.Context, h *held, c Credentials) (System, bool) {
+// login asks the system that c names, and returns the login with the name by which the system knows the user. Why not is told to the
+// log alone.
+func (g *Gate) login(ctx context.Context, h *held, c Credentials) (System, Login, bool) {
 	l := loginOf(c)
 	s, err := h.system(c.Eauth)
 	if err == nil {
@@ -42,10 +44,27 @@ func (g *Gate) login(ctx context.Context, h *held, c Credentials) (System, bool)
 	if err == nil {
 		ok, err = s.Login(ctx, l)
 	}
-	if err != nil {
-		g.warn("login", err, fmt.Sprintf("login of user %q at %q", clip(l.Name), clip(c.Eauth)))
+	typed := l.Name
+	if err == nil && ok {
+		l.Name, err = canonical(ctx, s, l)
 	}
-	return s, ok && err == nil
+	if err != nil {
+		g.warn("login", err, fmt.Sprintf("login of user %q at %q", clip(typed), clip(c.Eauth)))
+	}
+	return s, l, ok && err == nil
+}
+
+// canonical returns the name by which a system knows a user who has logged in.
+func canonical(ctx context.Context, s System, l Login) (string, error) {
+	n, ok := s.(Namer)
+	if !ok {
+		return l.Name, nil
+	}
+	name, err := n.Name(ctx, l)
+	if err == nil {
+		err = Login{name, l.Password}.check()
+	}
+	return name, err
 }
 
 const (

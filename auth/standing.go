@@ -37,7 +37,11 @@ func (g *Gate) Stand(ctx context.Context, c Credentials) (Standing, error) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, loginLimit)
 		defer cancel()
-		return Standing{Name: c.Fields.Text("username"), Kind: ByEauth, System: c.Eauth, Groups: groupsOf(ctx, g, s, loginOf(c))}, nil
+		l := loginOf(c)
+		if l.Name, err = canonical(ctx, s, l); err != nil {
+			return Standing{}, notAuthenticated(c)
+		}
+		return Standing{Name: l.Name, Kind: ByEauth, System: c.Eauth, Groups: groupsOf(ctx, g, s, l)}, nil
 	}
 	who, err := g.byKey(h, c)
 	if err != nil {

@@ -18,6 +18,12 @@ type System interface {
 	Login(ctx context.Context, l Login) (bool, error)
 }
 
+// A Namer is a System that takes several spellings of a name, as directories do, which ignore case. It is asked after Login said yes, for
+// the one by which rules, tokens and jobs know the user. The error refuses the login.
+type Namer interface {
+	Name(ctx context.Context, l Login) (string, error)
+}
+
 // A Grouper is a System that knows in which groups a user is. It is asked after Login said yes.
 type Grouper interface {
 	Groups(ctx context.Context, l Login) ([]string, error)

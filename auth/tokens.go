@@ -276,10 +276,9 @@ func (t *Tokens) cleanTemp() error {
 // login is wrong. c comes from [FromLogin].
 func (g *Gate) NewToken(ctx context.Context, c Credentials, expire any) (*data.Map, error) {
 	h := g.held.Load()
-	l := loginOf(c)
 	var m *data.Map
 	ok := g.pace.run(ctx, c, func(ctx context.Context) bool {
-		s, ok := g.login(ctx, h, c)
+		s, l, ok := g.login(ctx, h, c)
 		if !ok {
 			return false
 		}

@@ -252,6 +252,7 @@ var (
 func TestServer(t *testing.T) {
 	s := startServer(t)
 	t.Run("Login", s.testLogin)
+	t.Run("Spelling", s.testSpelling)
 	t.Run("Faults", s.testFaults)
 	t.Run("Groups", s.testGroups)
 	t.Run("Expand", s.testExpand)
