@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -336,11 +337,18 @@ func (m *Master) renewFiles(old *config.Master) {
 	if data.Equal(fileOptions(old.Map()), fileOptions(p.settings.all())) {
 		return
 	}
+	was := p.fileTasks()
 	o, err := p.served(context.Background())
 	if err == nil {
 		err = p.files.SetOptions(o)
 	}
-	for _, t := range p.fileTasks() {
+	now := p.fileTasks()
+	for _, t := range was { // sources with another interval have a task of another name
+		if !slices.ContainsFunc(now, func(n schedule.Task) bool { return n.Name == t.Name }) {
+			m.schedule.Remove(t.Name)
+		}
+	}
+	for _, t := range now {
 		err = errors.Join(err, m.schedule.Add(t))
 	}
 	if err != nil {

@@ -17,10 +17,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/payload"
 )
@@ -409,6 +412,38 @@ func TestFileServerFollowsTheConfiguration(t *testing.T) {
 	envs := b.files(t, "web1", data.NewMap("cmd", "_file_envs"))
 	if want := "{'hash_type': 'md5', 'hsum': 'b8a9f715dbb64fd5c56e7783c6820a61'}['base', 'dev']"; data.Repr(hash)+data.Repr(envs) != want {
 		t.Errorf("hash and environments %s%s, want %s", data.Repr(hash), data.Repr(envs), want)
+	}
+}
+
+// distant is a backend whose one source is updated as often as an option says.
+type distant struct {
+	fileserver.Backend
+	every time.Duration
+}
+
+func (d *distant) Name() string                        { return "gitfs" }
+func (d *distant) Intervals() map[string]time.Duration { return map[string]time.Duration{"x": d.every} }
+func (d *distant) UpdateRemotes(context.Context, []string) (fileserver.Change, error) {
+	return fileserver.Change{}, nil
+}
+
+func TestARemoteWithAnotherIntervalHasNoOldTask(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	b.parts.o.Backends = fileserver.Makers{"gitfs": func(opts *data.Map, _ logrus.FieldLogger) (fileserver.Backend, error) {
+		n, _ := opts.Value("gitfs_update_interval").(int64)
+		return &distant{every: time.Duration(n) * time.Second}, nil
+	}}
+	for _, every := range []int64{600, 700} {
+		opts := b.cfg.Map()
+		opts.Set("fileserver_backend", []any{"gitfs"})
+		opts.Set("gitfs_update_interval", every)
+		b.parts.settings.p.Store(&held{b.cfg, opts})
+		b.renewFiles(config.DefaultMaster())
+	}
+	_, body, err := b.schedule.Manage(t.Context(), data.NewMap("func", "list", "where", "opts"))
+	text := data.Repr(body)
+	if err != nil || strings.Contains(text, "gitfs_10m0s") || !strings.Contains(text, "gitfs_11m40s") {
+		t.Errorf("tasks: %s, %v", text, err)
 	}
 }
 
