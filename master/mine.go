@@ -92,7 +92,11 @@ func (m *mines) get(_ context.Context, c *channel.Command) (any, error) {
 	}
 	q := mine.Query{Requester: c.Caller.ID, Target: c.Load.Value("tgt"), Kind: kind, Fun: c.Load.Value("fun")}
 	found, err := m.store.Get(q, m.rules)
-	if err != nil {
+	if errors.Is(err, mine.ErrTooMuch) {
+		if more, ok := m.quiet.tell("mine_get " + c.Caller.ID); ok {
+			m.log.WithError(err).Warnf("minion %s asks the mine (%d more since the last warning)", c.Caller.ID, more)
+		}
+	} else if err != nil {
 		m.log.WithError(err).Debugf("minion %s asks the mine", c.Caller.ID)
 	}
 	return found, nil

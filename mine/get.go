@@ -18,8 +18,10 @@ type Query struct {
 	Fun       any    // one name, several with commas between, or a list of names
 }
 
-// maxAsked is how many functions one query may name.
-const maxAsked = 1024
+const (
+	maxAsked = 1024     // functions that one query may name
+	maxFound = 64 << 20 // bytes of all values that one query gets
+)
 
 // Get returns results by minion where one function is asked for, and else by function and minion. A list is several functions
 // also when it has one. What there is not, or is not for who asks, is left out. Values are encoded in wire form, see [Decoded].
@@ -37,16 +39,25 @@ func (s *Store) Get(q Query, r Rules) (*data.Map, error) {
 		return found, fmt.Errorf("mine target %s: %w", data.Str(q.Target), err)
 	}
 	inside := insideOnce(r.Inside, q.Requester)
+	size := 0
 	for _, id := range ids {
 		mined := s.read(id)
 		for _, fun := range funs {
-			if v, ok := visible(mined, fun, inside); ok {
-				put(found, several, fun, id, v)
+			v, ok := visible(mined, fun, inside)
+			if !ok {
+				continue
 			}
+			if size += len(v); size > s.most {
+				return found, fmt.Errorf("mine target %s: %w: those of minions from %s on are left out", clip(data.Str(q.Target)), ErrTooMuch, id)
+			}
+			put(found, several, fun, id, v)
 		}
 	}
 	return found, nil
 }
+
+// clip returns a text for an error, not longer than a line.
+func clip(text string) string { return text[:min(len(text), 80)] }
 
 func put(found *data.Map, several bool, fun, id string, v data.Raw) {
 	if !several {

@@ -40,6 +40,8 @@ const (
 var (
 	// ErrTooBig is wrapped by Update when the mine of a minion would exceed its bounds.
 	ErrTooBig = errors.New("the mine of a minion is bounded")
+	// ErrTooMuch is wrapped by Get, beside the first 64 MiB of results, where there are more.
+	ErrTooMuch = errors.New("too many bytes are asked for")
 	// ErrMalformed is wrapped for values that are no dictionary of function names.
 	ErrMalformed = errors.New("mine data is no dictionary of function names")
 )
@@ -53,12 +55,15 @@ func Bank(id string) string { return "minions/" + id }
 // change the mine of the same minion at once.
 type Store struct {
 	bank  cache.Bank
+	most  int // bytes that one query gets
 	seed  maphash.Seed
 	locks [64]sync.Mutex // by minion: to change a mine is to read and to write it
 }
 
 // NewStore returns a store on top of a cache.
-func NewStore(bank cache.Bank) *Store { return &Store{bank: bank, seed: maphash.MakeSeed()} }
+func NewStore(bank cache.Bank) *Store {
+	return &Store{bank: bank, most: maxFound, seed: maphash.MakeSeed()}
+}
 
 func (s *Store) lock(id string) *sync.Mutex {
 	return &s.locks[maphash.String(s.seed, id)%uint64(len(s.locks))]

@@ -332,3 +332,30 @@ func FuzzUpdate(f *testing.F) {
 		}
 	})
 }
+
+// TestOneQueryDoesNotGetAllOfALargeMine asks for more bytes than one reply may have: the first are there, and that there are more is told.
+func TestOneQueryDoesNotGetAllOfALargeMine(t *testing.T) {
+	s, _ := open(t)
+	if s.most != 64<<20 {
+		t.Errorf("a query gets %d bytes", s.most)
+	}
+	s.most = 250
+	ids := []string{"a", "b", "c", "d"}
+	for _, id := range ids {
+		update(t, s, id, data.NewMap("f", strings.Repeat("x", 100)), true)
+	}
+	rules := Rules{Resolve: func(any, string) ([]string, error) { return ids, nil }, Inside: func(string, any, string) bool { return true }}
+	for _, fun := range []any{"f", []any{"f"}} {
+		found, err := s.Get(Query{Requester: "a", Target: "*", Fun: fun}, rules)
+		if of, ok := found.Value("f").(*data.Map); ok {
+			found = of
+		}
+		if !errors.Is(err, ErrTooMuch) || found.Len() != 2 || !strings.Contains(err.Error(), "minions from c on") {
+			t.Errorf("%d minions, %v", found.Len(), err)
+		}
+	}
+	ids = ids[:2]
+	if found, err := s.Get(Query{Requester: "a", Target: "*", Fun: "f"}, rules); err != nil || found.Len() != 2 {
+		t.Errorf("what fits: %d minions, %v", found.Len(), err)
+	}
+}

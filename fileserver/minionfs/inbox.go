@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/brineproject/brine/pki"
@@ -21,6 +22,11 @@ const (
 	mostParts = 64     // of a path
 	mostNames = 20_000 // files and folders
 	longest   = 255    // bytes of a name
+
+	leastBytes = 1 << 30 // of all files, or
+	mostFiles  = 10      // files of the largest size that one may have, whatever is more
+
+	fullFor = time.Minute // what was full is not counted again before
 )
 
 // Errors of Receive.
@@ -31,6 +37,8 @@ var (
 	ErrTooLarge = errors.New("pushed file is too large")
 	// ErrTooMany is wrapped when a minion has pushed all the files that it may.
 	ErrTooMany = errors.New("minion has pushed too many files")
+	// ErrTooMuch is wrapped when the files that a minion has pushed have all the bytes that they may.
+	ErrTooMuch = errors.New("minion has pushed too many bytes")
 	// ErrOrder is wrapped for a piece that does not follow what is there.
 	ErrOrder = errors.New("piece of a pushed file comes out of order")
 )
@@ -46,19 +54,28 @@ type Piece struct {
 
 // An Inbox takes files that minions push. Several goroutines may use it.
 type Inbox struct {
-	dir  string
-	most int // names of a minion
-	seed maphash.Seed
+	dir   string
+	most  int   // names of a minion
+	least int64 // bytes of a minion, at least
+	now   func() time.Time
+	seed  maphash.Seed
 
 	busy [64]sync.Mutex // by minion
 
-	mu    sync.Mutex
-	names map[string]int // of each minion, as far as they were counted
+	mu   sync.Mutex
+	used map[string]usage // by each minion, as far as it was counted
+}
+
+// A usage is what a minion has pushed.
+type usage struct {
+	names int
+	bytes int64
+	full  time.Time // when it was last counted, and was too much
 }
 
 // NewInbox returns the inbox of a master's cachedir.
 func NewInbox(cacheDir string) *Inbox {
-	return &Inbox{dir: folder(cacheDir), most: mostNames, seed: maphash.MakeSeed(), names: map[string]int{}}
+	return &Inbox{dir: folder(cacheDir), most: mostNames, least: leastBytes, now: time.Now, seed: maphash.MakeSeed(), used: map[string]usage{}}
 }
 
 // Receive takes a piece. A piece that comes twice is written twice, to the same place. Files are readable for the master's
@@ -105,6 +122,9 @@ func (in *Inbox) write(p Piece) error {
 	}
 	defer root.Close()
 	name := path.Join(p.Minion, "files", path.Join(p.Path...))
+	if err := in.room(root, p, filepath.FromSlash(name)); err != nil {
+		return err
+	}
 	if err := in.folders(root, p.Minion, path.Dir(name)); err != nil {
 		return err
 	}
@@ -126,7 +146,7 @@ func (in *Inbox) folders(root *os.Root, minion, dir string) error {
 		info, err := root.Lstat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			if err := in.count(root, minion); err != nil {
+			if err := in.more(root, minion, 1, 0, 0); err != nil {
 				return err
 			}
 			if err := root.Mkdir(name, 0o700); err != nil {
@@ -149,7 +169,7 @@ func (in *Inbox) file(root *os.Root, p Piece, name string) (*os.File, error) {
 	case errors.Is(err, fs.ErrNotExist) && p.Loc > 0:
 		return nil, fmt.Errorf("%w: there is no file yet", ErrOrder)
 	case errors.Is(err, fs.ErrNotExist):
-		if err := in.count(root, p.Minion); err != nil {
+		if err := in.more(root, p.Minion, 1, 0, 0); err != nil {
 			return nil, err
 		}
 		return root.OpenFile(name, flags|os.O_CREATE|os.O_EXCL, 0o600)
@@ -165,29 +185,68 @@ func (in *Inbox) file(root *os.Root, p Piece, name string) (*os.File, error) {
 	return root.OpenFile(name, flags, 0)
 }
 
-// count counts one name more. When a minion has all it may, what is there is counted anew, as others may have taken
-// files away.
-func (in *Inbox) count(root *os.Root, minion string) error {
+// room counts by how many bytes a piece makes its file larger or smaller.
+func (in *Inbox) room(root *os.Root, p Piece, name string) error {
+	var old int64
+	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
+		old = info.Size()
+	}
+	growth := p.Loc + int64(len(p.Data)) - old
+	if p.Loc > old || p.Loc > 0 && growth < 0 {
+		return nil // it is refused, or lies within the file
+	}
+	return in.more(root, p.Minion, 0, growth, max(in.least, mostFiles*p.Max))
+}
+
+// more counts names and bytes more. When a minion has all it may, what is there is counted anew, as others may have taken
+// files away; if it was too much, it is taken for that for a while.
+func (in *Inbox) more(root *os.Root, minion string, names int, bytes, most int64) error {
 	in.mu.Lock()
-	n, known := in.names[minion]
+	u, known := in.used[minion]
 	in.mu.Unlock()
-	if !known || n >= in.most {
-		n = 0
-		err := fs.WalkDir(root.FS(), path.Join(minion, "files"), func(string, fs.DirEntry, error) error {
-			if n++; n > in.most {
-				return fs.SkipAll
-			}
-			return nil
-		})
-		if err != nil {
+	over := in.over(u, names, bytes, most)
+	if !known || over != nil && in.now().Sub(u.full).Abs() >= fullFor {
+		var err error
+		if u, err = in.count(root, minion); err != nil {
 			return err
 		}
+		if over = in.over(u, names, bytes, most); over != nil {
+			u.full = in.now()
+		}
+	}
+	if over == nil {
+		u.names += names
+		u.bytes += bytes
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.names[minion] = n + 1
-	if n >= in.most {
-		return fmt.Errorf("%w: %d", ErrTooMany, n)
+	in.used[minion] = u
+	return over
+}
+
+// over returns why there is no room for more, or nil. What gets smaller has room always.
+func (in *Inbox) over(u usage, names int, bytes, most int64) error {
+	switch {
+	case names > 0 && u.names+names > in.most:
+		return fmt.Errorf("%w: %d", ErrTooMany, u.names)
+	case bytes > 0 && u.bytes+bytes > most:
+		return fmt.Errorf("%w: %d of %d", ErrTooMuch, u.bytes, most)
 	}
 	return nil
+}
+
+// count counts what a minion has pushed. Names are counted as far as there may be.
+func (in *Inbox) count(root *os.Root, minion string) (u usage, err error) {
+	err = fs.WalkDir(root.FS(), path.Join(minion, "files"), func(_ string, e fs.DirEntry, err error) error {
+		if u.names++; u.names > in.most {
+			return fs.SkipAll
+		}
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				u.bytes += info.Size()
+			}
+		}
+		return nil
+	})
+	return u, err
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
@@ -119,7 +120,7 @@ func TestInboxIsBounded(t *testing.T) {
 	if err := push("a"); err != nil {
 		t.Fatal(err)
 	}
-	in.names["web1"] = in.most - 3
+	in.used["web1"] = usage{names: in.most - 3}
 	for i := range 3 {
 		if err := push(fmt.Sprint("b", i)); err != nil {
 			t.Fatal(err)
@@ -128,7 +129,7 @@ func TestInboxIsBounded(t *testing.T) {
 	if err := push("c"); err != nil { // counted anew: there are few
 		t.Errorf("after a new count: %v", err)
 	}
-	if n := in.names["web1"]; n != 6 { // the folder itself, a, b0 to b2, c
+	if n := in.used["web1"].names; n != 6 { // the folder itself, a, b0 to b2, c
 		t.Errorf("%d names are counted", n)
 	}
 	files := filepath.Join(dir, "minions", "web1", "files")
@@ -137,7 +138,7 @@ func TestInboxIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	in.names["web1"] = in.most
+	in.used["web1"] = usage{names: in.most}
 	for _, parts := range [][]string{{"d"}, {"e", "f"}} {
 		if err := push(parts...); !errors.Is(err, ErrTooMany) {
 			t.Errorf("push of %v: %v", parts, err)
@@ -151,6 +152,61 @@ func TestInboxIsBounded(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(files, "e")); err == nil {
 		t.Error("a folder was made for a file that was refused")
+	}
+}
+
+// TestOneMinionCannotFillTheDisk pushes as many files as fit: the bytes of all are bounded, what is replaced or taken away counts
+// no more, and other minions have room.
+func TestOneMinionCannotFillTheDisk(t *testing.T) {
+	dir := t.TempDir()
+	in := NewInbox(dir)
+	if in.least != 1<<30 {
+		t.Errorf("%d bytes are for each minion", in.least)
+	}
+	in.least = 100
+	clock := time.Now()
+	in.now = func() time.Time { return clock }
+	push := func(minion, name string, loc int64, size int) error {
+		return in.Receive(Piece{Minion: minion, Path: []string{name}, Loc: loc, Data: make([]byte, size), Max: 20})
+	}
+	total := func() (n int64) {
+		list, err := os.ReadDir(filepath.Join(dir, "minions", "web1", "files"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			if info, err := e.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return n
+	}
+	var refused error
+	for i := range 30 {
+		name := fmt.Sprint("f", i)
+		refused = errors.Join(push("web1", name, 0, 8), push("web1", name, 8, 8), push("web1", name, 8, 8))
+	}
+	if n := total(); n != 200 || !errors.Is(refused, ErrTooMuch) { // 10 files of the largest size
+		t.Errorf("%d bytes were taken; %v", n, refused)
+	}
+	if err := errors.Join(push("web1", "f1", 0, 3), push("web1", "f1", 3, 13)); err != nil {
+		t.Errorf("a file is replaced: %v", err)
+	}
+	if err := push("db1", "f", 0, 20); err != nil {
+		t.Errorf("another minion: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "minions", "web1", "files", "f2")); err != nil {
+		t.Fatal(err)
+	}
+	if err := push("web1", "g", 0, 16); !errors.Is(err, ErrTooMuch) {
+		t.Errorf("it is counted anew at each push: %v", err)
+	}
+	clock = clock.Add(fullFor)
+	if err := push("web1", "g", 0, 16); err != nil {
+		t.Errorf("after a file was taken away: %v", err)
+	}
+	if n := total(); n != 200 {
+		t.Errorf("%d bytes are there", n)
 	}
 }
 
