@@ -17,6 +17,7 @@ const (
 	extQueue = 4096             // jobs that wait
 	extLimit = 30 * time.Second // for one
 	lastExt  = 2 * time.Second  // for what waits when the master ends
+	extTries = 3                // of a job while the server takes others
 )
 
 // extCache tells the job cache that minions write to, ext_job_cache, of the jobs that they will return to (salt/master.py,
@@ -24,9 +25,18 @@ const (
 type extCache struct {
 	name  string
 	open  func(ctx context.Context) (returner.JobCache, error)
-	queue chan *returner.Job
+	queue chan *extJob
 	quiet *quiet
 	log   logrus.FieldLogger
+	saved uint64 // jobs by now
+	lost  uint64
+}
+
+// extJob is a job that waits.
+type extJob struct {
+	*returner.Job
+	saved uint64 // how many others were, when it failed last
+	tries int    // that failed while the server took others
 }
 
 // newExtCache returns nil, which takes nothing, where there is no ext_job_cache.
@@ -34,15 +44,18 @@ func newExtCache(p *parts) *extCache {
 	if p.o.ExtJobs == nil {
 		return nil
 	}
-	return &extCache{name: p.cfg.ExtJobCache, open: p.o.ExtJobs, queue: make(chan *returner.Job, extQueue), quiet: p.quiet,
+	return &extCache{name: p.cfg.ExtJobCache, open: p.o.ExtJobs, queue: make(chan *extJob, extQueue), quiet: p.quiet,
 		log: p.o.Log.WithField("ext_job_cache", p.cfg.ExtJobCache)}
 }
 
 // add takes a job, which must not be changed any more.
 func (x *extCache) add(j *returner.Job) {
-	if x == nil {
-		return
+	if x != nil {
+		x.put(&extJob{Job: j})
 	}
+}
+
+func (x *extCache) put(j *extJob) {
 	select {
 	case x.queue <- j:
 	default:
@@ -62,33 +75,45 @@ func (x *extCache) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open returner %s: %w", x.name, err)
 	}
-	for err == nil {
+	pause := eventPause
+	for {
 		select {
 		case <-ctx.Done():
 			x.finish(cache)
 			return errors.Join(ctx.Err(), cache.Close())
 		case j := <-x.queue:
-			err = x.save(ctx, cache, j)
+			if x.save(ctx, cache, j) {
+				pause = eventPause
+				continue
+			}
+			_ = sleep(ctx, pause) // its end is that of ctx
+			pause = min(2*pause, eventPauses)
 		}
 	}
-	return errors.Join(err, cache.Close())
 }
 
-// save saves one job; it tries until the server takes it or ctx ends.
-func (x *extCache) save(ctx context.Context, cache returner.JobCache, j *returner.Job) error {
-	for pause := eventPause; ; pause = min(2*pause, eventPauses) {
-		own, cancel := context.WithTimeout(ctx, extLimit)
-		err := cache.SaveJob(own, j)
-		cancel()
-		if err == nil {
-			return nil
-		}
-		x.log.WithError(err).Errorf("job %s", j.ID)
-		if err := sleep(ctx, pause); err != nil {
-			x.add(j) // for finish
-			return nil
-		}
+// save saves one job, and reports false where it may be that the server is away. The job waits behind the others then, and
+// is lost when it fails again and again while the server takes those: one that no server takes must not stop them.
+func (x *extCache) save(ctx context.Context, cache returner.JobCache, j *extJob) bool {
+	own, cancel := context.WithTimeout(ctx, extLimit)
+	err := cache.SaveJob(own, j.Job)
+	cancel()
+	if err == nil {
+		x.saved++
+		return true
 	}
+	if x.saved > j.saved {
+		j.saved = x.saved
+		j.tries++
+	}
+	if errors.Is(err, returner.ErrRefused) || j.tries >= extTries {
+		x.lost++
+		x.log.WithError(err).Errorf("job %s is not taken (%d are lost by now)", j.ID, x.lost)
+		return true
+	}
+	x.log.WithError(err).Errorf("job %s", j.ID)
+	x.put(j)
+	return false
 }
 
 // finish saves what waits when the master ends.
@@ -98,8 +123,11 @@ func (x *extCache) finish(cache returner.JobCache) {
 	for {
 		select {
 		case j := <-x.queue:
-			if err := cache.SaveJob(ctx, j); err != nil {
-				x.log.WithError(err).Errorf("job %s and %d more", j.ID, len(x.queue))
+			err := cache.SaveJob(ctx, j.Job)
+			if err != nil {
+				x.log.WithError(err).Errorf("job %s (%d more wait)", j.ID, len(x.queue))
+			}
+			if ctx.Err() != nil {
 				return
 			}
 		default:
