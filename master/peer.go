@@ -37,19 +37,55 @@ type peers struct {
 	run      func(ctx context.Context, c runner.Call) *data.Map // calls a runner
 	peer     *peerOption
 	peerRun  *peerOption
-	waits    chan struct{} // a place for each request that waits for others
+	waits    *places       // of requests that wait for others
+	longest  time.Duration // that a runner may take
 	quiet    *quiet
 	log      logrus.FieldLogger
 }
 
-// maxWaits is how many requests of minions may wait for runners and other minions at one time.
-const maxWaits = 64
+const (
+	maxWaits    = 64 // requests of minions that may wait for runners and other minions at one time
+	maxOwnWaits = 4  // those of one minion
+	// maxPeerRun is how long a runner may take that a minion calls. It is ended then.
+	maxPeerRun = 10 * time.Minute
+)
+
+// places are for those who wait. The zero places are free.
+type places struct {
+	mu    sync.Mutex
+	taken int
+	of    map[string]int // by minion
+}
+
+// enter takes a place, if there is one for this minion.
+func (p *places) enter(minion string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.taken >= maxWaits || p.of[minion] >= maxOwnWaits {
+		return false
+	}
+	if p.of == nil {
+		p.of = map[string]int{}
+	}
+	p.taken++
+	p.of[minion]++
+	return true
+}
+
+func (p *places) leave(minion string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken--
+	if p.of[minion]--; p.of[minion] == 0 {
+		delete(p.of, minion)
+	}
+}
 
 func newPeers(p *parts, pub *publishing) *peers {
 	return &peers{pub: pub, gate: p.gate, settings: p.settings, owners: newOwners(p.cfg.CacheDir), run: p.control.call,
 		peer:    &peerOption{name: "peer", quiet: p.quiet, log: p.o.Log},
 		peerRun: &peerOption{name: "peer_run", quiet: p.quiet, log: p.o.Log},
-		waits:   make(chan struct{}, maxWaits), quiet: p.quiet, log: p.o.Log}
+		waits:   &places{}, longest: maxPeerRun, quiet: p.quiet, log: p.o.Log}
 }
 
 // peerCommands are the commands by which minions give orders.
@@ -260,7 +296,7 @@ func (p *peers) publishAndWait(ctx context.Context, c *channel.Command) (any, er
 	if !ok || len(j.ids) == 0 || !p.enter(c) {
 		return data.NewMap(), nil
 	}
-	defer p.leave()
+	defer p.leave(c)
 	events := p.pub.bus.Subscribe(eventbus.SubscribeOptions{Name: "minion_publish of " + c.Caller.ID, Prefixes: []string{eventbus.Tagify("job", string(j.id), "ret") + "/"}})
 	defer events.Close()
 	if err := p.send(ctx, c.Caller.ID, j); err != nil {
@@ -318,19 +354,17 @@ func collect(ctx context.Context, events *eventbus.Subscription, minions int, li
 
 // enter takes a place among those that wait.
 func (p *peers) enter(c *channel.Command) bool {
-	select {
-	case p.waits <- struct{}{}:
+	if p.waits.enter(c.Caller.ID) {
 		return true
-	default:
 	}
-	if more, ok := p.quiet.tell("waits"); ok {
-		p.log.Warnf("%d requests of minions wait for runners and other minions: that of %s is refused (%d more since the last warning)",
-			maxWaits, c.Caller.ID, more)
+	if more, ok := p.quiet.tell("waits " + c.Caller.ID); ok {
+		p.log.Warnf("as many requests wait for runners and other minions as may, %d or %d of one minion: that of %s is refused (%d more since the last warning)",
+			maxWaits, maxOwnWaits, c.Caller.ID, more)
 	}
 	return false
 }
 
-func (p *peers) leave() { <-p.waits }
+func (p *peers) leave(c *channel.Command) { p.waits.leave(c.Caller.ID) }
 
 // returns answers with what has come back for a job, to the minion that has sent it.
 func (p *peers) returns(ctx context.Context, c *channel.Command) (any, error) {
@@ -396,10 +430,12 @@ func (p *peers) runRunner(ctx context.Context, c *channel.Command) (any, error) 
 	if !p.enter(c) {
 		return data.NewMap(), nil
 	}
-	defer p.leave()
+	defer p.leave(c)
 	args, kwargs := loader.ParseInput(in, noParse(c.Load)...)
 	p.log.Infof("Minion %s runs runner %s", c.Caller.ID, fun)
 	var done *data.Map
+	ctx, cancel := context.WithTimeout(ctx, p.longest)
+	defer cancel()
 	transport.Aside(ctx, func() {
 		done = p.run(ctx, runner.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: p.pub.ids.Next(), User: p.settings.now().User})
 	})

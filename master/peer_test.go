@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/runner"
 )
 
 // plain returns a reply as the minion reads it.
@@ -406,8 +408,10 @@ func TestWaitingPeersAreBounded(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.Peer = data.NewMap("web1", []any{".*"}); c.PeerRun = c.Peer }, "web1")
 	p := newPeers(b.parts, newPublishing(b.parts))
 	table := peerCommands(p)
-	for range maxWaits {
-		p.waits <- struct{}{}
+	for n := range maxWaits {
+		if !p.waits.enter(fmt.Sprint("other", n)) {
+			t.Fatalf("there are %d places", n)
+		}
 	}
 	for _, load := range []*data.Map{pub("web1", "glob", "test.ping"), data.NewMap("cmd", "minion_runner", "fun", "test.arg", "arg", []any{})} {
 		for _, name := range []string{"minion_publish", "minion_runner"} {
@@ -419,5 +423,55 @@ func TestWaitingPeersAreBounded(t *testing.T) {
 	}
 	if n := len(b.wire.messages()); n > 0 {
 		t.Errorf("%d publications", n)
+	}
+}
+
+// TestOneMinionCannotTakeAllPlaces has one minion wait as often as it may: another may wait all the same.
+func TestOneMinionCannotTakeAllPlaces(t *testing.T) {
+	p := &places{}
+	for range 10 * maxWaits {
+		p.enter("greedy")
+	}
+	if !p.enter("web1") {
+		t.Error("there is no place for another minion")
+	}
+	for range maxOwnWaits {
+		if p.enter("greedy") {
+			t.Error("there was a place left")
+		}
+		p.leave("greedy")
+		if !p.enter("greedy") {
+			t.Error("a place is not given back")
+		}
+	}
+	for range maxOwnWaits {
+		p.leave("greedy")
+	}
+	p.leave("web1")
+	if p.taken != 0 || len(p.of) > 0 {
+		t.Errorf("%d places are taken, by %v", p.taken, p.of)
+	}
+}
+
+// TestARunnerOfAMinionEnds has a minion call a runner that does not end by itself: its place is free again in time.
+func TestARunnerOfAMinionEnds(t *testing.T) {
+	b := newBench(t, func(c *config.Master) { c.PeerRun = data.NewMap("web1", []any{".*"}) }, "web1")
+	p := newPeers(b.parts, newPublishing(b.parts))
+	if p.longest != maxPeerRun {
+		t.Errorf("a runner may take %v", p.longest)
+	}
+	p.longest = time.Millisecond
+	p.run = func(ctx context.Context, _ runner.Call) *data.Map {
+		<-ctx.Done()
+		return data.NewMap("return", ctx.Err().Error())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	reply, err := p.runRunner(ctx, commandOf(t, "minion_runner", "web1", data.NewMap("fun", "test.sleep", "arg", []any{})))
+	if err != nil || ctx.Err() != nil || reply != context.DeadlineExceeded.Error() {
+		t.Errorf("reply %v, %v", reply, err)
+	}
+	if p.waits.taken != 0 {
+		t.Error("the place is taken")
 	}
 }
