@@ -13,21 +13,38 @@ import (
 // with publisher_acl or external_auth the group of the socket (salt/utils/event.py opens it to the group alone, so that there a
 // user of publisher_acl who is not in it waits for answers in vain). Who was let in and may give no orders any more is shut out.
 func (m *Master) admitListeners(cfg *config.Master) {
-	file, mode := eventbus.MasterSockets(cfg.SockDir).Pub, os.FileMode(0o600)
-	if cfg.PublisherACL.Len() > 0 || cfg.ExternalAuth.Len() > 0 {
-		mode = 0o660
-	}
-	if err := os.Chmod(file, mode); errors.Is(err, os.ErrNotExist) {
+	file := eventbus.MasterSockets(cfg.SockDir).Pub
+	before, err := admittedTo(file)
+	if errors.Is(err, os.ErrNotExist) {
 		return // the bus is opened later
-	} else if err != nil {
-		m.log.WithError(err).Warn("users other than the master's cannot wait for answers")
-		return
 	}
-	if mode == 0o600 {
-		return // which shuts out those of an access control list too
+	some := cfg.PublisherACL.Len() > 0 || cfg.ExternalAuth.Len() > 0
+	var users []string
+	if some {
+		users = slices.DeleteFunc(m.parts.gate.Users(), func(name string) bool { return name == "root" || name == cfg.User })
 	}
-	users := slices.DeleteFunc(m.parts.gate.Users(), func(name string) bool { return name == "root" || name == cfg.User })
-	if err := admit(file, users); err != nil && len(users) > 0 {
+	if err := openTo(file, users, some); err != nil {
 		m.log.WithError(err).Warnf("users of publisher_acl need to be in the group of %s to wait for answers", file)
 	}
+	if after, err := admittedTo(file); err != nil || after != before {
+		m.bus.CutOthers()
+	}
+}
+
+// openTo lets users, and the group of the socket or nobody else, connect to it.
+func openTo(file string, users []string, group bool) error {
+	if len(users) > 0 {
+		if err := os.Chmod(file, 0o660); err != nil {
+			return err
+		}
+		err := admit(file, users)
+		if err == nil {
+			return nil
+		}
+		return errors.Join(err, openTo(file, nil, group))
+	}
+	if err := errors.Join(os.Chmod(file, 0o600), admitNobody(file)); err != nil || !group {
+		return err
+	}
+	return os.Chmod(file, 0o660)
 }

@@ -2,7 +2,9 @@ package master
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"os"
 	"os/user"
 	"slices"
 	"strconv"
@@ -22,6 +24,8 @@ const (
 	aclNobody    = 0xffffffff
 )
 
+const accessAttribute = "system.posix_acl_access"
+
 // admit lets users read and write a file, beside its owner and its group.
 func admit(file string, users []string) error {
 	var ids []uint32
@@ -37,10 +41,33 @@ func admit(file string, users []string) error {
 		ids = append(ids, uint32(id))
 	}
 	slices.Sort(ids)
-	if err := unix.Setxattr(file, "system.posix_acl_access", accessList(slices.Compact(ids)), 0); err != nil {
+	if err := unix.Setxattr(file, accessAttribute, accessList(slices.Compact(ids)), 0); err != nil {
 		return fmt.Errorf("admit users to %s: %w", file, err)
 	}
 	return nil
+}
+
+// admitNobody takes away what admit gave.
+func admitNobody(file string) error {
+	err := unix.Removexattr(file, accessAttribute)
+	if err == nil || errors.Is(err, unix.ENODATA) || errors.Is(err, unix.ENOTSUP) {
+		return nil
+	}
+	return fmt.Errorf("shut users out of %s: %w", file, err)
+}
+
+// admittedTo returns who may connect to a socket, to compare.
+func admittedTo(file string) (string, error) {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return "", err
+	}
+	list := make([]byte, 64<<10)
+	n, err := unix.Getxattr(file, accessAttribute, list)
+	if err != nil {
+		n = 0 // there is none
+	}
+	return info.Mode().String() + string(list[:n]), nil
 }
 
 func accessList(ids []uint32) []byte {
