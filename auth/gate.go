@@ -56,8 +56,9 @@ type Gate struct {
 // held is what a Gate goes by until its options change.
 type held struct {
 	Options
-	blacklist blacklist
-	acl       []userRules
+	blacklist  blacklist
+	acl        []userRules
+	expansions *expansions
 
 	mu      sync.Mutex
 	systems map[string]System
@@ -88,7 +89,7 @@ func New(o Options) (*Gate, error) {
 // SetOptions replaces the options. Users who come to rights get key files, others lose them; folders, hash and clock stay
 // as they were. Rules that cannot be read are logged and allow nothing.
 func (g *Gate) SetOptions(o Options) error {
-	h := &held{Options: o, blacklist: newBlacklist(o.Blacklist), systems: map[string]System{}}
+	h := &held{Options: o, blacklist: newBlacklist(o.Blacklist), systems: map[string]System{}, expansions: newExpansions()}
 	if err := g.keys.renew(o); err != nil {
 		return err
 	}

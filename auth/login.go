@@ -106,7 +106,7 @@ func (h *held) rightsOf(ctx context.Context, g *Gate, name string, s System, l L
 		list = listOf(users, l.Name, groups, h.PermissiveACL)
 	}
 	if e, ok := s.(Expander); ok {
-		expanded, err := e.Expand(ctx, list)
+		expanded, err := h.expansions.of(ctx, g.now, name, e, list)
 		if err != nil {
 			g.warn("expand", err, fmt.Sprintf("expand the rights of user %q", l.Name))
 		} else {
