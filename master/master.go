@@ -34,6 +34,7 @@ import (
 	"github.com/brineproject/brine/engine"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/metrics"
 	"github.com/brineproject/brine/reactor"
@@ -184,7 +185,7 @@ func (m *Master) assemble(p *parts) error {
 	m.bus = p.bus
 	m.requests = newRequests(p, pub)
 	m.batches = newBatches(p, pub)
-	pub.taken = m.batches.has
+	pub.taken = func(id job.ID) bool { return m.batches.has(id) || pub.offline.Has(id) }
 	maps.Copy(m.requests.clear, batchCommands(m.batches))
 	m.server = channel.NewServer(p.key, p.keys, p.secrets, signIn, m.requests, channel.ServerOptions{
 		Admission: admission(m.cfg), OnRequest: p.presence.note, Log: p.o.Log,
