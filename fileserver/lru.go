@@ -29,6 +29,22 @@ func (l *lru[K, V]) get(k K) (v V, ok bool) {
 	return e.Value.(*entry[K, V]).value, true
 }
 
+// peek is get without making the entry used.
+func (l *lru[K, V]) peek(k K) (v V, ok bool) {
+	e := l.index[k]
+	if e == nil {
+		return v, false
+	}
+	return e.Value.(*entry[K, V]).value, true
+}
+
+// last makes an entry the one that gives way next.
+func (l *lru[K, V]) last(k K) {
+	if e := l.index[k]; e != nil {
+		l.order.MoveToBack(e)
+	}
+}
+
 func (l *lru[K, V]) set(k K, v V) {
 	l.drop(k)
 	l.index[k] = l.order.PushFront(&entry[K, V]{k, v})

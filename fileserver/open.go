@@ -15,6 +15,7 @@ const (
 	mostOpen      = 128
 	pinsOfAClient = 64
 	pinLife       = 2 * time.Minute
+	pinAfter      = 5 * time.Second // once the client has heard where the file ends: pieces may overtake one another
 )
 
 // openFiles keeps files open from one piece to the next. A pin is that of one client on one path, and holds the version that
@@ -140,6 +141,16 @@ func (o *openFiles) pin(k pinKey, f taken) {
 	o.clients[k.client] = append(o.clients[k.client], k)
 	o.pins.set(k, &pin{f, time.Now()})
 	o.makeRoom(pinLife)
+}
+
+// finished lets the pin of a client that has got its file give way before those of downloads under way.
+func (o *openFiles) finished(k pinKey) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if p, ok := o.pins.peek(k); ok {
+		p.used = time.Now().Add(pinAfter - pinLife)
+		o.pins.last(k)
+	}
 }
 
 // makeRoom drops pins that are too old, and more while too many files are open; o.mu is held.

@@ -35,6 +35,7 @@ func (s *Server) piece(ctx context.Context, o *Options, r Request) (Chunk, error
 	defer s.files.release(f.openFile)
 	c := Chunk{Dest: f.rel, Size: f.Size()}
 	if r.Loc >= f.Size() {
+		s.files.finished(pinKey{r.Client, r.Env, r.Path})
 		return c, nil
 	}
 	c.Data = make([]byte, min(int64(o.BufferSize), f.Size()-r.Loc))

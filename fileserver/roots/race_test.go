@@ -182,3 +182,46 @@ func TestMemoryDoesNotGrowWithFiles(t *testing.T) {
 		t.Errorf("%d MiB were allocated for 200 MiB of pieces", pieces)
 	}
 }
+
+// Who is slow keeps the version that he began with, though meanwhile more files are got than may be open.
+func TestSlowClientKeepsItsVersion(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "srv/")
+	replace(t, filepath.Join(dir, "srv", "slow"), version(6, 0))
+	s := fileserver.New(fileserver.Options{Backends: []fileserver.Backend{backend(true, "base", []any{filepath.Join(dir, "srv")})}, BufferSize: 1000})
+	defer s.Close()
+	piece := func(client, path string, loc int) string {
+		t.Helper()
+		c, err := s.Serve(t.Context(), fileserver.Request{Client: client, Env: "base", Path: path, Loc: int64(loc)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(c.Data)
+	}
+	got := piece("web1", "slow", 0)
+	for i := range 300 {
+		name := fmt.Sprint("other", i)
+		replace(t, filepath.Join(dir, "srv", name), version(i, 1))
+		for loc := 0; ; {
+			data := piece(fmt.Sprint("db", i), name, loc)
+			if data == "" {
+				break
+			}
+			loc += len(data)
+		}
+	}
+	replace(t, filepath.Join(dir, "srv", "slow"), version(6, 2))
+	for {
+		data := piece("web1", "slow", len(got))
+		if data == "" {
+			break
+		}
+		got += data
+	}
+	if got != version(6, 0) {
+		t.Errorf("a mixture of %d bytes", len(got))
+	}
+	if piece("web1", "slow", 0) != version(6, 2)[:1000] {
+		t.Error("who begins anew does not get what is there now")
+	}
+}
