@@ -34,11 +34,11 @@ func ParseReturn(id job.ID, minion string, raw data.Raw) (r Return, ok bool) {
 	if err != nil {
 		return Return{}, false
 	}
-	return Return{Job: id, Minion: minion, Retcode: worst(load.Value("retcode")), Running: full(load.Raw("return")), Load: raw}, true
+	return Return{Job: id, Minion: minion, Retcode: Retcode(load.Value("retcode")), Running: full(load.Raw("return")), Load: raw}, true
 }
 
-// worst returns the highest of the codes of a return.
-func worst(v any) int {
+// Retcode returns the highest of the codes of a return: one, or those of several functions in a map or list.
+func Retcode(v any) int {
 	switch v := v.(type) {
 	case int64:
 		return int(v)
@@ -49,13 +49,13 @@ func worst(v any) int {
 	case *data.Map:
 		code := 0
 		for _, c := range v.All() {
-			code = max(code, worst(c))
+			code = max(code, Retcode(c))
 		}
 		return code
 	case []any:
 		code := 0
 		for _, c := range v {
-			code = max(code, worst(c))
+			code = max(code, Retcode(c))
 		}
 		return code
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/brineproject/brine/batch"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/output"
@@ -91,7 +92,7 @@ const (
 // answerOf makes what is printed of a result. look tells whether a silent minion is connected now.
 func answerOf(r client.Result, job *client.Job, look *connections) answer {
 	if !r.Missing {
-		return answer{id: r.ID, value: r.Value, out: r.Out, code: worst(r.Retcode)}
+		return answer{id: r.ID, value: r.Value, out: r.Out, code: batch.Retcode(r.Retcode)}
 	}
 	a := answer{id: r.ID, out: "no_return", code: 1}
 	switch {
@@ -122,24 +123,6 @@ func noResponseText(why client.Reason, jid string) string {
 		text += textNotRunning
 	}
 	return text
-}
-
-// worst returns the worst of the codes in a return: one, or those of several functions in a map or list.
-func worst(v any) int {
-	code := 0
-	switch v := v.(type) {
-	case int64:
-		return int(v)
-	case *data.Map:
-		for _, c := range v.All() {
-			code = max(code, worst(c))
-		}
-	case []any:
-		for _, c := range v {
-			code = max(code, worst(c))
-		}
-	}
-	return code
 }
 
 // A tally counts how the minions of a run fared.

@@ -131,19 +131,7 @@ func (c *collector) collect(ctx context.Context, yield func(Result, error) bool)
 func (c *collector) next(ctx context.Context) (eventbus.Event, error) {
 	ctx, cancel := context.WithDeadline(ctx, c.until)
 	defer cancel()
-	for {
-		event, err := c.l.events.Next(ctx)
-		if !errors.Is(err, eventbus.ErrClosed) {
-			return event, err
-		}
-		for c.l.listen(ctx) != nil {
-			select {
-			case <-ctx.Done():
-				return eventbus.Event{}, ctx.Err()
-			case <-time.After(rejoin):
-			}
-		}
-	}
+	return c.l.next(ctx)
 }
 
 // rejoin is the pause between two attempts to find the bus again.

@@ -159,28 +159,42 @@ func TestQueuedJobsGoWithTheKey(t *testing.T) {
 	}
 }
 
-// TestLookAtManyMinionsThatAreAway looks at a full queue of minions that are all away, which the master does each second.
-func TestLookAtManyMinionsThatAreAway(t *testing.T) {
+// crowdAway makes a queue of one job for so many minions, which are all away.
+func crowdAway(t testing.TB, minions int) *offline {
 	b := newBench(t, nil)
 	pub, _ := b.queues()
 	item := queue.Item{ID: job.NewID(time.Now()), Owner: queue.Owner{Full: true}, Expires: time.Now().Add(time.Hour)}
-	for n := range 20_000 {
+	for n := range minions {
 		item.Minions = append(item.Minions, fmt.Sprintf("a-minion-with-quite-a-long-name-%05d", n))
 	}
-	_, err := pub.offline.queue.Put(item)
-	must(t, err)
+	if _, err := pub.offline.queue.Put(item); err != nil {
+		t.Fatal(err)
+	}
 	pub.offline.keys = everyKey{pub.offline.keys, item.Minions}
-	best := time.Hour
-	for range 3 {
-		start := time.Now()
-		must(t, pub.offline.look(t.Context()))
-		best = min(best, time.Since(start))
+	return pub.offline
+}
+
+func TestLookLeavesMinionsThatAreAway(t *testing.T) {
+	away := crowdAway(t, 20_000)
+	must(t, away.look(t.Context()))
+	if n := away.queue.Len(); n != 20_000 {
+		t.Errorf("%d entries are left", n)
 	}
-	if n := pub.offline.queue.Len(); n != 20_000 {
-		t.Fatalf("%d entries are left", n)
-	}
-	if best > 300*time.Millisecond {
-		t.Errorf("a look took %v", best)
+}
+
+// BenchmarkLook looks at a queue of minions that are all away, which the master does each second: the time for one minion is to be
+// the same in a full queue.
+func BenchmarkLook(b *testing.B) {
+	for _, minions := range []int{2_000, 20_000} {
+		b.Run(fmt.Sprint(minions), func(b *testing.B) {
+			away := crowdAway(b, minions)
+			for b.Loop() {
+				if err := away.look(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*minions), "ns/minion")
+		})
 	}
 }
 
