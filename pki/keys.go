@@ -99,10 +99,12 @@ func (k *Keys) completePair(name string, key *crypto.PrivateKey) error {
 		return k.SetPublic(name, key.Public())
 	case err != nil:
 		return err
-	case !crypto.SameKey(text, key.Public().PEM()):
-		return fmt.Errorf("%s: %w", filepath.Join(k.path, name+".pub"), ErrMismatch)
+	case crypto.SameKey(text, key.Public().PEM()):
+		return nil
+	case k.succeeded(name, text, key):
+		return k.SetPublic(name, key.Public())
 	}
-	return nil
+	return fmt.Errorf("%s: %w", filepath.Join(k.path, name+".pub"), ErrMismatch)
 }
 
 // Private returns the private key NAME.pem. Errors wrap ErrNotFound or those of crypto.ParsePrivateKey.
