@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -43,6 +44,11 @@ type entry struct {
 func NewOutbox(conn net.Conn, l *Limits, c *Counters) *Outbox {
 	return &Outbox{conn: conn, now: newImmediate(conn), limits: l, counters: c}
 }
+
+// TimedOut reports whether err is how the system tells that it has given a connection up, since the other side did not take
+// or acknowledge what was sent for the time of [SetUserTimeout], or did not answer to keepalive. For a peer that does not
+// read that may come before the outbox's own patience ends.
+func TimedOut(err error) bool { return errors.Is(err, syscall.ETIMEDOUT) }
 
 // Send sends one message or command, or nothing of it when the queue is full.
 func (o *Outbox) Send(b []byte) error {
@@ -224,7 +230,7 @@ func (o *Outbox) fail(err error) {
 	if o.err != nil {
 		return
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	if errors.Is(err, os.ErrDeadlineExceeded) || TimedOut(err) {
 		o.counters.Evicted.Add(1)
 	}
 	o.end(err)

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"net"
 	"testing"
 	"time"
@@ -31,6 +32,38 @@ func TestAcceptedConnectionsAreTuned(t *testing.T) {
 		if got := option(t, in, name); got != want {
 			t.Errorf("option %d = %d, want %d", name, got, want)
 		}
+	}
+}
+
+// TestOutboxCountsWhatTheSystemGivesUp writes to a peer that does not read, where the system loses patience first.
+func TestOutboxCountsWhatTheSystemGivesUp(t *testing.T) {
+	l, err := Listen(t.Context(), "tcp://127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	in, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	SetUserTimeout(in, 50*time.Millisecond)
+	var counters Counters
+	limits := Limits{QueueMessages: -1, QueueBytes: -1, WriteStall: time.Hour}.ServerLimits()
+	out := NewOutbox(in, &limits, &counters)
+	if err := out.Send(make([]byte, 64<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Drained(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Send([]byte("more")); !errors.Is(err, ErrGone) || counters.Evicted.Load() != 1 {
+		t.Errorf("Send = %v with %d peers evicted, want %v and 1", err, counters.Evicted.Load(), ErrGone)
 	}
 }
 

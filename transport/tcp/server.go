@@ -204,6 +204,8 @@ func (s *server) account(p *peer, err error) {
 		s.counters.ProtocolErrors.Add(1)
 	case errors.Is(err, transport.ErrProtocol):
 		s.counters.ProtocolErrors.Add(1)
+	case transport.TimedOut(err):
+		s.counters.Evicted.Add(1)
 	case p.expect:
 		s.counters.HandshakeFailures.Add(1)
 	}

@@ -60,6 +60,7 @@ func Run(t *testing.T, tr Transport) {
 		{"publications to many", publications},
 		{"topics", topics},
 		{"stalled subscriber", stalledSubscriber},
+		{"full queue", fullQueue},
 		{"restart of the publisher", restartPublisher},
 		{"publications go out at shutdown", drainPublications},
 		{"garbage", garbage},

@@ -15,6 +15,8 @@ import (
 const (
 	// maxCommand bounds a command, READY among them.
 	maxCommand = 4 << 10
+	// wholeFrame is the size up to which a frame of a known peer is received where it stays. It is that of a piece of a file.
+	wholeFrame = 2 << 20
 	// bigFrame is the size from which a frame is assembled before the library hears of it.
 	bigFrame = 64 << 10
 	// maxFrame bounds a message whatever the limits say, so that its length fits in an int of 32 bits.
@@ -195,7 +197,7 @@ func (g *guard) messageFrame(h header) error {
 	}
 	g.within, g.more = true, h.flags&flagMore != 0
 	g.bytes += int(h.size)
-	if h.size > bigFrame {
+	if h.size > bigFrame && !(h.size <= wholeFrame && g.trusted.Load()) {
 		return g.assemble(h)
 	}
 	if g.bytes > bigFrame && !g.take(int(h.size)) {

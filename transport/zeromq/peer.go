@@ -15,6 +15,9 @@ import (
 // maxPingContext is how much of a PING is repeated in the PONG (ZMTP 3.1).
 const maxPingContext = 16
 
+// heartbeat returns a PING without a time to live or a context (ZMTP 3.1).
+func heartbeat() []byte { return command(zmq4.CmdPing, []byte{0, 0}) }
+
 // A profile is what all connections of a server or client have in common.
 type profile struct {
 	kind      zmq4.SocketType
@@ -34,6 +37,8 @@ type peer struct {
 	quiet time.Duration // without a message; kept by the reader
 	// subscribe is told of each subscription and its end; nil where there are none.
 	subscribe func(on bool, topic []byte) error
+	// pong is told of each answer to a heartbeat; nil where nobody wants to know.
+	pong func()
 	// idle is asked when the peer was quiet for so long; nil closes nothing.
 	idle func(quiet time.Duration) error
 }
@@ -107,6 +112,10 @@ func (p *peer) command(name string, body []byte) error {
 		}
 		echo := body[2:]
 		p.urgent(command(zmq4.CmdPong, echo[:min(len(echo), maxPingContext)]))
+	case zmq4.CmdPong:
+		if p.pong != nil {
+			p.pong()
+		}
 	case zmq4.CmdSubscribe, zmq4.CmdCancel:
 		if p.subscribe != nil {
 			return p.subscribe(name == zmq4.CmdSubscribe, bytes.Clone(body))
@@ -122,7 +131,7 @@ func (p *peer) urgent(b []byte) { _ = p.out.Send(b) }
 
 func (p *peer) ping() {
 	if p.guard.pings() {
-		p.urgent(command(zmq4.CmdPing, []byte{0, 0}))
+		p.urgent(heartbeat())
 	}
 }
 

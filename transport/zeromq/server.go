@@ -167,7 +167,7 @@ func (s *server) account(p *peer, err error) {
 		s.counters.ProtocolErrors.Add(1)
 	case errors.Is(err, transport.ErrProtocol):
 		s.counters.ProtocolErrors.Add(1)
-	case errors.Is(err, errDead):
+	case errors.Is(err, errDead) || transport.TimedOut(err):
 		s.counters.Evicted.Add(1)
 	}
 	if !ordinary(err) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/go-zeromq/zmq4"
 
@@ -24,23 +25,39 @@ func NewSubscriber(d transport.Dialer, topics ...string) *Subscriber {
 	return &Subscriber{dialer: d, topics: slices.Clone(topics)}
 }
 
-// Run hands each publication to fn until ctx ends.
+// Run hands each publication to fn until ctx ends. The dialer's OnState is told of a connection when the publisher has
+// taken the subscriptions, so that what is published from then on comes. It has once it answers a PING that was sent after
+// them, since it reads in order; peers of ZMTP 3.0 have no PING, and are believed at once.
 func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error {
 	l := newLink(zmq4.Sub, s.dialer)
 	l.run(ctx, func(_ context.Context, p *peer) error {
-		if err := p.out.Send(s.subscriptions(p.guard.minor)); err != nil {
+		taken := sync.OnceFunc(l.Up)
+		p.pong = taken
+		if err := p.out.Send(s.introduction(p.guard)); err != nil {
 			return err
 		}
-		l.Up()
+		if !p.guard.pings() {
+			taken()
+		}
 		for {
 			frames, err := p.receive()
 			if err != nil {
 				return err
 			}
+			taken()
 			s.hand(frames, fn)
 		}
 	})
 	return nil
+}
+
+// introduction returns what is sent first: the subscriptions, and a PING where it is answered.
+func (s *Subscriber) introduction(g *guard) []byte {
+	b := s.subscriptions(g.minor)
+	if g.pings() {
+		b = append(b, heartbeat()...)
+	}
+	return b
 }
 
 // hand passes on publications of one frame, which carry no topic, and those of two whose topic is ours. Others are none.
