@@ -20,6 +20,7 @@ import (
 type minionEvents struct {
 	bus      *eventbus.Bus
 	progress *progress
+	presence *presence
 	quiet    *quiet
 	log      logrus.FieldLogger
 }
@@ -39,6 +40,9 @@ func (e *minionEvents) fire(ctx context.Context, c *channel.Command) (any, error
 			return nil, err
 		}
 		e.progress.fired(ctx, c.Caller.ID, tag)
+		if tag == "salt/minion/"+c.Caller.ID+"/start" || tag == "minion_start" {
+			e.presence.await(ctx, c.Caller.ID)
+		}
 		return nil, e.bus.FireMap(tag, raw)
 	}
 	return nil, nil

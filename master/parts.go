@@ -169,7 +169,7 @@ func newPublishing(p *parts) *publishing {
 func newRequests(p *parts, pub *publishing) *requests {
 	ret := &returning{jobs: p.jobs, bus: p.bus, keys: p.keys, ids: p.ids, presence: p.presence, progress: pub.progress, quiet: p.quiet,
 		settings: p.settings, cacheReturns: p.cfg.JobCache && p.cfg.ExtJobCache == "", now: p.o.Now, log: p.o.Log}
-	events := &minionEvents{bus: p.bus, progress: pub.progress, quiet: p.quiet, log: p.o.Log}
+	events := &minionEvents{bus: p.bus, progress: pub.progress, presence: p.presence, quiet: p.quiet, log: p.o.Log}
 	pillar := &pillars{data: p.data, presence: p.presence, bus: p.bus, quiet: p.quiet, settings: p.settings, log: p.o.Log}
 	r := &requests{
 		clear: map[string]command{

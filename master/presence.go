@@ -42,6 +42,7 @@ type presence struct {
 	before  map[string]string // minion → host, of the run before
 	version int               // counts changes of seen
 	cache   *picture
+	awaited map[string]bool   // minions whose start waits for their connection
 	last    []string          // connected at the last announcement
 	written map[string]string // what the file says
 }
@@ -72,7 +73,7 @@ const unnamedAfter = 30 * time.Second
 
 // newPresence makes the part of a port. A port that is no PeerLister is asked each time.
 func newPresence(port PublishPort, before map[string]string, s *settings, now func() time.Time) *presence {
-	p := &presence{settings: s, now: now, seen: map[string]*sighting{}, names: map[string]string{}, before: before}
+	p := &presence{settings: s, now: now, seen: map[string]*sighting{}, names: map[string]string{}, before: before, awaited: map[string]bool{}}
 	for id := range before {
 		p.names[channel.Topic(id)] = id
 	}
@@ -193,6 +194,64 @@ func (p *presence) absent(ids []string) (away []string) {
 		}
 	}
 	return away
+}
+
+// How long the announcement of a minion's start may wait for its connection, and how often that is looked for.
+const (
+	arrivalTime = 2 * time.Second
+	arrivalLook = 20 * time.Millisecond
+)
+
+// await returns when minion id, which announces its start, is connected, and after a moment anyway. Who hears of the start may
+// give orders at once, but the minion sends it by another connection than the one that the orders come by, and over tcp
+// nothing tells it when that is in use.
+func (p *presence) await(ctx context.Context, id string) {
+	if p.arrived(id) || !p.expect(id, true) {
+		return
+	}
+	defer p.expect(id, false)
+	transport.Aside(ctx, func() {
+		end, look := time.NewTimer(arrivalTime), time.NewTicker(arrivalLook)
+		defer end.Stop()
+		defer look.Stop()
+		for !p.arrived(id) {
+			select {
+			case <-look.C:
+				continue
+			case <-end.C:
+			case <-ctx.Done():
+			}
+			return
+		}
+	})
+}
+
+// expect notes that somebody waits for minion id, or does no more. It returns false if that was so before: a minion has one
+// start at a time.
+func (p *presence) expect(id string, waits bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.awaited[id] == waits {
+		return false
+	}
+	if waits {
+		p.awaited[id] = true
+	} else {
+		delete(p.awaited, id)
+	}
+	return true
+}
+
+// arrived reports whether minion id is connected, by a picture of now or one that is hardly older: many may start at once.
+func (p *presence) arrived(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pic := p.cache
+	if pic == nil || p.now().Sub(pic.taken).Abs() >= arrivalLook {
+		pic = p.look()
+	}
+	_, here := pic.hosts[id]
+	return here
 }
 
 // look returns who is connected now. The caller holds mu; what is returned is never changed.

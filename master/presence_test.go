@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/brineproject/brine/channel"
@@ -175,4 +176,62 @@ func BenchmarkAbsent(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestStartWaitsForItsConnection holds that the start of a minion is announced when the publish port knows its connection, and
+// that one that never comes does not hold it up for long.
+func TestStartWaitsForItsConnection(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		comes time.Duration // when the connection does; 0 is before the start, less is never
+		want  time.Duration
+	}{
+		{"connected", 0, 0},
+		{"a connection that comes later", 30 * time.Millisecond, 40 * time.Millisecond},
+		{"no connection", -1, arrivalTime},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &crowd{}
+				p := newPresence(c, nil, newSettings(config.DefaultMaster()), time.Now)
+				connect := func() {
+					p.mu.Lock() // the publish port has a lock of its own
+					defer p.mu.Unlock()
+					c.connect("web2@10.0.0.1", "web1@10.0.0.1")
+				}
+				if tt.comes == 0 {
+					connect()
+				} else if tt.comes > 0 {
+					time.AfterFunc(tt.comes, connect)
+				}
+				begun := time.Now()
+				p.await(t.Context(), "web1")
+				if took := time.Since(begun); took != tt.want {
+					t.Errorf("waited %s, want %s", took, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestOneStartWaits holds that a minion cannot take more places of those who wait than one.
+func TestOneStartWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresence(&crowd{}, nil, newSettings(config.DefaultMaster()), time.Now)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			p.await(t.Context(), "web1")
+		}()
+		synctest.Wait()
+		begun := time.Now()
+		p.await(t.Context(), "web1")
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("the second start of a minion waited %s", took)
+		}
+		<-done
+		if len(p.awaited) > 0 {
+			t.Errorf("left: %v", p.awaited)
+		}
+	})
 }

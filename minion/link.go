@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,8 @@ type link struct {
 	acks    *acks
 
 	up      chan struct{} // closed when the publish connection is there for the first time
+	met     chan struct{} // closed by meet
+	meet    func()        // notes that the master knows of the start, or that this is going to take time
 	ready   chan struct{} // closed when publications may be taken: the pillar is there, or is known not to come
 	greeted atomic.Bool   // the publisher was told, or is being told, who listens
 	port    atomic.Int64  // of the master's publisher, as it said when it let the minion in
@@ -41,7 +44,8 @@ type link struct {
 // newLink prepares the conversation with a master. It begins to connect at once; close ends that.
 func newLink(m *Minion, address masterAddress) (*link, error) {
 	l := &link{m: m, address: address, log: m.log.WithField("master", address.text), gate: newGate(),
-		up: make(chan struct{}), ready: make(chan struct{}), resume: make(chan struct{}, 1)}
+		up: make(chan struct{}), met: make(chan struct{}), ready: make(chan struct{}), resume: make(chan struct{}, 1)}
+	l.meet = sync.OnceFunc(func() { close(l.met) })
 	dialer, err := l.dialer(address.port, m.cfg.SourceRetPort)
 	if err != nil {
 		return nil, err
@@ -196,14 +200,19 @@ func (l *link) requestState() func(up bool, err error) {
 		case first && err != nil && !errors.Is(err, transport.ErrClosed):
 			l.log.WithError(err).Error("The Salt Master cannot be reached; the minion goes on trying")
 			first = false
+			l.meet()
 		}
 	}
 }
 
-// publishState returns what is told of connections: each but the first makes the minion sign in again.
+// publishState returns what is told of connections: each but the first makes the minion sign in again. Where the publish
+// port is there the request port is too, so that who waits for that need not wait for the end of a pause.
 func (l *link) publishState(ctx context.Context) func(up bool, err error) {
 	first := true
 	return func(up bool, err error) {
+		if h, ok := l.out.(transport.Hurrier); ok && up {
+			h.Hurry()
+		}
 		switch {
 		case !up && (errors.Is(err, transport.ErrClosed) || ctx.Err() != nil):
 		case !up:

@@ -81,6 +81,7 @@ func (w *welcome) enter(ctx context.Context) (*channel.Credentials, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		w.l.meet()
 		if err := w.fatal(ctx, err); err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ func newTestWelcome(cfg *config.Minion, answers ...error) (w *welcome, asked *[]
 	logger.SetLevel(logrus.InfoLevel)
 	asked = new([]time.Duration)
 	start := time.Now()
-	l := &link{m: newMinion(cfg, data.NewMap(), Options{Log: logger}), log: logger, gate: newGate()}
+	l := &link{m: newMinion(cfg, data.NewMap(), Options{Log: logger}), log: logger, gate: newGate(), meet: func() {}}
 	w = newWelcome(l, func(context.Context) (*channel.Credentials, error) {
 		n := len(*asked)
 		*asked = append(*asked, time.Since(start))

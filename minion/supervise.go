@@ -16,8 +16,12 @@ import (
 // stopLimit is how long a minion takes to end: what is not done by then is left.
 const stopLimit = 9 * time.Second
 
-// Run works until ctx ends; then it gives jobs and returns a few seconds to end. It calls ready when the minion takes part,
-// whether or not a master lets it in. The error wraps channel.ErrRejected or channel.ErrFingerprint when the minion must
+// meetTime is how long the start of a minion waits for its masters.
+const meetTime = 5 * time.Second
+
+// Run works until ctx ends; then it gives jobs and returns a few seconds to end. It calls ready when its masters know that it
+// has started and takes jobs, or when it is known that this is going to take time: a master cannot be reached or does not let
+// it in, or five seconds have passed. The error wraps channel.ErrRejected or channel.ErrFingerprint when the minion must
 // not go on, and is nil when ctx ended. A part that fails is started again.
 //
 // The end has an order: first no more publications; then the jobs; then the returns on their way; last the event bus.
@@ -42,7 +46,24 @@ func (m *Minion) pieces(work context.Context) []daemon.Part {
 	for _, l := range m.links {
 		parts = append(parts, daemon.Part{Name: "master " + l.address.text, Run: daemon.Always(func(ctx context.Context) error { return l.stay(ctx, work) })})
 	}
-	return parts
+	return append(parts, daemon.Part{Name: "first contact", Run: m.meet})
+}
+
+// meet is ready when all masters have been met.
+func (m *Minion) meet(ctx context.Context, ready func()) error {
+	patience := time.NewTimer(meetTime)
+	defer patience.Stop()
+	for _, l := range m.links {
+		select {
+		case <-l.met:
+			continue
+		case <-patience.C:
+		case <-ctx.Done():
+		}
+		break
+	}
+	ready()
+	return ctx.Err()
 }
 
 func (m *Minion) serveBus(ctx context.Context, ready func()) error {
@@ -84,6 +105,9 @@ func (c *courier) serve(ctx context.Context) {
 
 // stay talks with the master until ctx ends. An error with which the minion must not go on ends it.
 func (l *link) stay(ctx, work context.Context) error {
+	if l.m.cfg.RandomStartupDelay > 0 {
+		l.meet()
+	}
 	if err := l.m.delayStart(ctx); err != nil {
 		return err
 	}

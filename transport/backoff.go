@@ -37,14 +37,17 @@ func (b *Backoff) Pause() time.Duration {
 	return rand.N(b.next) + 1
 }
 
-// Wait takes the next pause, or returns false when ctx ends.
-func (b *Backoff) Wait(ctx context.Context) bool {
+// Wait takes the next pause, or returns false when ctx ends. What comes from hurry ends the pause, and makes the next the
+// first again; hurry may be nil.
+func (b *Backoff) Wait(ctx context.Context, hurry <-chan struct{}) bool {
 	t := time.NewTimer(b.Pause())
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
+	case <-hurry:
+		b.Reset()
 	case <-t.C:
-		return true
 	}
+	return true
 }

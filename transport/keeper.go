@@ -13,6 +13,8 @@ type Keeper struct {
 	// Wanted is called before each attempt but the first. It waits until there is use for a connection, and returns
 	// false when ctx ends; nil always wants one.
 	Wanted func(ctx context.Context) bool
+	// Hurry ends the pause before the next attempt; nil never does.
+	Hurry <-chan struct{}
 
 	told bool // that there is no connection
 }
@@ -26,7 +28,7 @@ func (k *Keeper) Run(ctx context.Context, session func(context.Context, net.Conn
 		if time.Since(begun) > pauses.Longest() {
 			pauses.Reset()
 		}
-		if !pauses.Wait(ctx) || k.Wanted != nil && !k.Wanted(ctx) {
+		if !pauses.Wait(ctx, k.Hurry) || k.Wanted != nil && !k.Wanted(ctx) {
 			return
 		}
 	}

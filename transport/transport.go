@@ -99,11 +99,17 @@ type Message struct {
 
 // A Requester sends requests and awaits the replies. Several goroutines may use it at once.
 type Requester interface {
-	// Do sends one request and returns its reply. It waits for a connection, and for the reply, for as long as ctx
+	// Do sends one request and returns its reply, which is the caller's. It waits for a connection, and for the reply, for as long as ctx
 	// lasts. It returns ErrDisconnected when the connection was lost meanwhile, ErrClosed after Close.
 	Do(ctx context.Context, body []byte) ([]byte, error)
 	// Close ends the requests under way with ErrClosed.
 	Close() error
+}
+
+// A Hurrier is a [Requester] that can be told that its server is there again.
+type Hurrier interface {
+	// Hurry ends the pause before the next attempt to connect, if there is no connection.
+	Hurry()
 }
 
 // A Subscriber receives publications.

@@ -18,6 +18,7 @@ type Requester struct {
 	link *link
 	stop context.CancelFunc
 	done chan struct{}
+	soon chan struct{} // has an element when the next attempt to connect is to come at once
 
 	mu      sync.Mutex
 	up      chan struct{} // closed while there is a connection
@@ -43,10 +44,11 @@ type session struct {
 func NewRequester(d transport.Dialer, t *TLS) *Requester {
 	ctx, stop := context.WithCancel(context.Background())
 	q := &Requester{
-		link: newLink(d, t), stop: stop, done: make(chan struct{}),
+		link: newLink(d, t), stop: stop, done: make(chan struct{}), soon: make(chan struct{}, 1),
 		up: make(chan struct{}), wanted: make(chan struct{}, 1), calls: map[uint32]chan<- answer{},
 	}
 	q.link.Wanted = q.use
+	q.link.Hurry = q.soon
 	go func() {
 		defer close(q.done)
 		q.link.run(ctx, q.converse)
@@ -69,6 +71,14 @@ func (q *Requester) use(ctx context.Context) bool {
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// Hurry ends the pause before the next attempt to connect. While there is a connection it does so for the next one.
+func (q *Requester) Hurry() {
+	select {
+	case q.soon <- struct{}{}:
+	default:
 	}
 }
 

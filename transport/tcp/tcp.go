@@ -34,6 +34,7 @@ var (
 	_ transport.Publisher  = (*Publisher)(nil)
 	_ transport.PeerLister = (*Publisher)(nil)
 	_ transport.Requester  = (*Requester)(nil)
+	_ transport.Hurrier    = (*Requester)(nil)
 	_ transport.Subscriber = (*Subscriber)(nil)
 	_ transport.Request    = (*request)(nil)
 )

@@ -265,6 +265,23 @@ func lateServer(t *testing.T, tr Transport) {
 	ask(t, q, "there you are")
 }
 
+// hurry checks that a requester that rests for an hour after it has found no server can be told that there is one.
+func hurry(t *testing.T, tr Transport) {
+	addr := freePort(t)
+	tried := make(chan error, 1)
+	q := requester(t, tr, transport.Dialer{Addr: endpoint(addr), BackoffMin: time.Hour, OnState: func(up bool, err error) {
+		if !up {
+			tried <- err
+		}
+	}})
+	defer end(t, q)
+	<-tried
+	_, run := replierAt(t, tr, endpoint(addr), transport.Options{}, echo)
+	defer run.stop()
+	q.(transport.Hurrier).Hurry()
+	ask(t, q, "there you are")
+}
+
 func restartReplier(t *testing.T, tr Transport) {
 	began := make(chan struct{}, 1)
 	hang := func(ctx context.Context, r transport.Request) {

@@ -55,6 +55,7 @@ func Run(t *testing.T, tr Transport) {
 		{"full pool of workers", fullPool},
 		{"request with a deadline", deadline},
 		{"requester waits for the server", lateServer},
+		{"requester in a hurry", hurry},
 		{"restart of the replier", restartReplier},
 		{"replies go out at shutdown", drainReplies},
 		{"publications to many", publications},

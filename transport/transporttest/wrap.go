@@ -47,3 +47,5 @@ func (q wrappedRequester) Do(ctx context.Context, body []byte) ([]byte, error) {
 	}
 	return q.tr.Unwrap(reply), nil
 }
+
+func (q wrappedRequester) Hurry() { q.Requester.(transport.Hurrier).Hurry() }

@@ -19,6 +19,7 @@ type Requester struct {
 	link *link
 	stop context.CancelFunc
 	done chan struct{}
+	soon chan struct{} // has an element when the next attempt to connect is to come at once
 
 	mu    sync.Mutex
 	up    chan struct{} // closed while there is a connection
@@ -37,9 +38,10 @@ type answer struct {
 func NewRequester(d transport.Dialer) *Requester {
 	ctx, stop := context.WithCancel(context.Background())
 	q := &Requester{
-		link: newLink(zmq4.Dealer, d), stop: stop, done: make(chan struct{}),
+		link: newLink(zmq4.Dealer, d), stop: stop, done: make(chan struct{}), soon: make(chan struct{}, 1),
 		up: make(chan struct{}), calls: map[uint64]chan<- answer{}, next: rand.Uint64(),
 	}
+	q.link.Hurry = q.soon
 	go func() {
 		defer close(q.done)
 		q.link.run(ctx, q.session)
@@ -53,6 +55,14 @@ func (q *Requester) Close() error {
 	q.stop()
 	<-q.done
 	return nil
+}
+
+// Hurry ends the pause before the next attempt to connect. While there is a connection it does so for the next one.
+func (q *Requester) Hurry() {
+	select {
+	case q.soon <- struct{}{}:
+	default:
+	}
 }
 
 // Do sends one request and returns its reply.

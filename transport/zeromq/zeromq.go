@@ -27,6 +27,7 @@ var (
 	_ transport.Replier    = (*Replier)(nil)
 	_ transport.Publisher  = (*Publisher)(nil)
 	_ transport.Requester  = (*Requester)(nil)
+	_ transport.Hurrier    = (*Requester)(nil)
 	_ transport.Subscriber = (*Subscriber)(nil)
 	_ transport.Request    = (*request)(nil)
 )
