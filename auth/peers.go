@@ -2,10 +2,10 @@ package auth
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 )
 
@@ -25,12 +25,12 @@ func ReadPeers(option *data.Map) (*Peers, error) {
 	for key, list := range option.All() {
 		ids, err := newPattern(data.Str(key))
 		if err != nil {
-			errs = append(errs, fmt.Errorf("expression for minions %q: %w", data.Str(key), err))
+			errs = append(errs, config.Below(key, noPattern(data.Str(key), err)))
 			continue
 		}
 		found, err := parseRules(list)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("rules for minions %q: %w", data.Str(key), err))
+			errs = append(errs, config.Below(key, err))
 		}
 		p.entries = append(p.entries, peerRules{ids, found})
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 )
 
@@ -46,11 +47,13 @@ type rules []rule
 func parseRules(list any) (rules, error) {
 	var all rules
 	var errs []error
-	for _, entry := range items(list) {
+	for i, entry := range items(list) {
 		r, err := parseRule(entry)
 		if err != nil {
-			errs = append(errs, err)
-			continue
+			errs = append(errs, config.Below(config.Entry{Index: i, Value: entry}, err))
+			if len(r.calls) == 0 {
+				continue
+			}
 		}
 		all = append(all, r)
 	}
@@ -77,19 +80,28 @@ func parseRule(entry any) (rule, error) {
 			return rule{form: form, every: true}, nil
 		}
 		p, err := newPattern(e)
-		return rule{every: true, fun: p}, err
+		return rule{every: true, fun: p}, noPattern(e, err)
 	case *data.Map:
 		name, value, err := single(e)
 		if err != nil {
 			return rule{}, err
 		}
 		calls, err := parseCalls(value)
+		err = config.Below(name, err)
 		if form, ok := strings.CutPrefix(name, "@"); ok {
 			return rule{form: form, calls: calls}, err
 		}
 		return rule{tgt: name, calls: calls}, err
 	}
-	return rule{}, fmt.Errorf("rule %s is neither a text nor a map", short(entry))
+	return rule{}, config.Expected("a function, or a target with its functions", entry, "write - test.ping, or - 'web*': [test.ping]")
+}
+
+// noPattern returns what to tell of an expression that cannot be read, which allows nothing, as in Salt.
+func noPattern(expr string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return config.Doubt(fmt.Errorf("%s is no regular expression that can be used, and allows nothing: %w", short(expr), err))
 }
 
 // single returns the only entry of m.
@@ -101,31 +113,28 @@ func single(m *data.Map) (name string, value any, err error) {
 			}
 		}
 	}
-	return "", nil, fmt.Errorf("rule %s should have one name and what is allowed there", short(m))
+	return "", nil, config.Expected("one name and what is allowed there", m, "begin each name with a dash, and indent what is below it: - 'web*': [test.ping]")
 }
 
 func parseCalls(list any) ([]call, error) {
 	var calls []call
 	var errs []error
-	for _, item := range items(list) {
+	for i, item := range items(list) {
 		c, err := parseCall(item)
 		if err != nil {
-			errs = append(errs, err)
+			errs = append(errs, config.Below(config.Entry{Index: i, Value: item}, err))
 			continue
 		}
 		calls = append(calls, c)
 	}
-	if len(calls) == 0 {
-		return nil, errors.Join(errs...)
-	}
-	return calls, nil
+	return calls, errors.Join(errs...)
 }
 
 func parseCall(item any) (call, error) {
 	switch c := item.(type) {
 	case string:
 		p, err := newPattern(c)
-		return call{fun: p}, err
+		return call{fun: p}, noPattern(c, err)
 	case *data.Map:
 		name, value, err := single(c)
 		if err != nil {
@@ -133,24 +142,25 @@ func parseCall(item any) (call, error) {
 		}
 		p, err := newPattern(name)
 		if err != nil {
-			return call{}, err
+			return call{}, noPattern(name, err)
 		}
 		conditions, err := parseConditions(value)
-		return call{fun: p, limit: true, args: conditions}, err
+		return call{fun: p, limit: true, args: conditions}, config.Below(name, err)
 	}
-	return call{}, fmt.Errorf("function %s is neither a text nor a map", short(item))
+	return call{}, config.Expected("a function, or a function with conditions", item, "write - test.ping, or - test.echo: [{args: ['a.*']}]")
 }
 
 func parseConditions(list any) ([]condition, error) {
 	var all []condition
-	for _, item := range items(list) {
+	for i, item := range items(list) {
+		at := config.Entry{Index: i, Value: item}
 		m, ok := item.(*data.Map)
 		if !ok {
-			return nil, fmt.Errorf("conditions %s are no map of args and kwargs", short(item))
+			return nil, config.Below(at, config.Expected("a mapping of args and kwargs", item, "write - args: ['a.*']"))
 		}
 		c, err := parseCondition(m)
 		if err != nil {
-			return nil, err
+			return nil, config.Below(at, err)
 		}
 		all = append(all, c)
 	}
@@ -168,7 +178,7 @@ func parseCondition(m *data.Map) (condition, error) {
 	}
 	kwargs, ok := m.Value("kwargs").(*data.Map)
 	if !ok && m.Value("kwargs") != nil {
-		return c, fmt.Errorf("kwargs %s is no map", short(m.Value("kwargs")))
+		return c, config.Below("kwargs", config.Expected("a mapping", m.Value("kwargs"), "write NAME: 'EXPRESSION' lines below kwargs"))
 	}
 	for k, v := range kwargs.All() {
 		w, err := parseWanted(v)
@@ -187,12 +197,12 @@ func parseWanted(v any) (wanted, error) {
 		return wanted{any: true}, nil
 	case string:
 		p, err := newPattern(v)
-		return wanted{pattern: p}, err
+		return wanted{pattern: p}, noPattern(v, err)
 	case bool, int64, float64:
 		p, err := newPattern(data.Str(v))
 		return wanted{pattern: p}, err
 	}
-	return wanted{}, fmt.Errorf("condition %s is no text", short(v))
+	return wanted{}, config.Expected("a regular expression, a number or nothing", v, "")
 }
 
 // short returns a value for an error, not longer than a line.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,8 @@ type Daemon struct {
 	Report  *config.Report
 	Folders []daemon.Folder
 	Codes   []daemon.ExitCode
+	// Probe tries for --check-config what shows on this host alone; it may be nil. A start finds that out itself.
+	Probe func() error
 	// Start is that of daemon.Daemon.
 	Start func(ctx context.Context, log *logging.Log, settle func() error) (daemon.Role, error)
 
@@ -79,11 +82,15 @@ func (d *Daemon) faults() error {
 	if who != nil {
 		who = fmt.Errorf("user %q: %w", d.Opts.Text("user"), who)
 	}
+	var probed error
+	if d.Probe != nil {
+		probed = d.Probe()
+	}
 	s, err := logging.SettingsOf(d.Opts)
 	if err != nil {
-		return errors.Join(err, who)
+		return errors.Join(err, who, probed)
 	}
-	return errors.Join(logging.Check(s), who)
+	return errors.Join(logging.Check(s), who, probed)
 }
 
 // Preface prints what there is to say of a command line before anything else, once for all processes of a daemon.
@@ -124,7 +131,8 @@ func (d *Daemon) life(in Invocation, stderr io.Writer) *daemon.Daemon {
 		Start: func(ctx context.Context, settle func() error) (daemon.Role, error) {
 			d.log.Infof("Setting up the %s", d.title())
 			Warn(d.log, d.Report)
-			return d.Start(ctx, d.log, settle)
+			role, err := d.Start(ctx, d.log, settle)
+			return role, d.Report.Locate(err)
 		},
 	}
 }
@@ -156,8 +164,12 @@ func (d *Daemon) Renew(opts *data.Map, report *config.Report, change config.Chan
 	if err := d.renewLog(opts, apply); err != nil {
 		return err
 	}
+	for _, w := range report.Warnings {
+		if !slices.Contains(d.Report.Warnings, w) {
+			d.log.Warn(w)
+		}
+	}
 	d.Opts, d.Report = opts, report
-	Warn(d.log, report)
 	if len(change.Applied) > 0 {
 		d.log.Infof("the configuration was read again; changed: %s", strings.Join(change.Applied, ", "))
 	}

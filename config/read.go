@@ -142,7 +142,10 @@ func (s *source) file(name string) (*data.Map, error) {
 	if !ok {
 		return nil, &Error{File: name, Line: 1, Text: "expected options, one NAME: VALUE a line, got " + describe(v)}
 	}
-	return s.named(name, opts, at), nil
+	opts = s.named(name, opts, at)
+	kept, _ := data.Clone(opts).(*data.Map) // what is included later is merged into opts
+	s.report.documents = append(s.report.documents, document{name, kept, at})
+	return opts, nil
 }
 
 // named notes the origins of opts and makes every name a text and the id too.

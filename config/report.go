@@ -12,6 +12,8 @@ type Report struct {
 	Warnings []string          // whole sentences, to be logged
 	Unknown  []string          // options that nobody knows, in order
 	Sources  map[string]Origin // by option; options that are not named have their default
+
+	documents []document // in the order in which they were read
 }
 
 // An Origin is the place that set an option.

@@ -116,16 +116,13 @@ func localPaths(v any) any {
 
 // nearest returns the known name that is most like name, if one is near enough to be meant.
 func (c *catalogue) nearest(name string) string {
-	best, least := "", max(1, min(3, len(name)/4))+1
+	names := make([]string, 0, len(c.options))
 	for _, o := range c.options {
-		if o.kinds == nil {
-			continue
-		}
-		if d := distance(name, o.name, least); d < least {
-			best, least = o.name, d
+		if o.kinds != nil {
+			names = append(names, o.name)
 		}
 	}
-	return best
+	return Nearest(name, names)
 }
 
 // distance returns how many letters must be changed, put in, left out or swapped with the next to make b of a, or any

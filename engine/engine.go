@@ -16,11 +16,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
@@ -35,7 +38,7 @@ type Host struct {
 	Log  logrus.FieldLogger
 }
 
-// A Make makes an engine of its options, which may be empty. run works until ctx ends.
+// A Make makes an engine of its options, which may be empty, and does nothing else. run works until ctx ends.
 type Make func(h Host, options *data.Map) (run func(ctx context.Context) error, err error)
 
 // ErrUnknown is wrapped for an engine that is not there.
@@ -56,7 +59,7 @@ func Parts(option any, engines map[string]Make, h Host) ([]daemon.Part, error) {
 	for i, entry := range entries {
 		name, module, options, err := parse(entry)
 		if err != nil {
-			return nil, fmt.Errorf("engines: entry %d: %w", i+1, err)
+			return nil, fmt.Errorf("engines: %w", config.Below(config.Entry{Index: i, Value: entry}, err))
 		}
 		maker, ok := engines[module]
 		switch {
@@ -74,6 +77,44 @@ func Parts(option any, engines map[string]Make, h Host) ([]daemon.Part, error) {
 		parts = append(parts, daemon.Part{Name: partName(h.Name), Run: daemon.Always(run)})
 	}
 	return parts, errors.Join(unknown...)
+}
+
+// Check says what is wrong in the option engines, in findings of package config: each engine is made, and none runs. An engine that
+// is not there is a doubt, as the others run.
+func Check(option any, engines map[string]Make) error {
+	entries, ok := option.([]any)
+	if !ok && option != nil {
+		return config.Expected("a list of names, or of mappings with options", option, "begin each engine with a dash")
+	}
+	var errs []error
+	for i, entry := range entries {
+		errs = append(errs, config.Below(config.Entry{Index: i, Value: entry}, checkEntry(entry, engines)))
+	}
+	return errors.Join(errs...)
+}
+
+func checkEntry(entry any, engines map[string]Make) error {
+	name, module, options, err := parse(entry)
+	if err != nil || module == "reactor" {
+		return err
+	}
+	maker, ok := engines[module]
+	if !ok {
+		return config.Doubt(config.NoSuch("engine", module, slices.Collect(maps.Keys(engines)), Foreign()))
+	}
+	silent := logrus.New()
+	silent.SetOutput(io.Discard)
+	_, err = maker(Host{Name: name, Bus: eventbus.New(eventbus.Options{}), Log: silent}, options)
+	if _, isText := entry.(string); !isText {
+		err = config.Below(name, err)
+	}
+	return err
+}
+
+// Foreign returns the names of the engines that only a daemon of Salt's has (salt/engines).
+func Foreign() []string {
+	return []string{"docker_events", "fluent", "http_logstash", "ircbot", "junos_syslog", "libvirt_events", "logentries", "logstash_engine",
+		"napalm_syslog", "redis_sentinel", "slack", "slack_bolt_engine", "sqs_events", "stalekey", "test", "thorium", "webhook"}
 }
 
 func partName(name string) string { return "engine " + name }
@@ -99,7 +140,7 @@ func parse(entry any) (name, module string, options *data.Map, err error) {
 		value := entry.Value(entry.Keys()[0])
 		options, ok := value.(*data.Map)
 		if !ok && value != nil {
-			return "", "", nil, fmt.Errorf("%s: expected a map of options, not %s", name, data.Repr(value))
+			return "", "", nil, config.Below(entry.Keys()[0], config.Expected("a mapping of options", value, "write OPTION: VALUE lines, indented, below the name of the engine"))
 		}
 		options = options.Clone()
 		if module = options.Text("engine_module"); module == "" {
@@ -108,7 +149,7 @@ func parse(entry any) (name, module string, options *data.Map, err error) {
 		options.Delete("engine_module")
 		return name, module, options, nil
 	}
-	return "", "", nil, fmt.Errorf("expected a name, or one name with options, not %s", data.Repr(entry))
+	return "", "", nil, config.Expected("a name, or one name with options", entry, "write - NAME, or - NAME: with its options indented below it")
 }
 
 // Only returns an error for options of other names.

@@ -33,7 +33,7 @@ func TestParts(t *testing.T) {
 		{name: "the reactor is there anyway", option: []any{"reactor", data.NewMap("reactor", data.NewMap("x", int64(1)))}},
 		{name: "one that is not there", option: []any{"slack", "look"}, want: []string{"look {}"}, unknown: true, err: "engines: slack: there is no such engine"},
 		{name: "a wrong option", option: []any{data.NewMap("look", data.NewMap("b", int64(1)))}, err: "engines: look: option b is unknown; the options are a"},
-		{name: "options that are none", option: []any{data.NewMap("look", "x")}, err: "engines: entry 1: look: expected a map of options, not 'x'"},
+		{name: "options that are none", option: []any{data.NewMap("look", "x")}, err: "engines: entry 1: look: expected a mapping of options, got the text \"x\""},
 		{name: "no list", option: "look", err: "engines: expected a list"},
 		{name: "two names", option: []any{data.NewMap("a", nil, "b", nil)}, err: "expected a name, or one name with options"},
 	} {

@@ -163,7 +163,6 @@ func New(ctx context.Context, cfg *config.Master, o Options) (m *Master, err err
 	if err := m.assemble(p); err != nil {
 		return m, err
 	}
-	warnOfUnused(cfg, config.DefaultMaster(), o.Log)
 	return m, nil
 }
 
@@ -194,6 +193,7 @@ func (m *Master) assemble(p *parts) error {
 		port.SetIdentify(m.server.Identify)
 	}
 	m.maint = newMaintenance(p, pub)
+	m.maint.heir = newSuccession(p, m.server, signIn)
 	m.reactor = newReactor(p, pub)
 	m.schedule, err = newScheduled(p, m.maint)
 	return err
@@ -224,9 +224,9 @@ func (m *Master) bind(ctx context.Context, o Options) error {
 func portFault(option, host string, err error) error {
 	var unknown *net.DNSError
 	if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.As(err, &unknown) {
-		return fmt.Errorf("%w: interface: %s is no address of this host: %w", ErrPorts, host, err)
+		return &config.About{Option: "interface", Err: fmt.Errorf("%w: interface: %s is no address of this host: %w", ErrPorts, host, err)}
 	}
-	return fmt.Errorf("%w: %s: %w", ErrPorts, option, err)
+	return &config.About{Option: option, Err: fmt.Errorf("%w: %s: %w", ErrPorts, option, err)}
 }
 
 // occupy makes the folders and takes them: a second master with the same ones is refused.

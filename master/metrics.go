@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/metrics"
 	"github.com/brineproject/brine/pki"
@@ -18,7 +19,7 @@ func (m *Master) bindMetrics(ctx context.Context, o Options) error {
 	server, err := metrics.New(ctx, metrics.Options{Address: m.cfg.MetricsAddress, Certificate: m.cfg.MetricsCertificate, Key: m.cfg.MetricsKey,
 		MinionLabel: m.cfg.MetricsMinionLabel, Samples: m.samples(), Parts: m.partStates, Ready: m.ready, Log: o.Log, Now: o.Now})
 	if err != nil {
-		return err
+		return &config.About{Option: "metrics_address", Err: err}
 	}
 	m.metrics = server
 	m.closers = append(m.closers, server.Close)

@@ -46,5 +46,4 @@ func (m *Master) Renew(cfg *config.Master) {
 	m.schedule.renew(old)
 	m.renewFiles(old)
 	m.renewReactor(old)
-	warnOfUnused(cfg, old, m.log)
 }

@@ -3,14 +3,12 @@ package master
 import (
 	"strings"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 )
 
-// unused are options of a master that this version reads and does not carry out. A name that is set to something other
-// than its default is told of at the start, so that nobody relies on what is not there.
+// unused are options of a master that this version reads and does not carry out. What is set is told of at the start,
+// so that nobody relies on what is not there.
 var unused = []string{
 	"archive_jobs", "beacons", "engines_dirs",
 	"eauth_tokens", "auth.enable_expanded_auth_matching",
@@ -21,12 +19,9 @@ var unused = []string{
 	"zmq_monitor", "winrepo_remotes", "runner_dirs", "returner_dirs", "module_dirs",
 }
 
-// warnOfUnused names each option that is set, to something else than before, and not carried out.
-func warnOfUnused(cfg, before *config.Master, log logrus.FieldLogger) {
-	for _, name := range unusedIn(cfg.Map(), before.Map()) {
-		log.Warnf("option %s is set, but this version of the master does not carry it out", name)
-	}
-}
+// Unused returns the options that are set in a configuration, to something else than their default, and that this version does not
+// carry out. Who starts a master tells of them.
+func Unused(cfg *config.Master) []string { return unusedIn(cfg.Map(), config.DefaultMaster().Map()) }
 
 func unusedIn(opts, defaults *data.Map) []string {
 	var names []string

@@ -1,6 +1,7 @@
 package minion
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -28,22 +29,28 @@ func masters(cfg *config.Minion) ([]masterAddress, error) {
 	case "disable":
 		return nil, nil
 	default:
-		return nil, fmt.Errorf("master_type: %s is not supported: set str, with which all masters of the list are active, or disable", cfg.MasterType)
+		return nil, &config.About{Option: "master_type", Err: fmt.Errorf("master_type: %s is not supported: set str, with which all masters of the list are active, or disable", cfg.MasterType)}
 	}
 	var all []masterAddress
 	for _, text := range cfg.Master {
 		a, err := parseMaster(text, cfg.MasterPort, cfg.MasterURIFormat == "ip_only")
 		if err != nil {
-			return nil, err
+			return nil, &config.About{Option: "master", Err: fmt.Errorf("master: %w; write HOST, HOST:PORT or '[IPV6]:PORT'", err)}
 		}
 		if !slices.ContainsFunc(all, func(b masterAddress) bool { return a.host == b.host && a.port == b.port }) {
 			all = append(all, a)
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("master: no master is named")
+		return nil, &config.About{Option: "master", Err: errors.New("master: no master is named; write master: ADDRESS")}
 	}
 	return all, nil
+}
+
+// CheckMasters says what is wrong in the options that name the masters, as New does: an *config.About.
+func CheckMasters(cfg *config.Minion) error {
+	_, err := masters(cfg)
+	return err
 }
 
 // parseMaster reads HOST, HOST:PORT, V6, [V6] or [V6]:PORT (salt/minion.py, prep_ip_port). With hostOnly the text is the
@@ -53,14 +60,14 @@ func parseMaster(text string, port int, hostOnly bool) (masterAddress, error) {
 	if host, digits, err := net.SplitHostPort(a.host); err == nil && !hostOnly {
 		n, err := strconv.ParseUint(digits, 10, 16)
 		if err != nil || n == 0 {
-			return a, fmt.Errorf("master: %q: %q is not a port", text, digits)
+			return a, fmt.Errorf("%q: %q is not a port", text, digits)
 		}
 		a.host, a.port = host, int(n)
 	} else if inner, ok := strings.CutPrefix(a.host, "["); ok {
 		a.host = strings.TrimSuffix(inner, "]")
 	}
 	if a.host == "" || strings.ContainsAny(a.host, "[]/ \t\r\n\x00") {
-		return a, fmt.Errorf("master: %q is not an address", text)
+		return a, fmt.Errorf("%q is not an address", text)
 	}
 	return a, nil
 }

@@ -21,7 +21,7 @@ const scheduleTag = "__schedule_return"
 // newScheduler returns the scheduler of the options and the pillar.
 func newScheduler(m *Minion) (*schedule.Scheduler, error) {
 	s, err := schedule.New(schedule.Options{
-		Jobs: ownJobs(m.cfg.Schedule), Pillar: mapIn(m.Pillar(), "schedule"), Whens: m.whens, File: m.scheduleFile(),
+		Jobs: OwnJobs(m.cfg.Schedule), Pillar: mapIn(m.Pillar(), "schedule"), Whens: m.whens, File: m.scheduleFile(),
 		Now: m.opts.Now, Run: m.jobs.scheduled, Running: m.jobs.countScheduled, Known: func(fun string) bool { return m.funcs.Has(fun) }, Log: m.log,
 	})
 	if err != nil {
@@ -35,9 +35,9 @@ func newScheduler(m *Minion) (*schedule.Scheduler, error) {
 	return s, err
 }
 
-// ownJobs leaves out the jobs that a minion of Salt's has saved for itself in the same file: those of a name that begins
+// OwnJobs leaves out the jobs that a minion of Salt's has saved for itself in the same file: those of a name that begins
 // with two underscores.
-func ownJobs(jobs *data.Map) *data.Map {
+func OwnJobs(jobs *data.Map) *data.Map {
 	own := &data.Map{}
 	for k, v := range jobs.All() {
 		if name, ok := k.(string); !ok || !strings.HasPrefix(name, "__") {

@@ -69,7 +69,7 @@ func (m *Minion) Renew(ctx context.Context, cfg *config.Minion) error {
 	m.returners.SetOptions(opts)
 	m.funcs.SetOptions(opts)
 	if !data.Equal(old.Schedule, cfg.Schedule) { // else what was changed in it without saving stays
-		m.scheduler.SetConfig(ownJobs(cfg.Schedule))
+		m.scheduler.SetConfig(OwnJobs(cfg.Schedule))
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func TestParseRules(t *testing.T) {
 		{"no list", int64(1), "a", nil, "expected a list"},
 		{"all that match, in order", []any{data.NewMap("a/*", "1"), data.NewMap("b", "2"), data.NewMap("*", []any{"3", "4"})}, "a/x/y", []string{"1", "3", "4"}, ""},
 		{"case counts", []any{data.NewMap("A", "1")}, "a", nil, ""},
-		{"entries that are none", []any{data.NewMap("a", "1", "b", "2"), "a", data.NewMap("a", int64(1)), data.NewMap("a", []any{nil}), data.NewMap("a", "5")}, "a", []string{"5"}, "entry 1: expected one tag with its files\nreactor: entry 2"},
+		{"entries that are none", []any{data.NewMap("a", "1", "b", "2"), "a", data.NewMap("a", int64(1)), data.NewMap("a", []any{nil}), data.NewMap("a", "5")}, "a", []string{"5"}, "entry 1: expected one tag with its files, got a mapping of 2; write"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rules, err := ParseRules(tt.option)

@@ -2,9 +2,9 @@ package reactor
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/match"
 )
@@ -26,19 +26,22 @@ func list(texts []string) []any {
 	return out
 }
 
+// example is how a rule is written.
+const example = "write - 'salt/minion/*/start': [/srv/reactor/start.sls]"
+
 // ParseRules reads the option reactor: a list of maps, each of one tag to a file or a list of files. Entries that are
-// something else are left out, and the error tells which.
+// something else are left out, as in Salt, and the error tells which: its parts are findings of package config.
 func ParseRules(option any) ([]Rule, error) {
 	entries, ok := option.([]any)
 	if !ok && option != nil {
-		return nil, errors.New("reactor: expected a list of tags and files")
+		return nil, config.Expected("a list of tags and files", option, example)
 	}
 	var rules []Rule
 	var faults []error
 	for i, entry := range entries {
 		rule, err := parseRule(entry)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("reactor: entry %d: %w", i+1, err))
+			faults = append(faults, config.Doubt(config.Below(config.Entry{Index: i, Value: entry}, err)))
 			continue
 		}
 		rules = append(rules, rule)
@@ -49,7 +52,7 @@ func ParseRules(option any) ([]Rule, error) {
 func parseRule(entry any) (Rule, error) {
 	m, ok := entry.(*data.Map)
 	if !ok || m.Len() != 1 {
-		return Rule{}, errors.New("expected one tag with its files")
+		return Rule{}, config.Expected("one tag with its files", entry, example)
 	}
 	for tag, value := range m.All() {
 		files, ok := value.([]any)
@@ -57,13 +60,13 @@ func parseRule(entry any) (Rule, error) {
 			files, ok = []any{text}, true
 		}
 		if !ok {
-			return Rule{}, fmt.Errorf("%s: expected a file or a list of files", data.Str(tag))
+			return Rule{}, config.Below(tag, config.Expected("a file or a list of files", value, example))
 		}
 		rule := Rule{Tag: data.Str(tag)}
-		for _, f := range files {
+		for i, f := range files {
 			text, ok := f.(string)
 			if !ok || text == "" {
-				return Rule{}, fmt.Errorf("%s: %s is no path", data.Str(tag), data.Repr(f))
+				return Rule{}, config.Below(tag, config.Below(config.Entry{Index: i, Value: f}, config.Expected("the path of a file", f, example)))
 			}
 			rule.Files = append(rule.Files, text)
 		}

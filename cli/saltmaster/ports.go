@@ -26,8 +26,11 @@ func Ports(cfg *config.Master) (master.Ports, error) {
 		return master.Ports{}, err
 	}
 	others, err := further(cfg)
-	if err != nil || len(others) == 0 {
-		return main, err
+	if err != nil {
+		return main, fmt.Errorf("transport_opts: %w", err)
+	}
+	if len(others) == 0 {
+		return main, nil
 	}
 	return master.Ports{
 		Reply: func(ctx context.Context, endpoint string, o transport.Options) (transport.Replier, error) {
@@ -126,10 +129,10 @@ func further(cfg *config.Master) (branches, error) {
 		b := branch{name: data.Str(k), host: cfg.Interface, retPort: cfg.RetPort, publisher: cfg.PublishPort}
 		own, _ := v.(*data.Map)
 		if err := b.read(own); err != nil {
-			return nil, fmt.Errorf("transport_opts: %s: %w", b.name, err)
+			return nil, config.Below(b.name, err)
 		}
 		if b.name == cfg.Transport {
-			return nil, fmt.Errorf("transport_opts: %s is the master's transport already: leave it out, and set its ports by ret_port and publish_port", b.name)
+			return nil, fmt.Errorf("%s is the master's transport already: leave it out, and set its ports by ret_port and publish_port", b.name)
 		}
 		var err error
 		if b.ports, err = portsOf(b.name, cfg); err != nil {

@@ -2,11 +2,8 @@ package saltmaster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/sirupsen/logrus"
 
@@ -73,18 +70,12 @@ func postgresChoice(name string) choice {
 
 // choose returns the returner that an option names, of those that have what the option needs.
 func choose(option, name string, has func(choice) bool) (choice, error) {
-	var names []string
 	for _, c := range choices() {
-		if !has(c) {
-			continue
-		}
-		if c.name == name {
+		if has(c) && c.name == name {
 			return c, nil
 		}
-		names = append(names, c.name)
 	}
-	slices.Sort(names)
-	return choice{}, fmt.Errorf("%s: there is no returner %s for that; there are %s", option, data.Repr(name), strings.Join(names, ", "))
+	return choice{}, fmt.Errorf("%s: %w", option, noReturner(name, has))
 }
 
 func keepsJobs(c choice) bool { return c.jobs != nil }
@@ -138,20 +129,4 @@ func EventSinks(cfg *config.Master) []master.EventSink {
 		}})
 	}
 	return sinks
-}
-
-// checkReturners returns an error for each option that names a returner which is not there. What an ext_job_cache is, only
-// minions need to know; but the master tells it of jobs.
-func checkReturners(cfg *config.Master) error {
-	_, err := choose("master_job_cache", cfg.JobCacheName(), keepsJobs)
-	errs := []error{err}
-	if cfg.ExtJobCache != "" {
-		_, err := choose("ext_job_cache", cfg.ExtJobCache, keepsJobs)
-		errs = append(errs, err)
-	}
-	for _, s := range EventSinks(cfg) {
-		_, err := choose("event_return", s.Name, takesEvents)
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
 }

@@ -50,9 +50,6 @@ func TestJobCacheIsWhatTheOptionSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := load(t, c.lines...)
-			if err := checkReturners(cfg); err != nil {
-				t.Fatal(err)
-			}
 			cache, err := JobCache(cfg, quiet())(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -68,28 +65,6 @@ func TestJobCacheIsWhatTheOptionSays(t *testing.T) {
 				t.Errorf("there is no file %s", c.file)
 			}
 		})
-	}
-}
-
-func TestUnknownReturnersAreNamed(t *testing.T) {
-	cfg := load(t, "master_job_cache: mongo", "ext_job_cache: smtp", "event_return: [rawfile_json, redis, kafka]")
-	err := checkReturners(cfg)
-	if err == nil {
-		t.Fatal("they are taken")
-	}
-	const jobs, events = "jobstore, local_cache, mysql, pgjsonb, postgres, redis, sqlite3", "local, mysql, pgjsonb, postgres, rawfile_json, smtp, sqlite3"
-	for _, want := range []string{
-		"master_job_cache: there is no returner 'mongo' for that; there are " + jobs,
-		"ext_job_cache: there is no returner 'smtp' for that; there are " + jobs,
-		"event_return: there is no returner 'redis' for that; there are " + events,
-		"event_return: there is no returner 'kafka' for that; there are " + events,
-	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not say %q but\n%v", want, err)
-		}
-	}
-	if err := checkReturners(config.DefaultMaster()); err != nil {
-		t.Errorf("the defaults: %v", err)
 	}
 }
 

@@ -2,6 +2,9 @@ package saltmaster
 
 import (
 	"context"
+	"fmt"
+	"net"
+	"strings"
 
 	logins "github.com/brineproject/brine/auth/all"
 	"github.com/brineproject/brine/cli"
@@ -31,14 +34,33 @@ var _ daemon.Role = (*program)(nil)
 
 func newProgram(in cli.Invocation, o *cli.MasterOptions) (*program, error) {
 	p := &program{in: in, o: o}
-	cfg, report, err := config.LoadMaster(o.ConfigDir, in.Env)
+	cfg, report, err := p.load()
 	if err != nil {
 		return nil, err
 	}
 	p.cfg = cfg
 	p.daemon = &cli.Daemon{Name: "salt-master", Options: &o.DaemonOptions, Opts: p.opts(p.cfg), Report: report, Folders: folders(p.cfg), Codes: codes(),
-		Start: p.start}
+		Start: p.start, Probe: func() error { return probe(context.Background(), cfg, report) }}
 	return p, nil
+}
+
+// load reads the configuration and checks it.
+func (p *program) load() (*config.Master, *config.Report, error) {
+	cfg, report, err := config.LoadMaster(p.o.ConfigDir, p.in.Env)
+	if err != nil {
+		return nil, report, err
+	}
+	return cfg, report, wrong(cfg, report)
+}
+
+// probe tries whether interface is an address of this host, as the start does.
+func probe(ctx context.Context, cfg *config.Master, report *config.Report) error {
+	var dial net.ListenConfig
+	l, err := dial.Listen(ctx, "tcp", net.JoinHostPort(strings.Trim(cfg.Interface, "[]"), "0"))
+	if err != nil {
+		return report.Judge("interface", fmt.Errorf("%s is no address of this host: %w", cfg.Interface, err))
+	}
+	return l.Close()
 }
 
 // opts returns all options, with those of the command line.
@@ -69,10 +91,7 @@ func codes() []daemon.ExitCode {
 func (p *program) start(ctx context.Context, log *logging.Log, settle func() error) (daemon.Role, error) {
 	ports, err := Ports(p.cfg)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkReturners(p.cfg); err != nil {
-		return nil, err
+		return nil, &config.About{Option: "ssl", Err: err}
 	}
 	if p.cfg.Transport != "tcp" && p.opts(p.cfg).Value("ssl") != nil {
 		log.Warn("TLS not supported with zeromq transport")
@@ -89,7 +108,7 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 
 // Reload reads the configuration again and puts in force what may change.
 func (p *program) Reload(context.Context) error {
-	next, report, err := config.LoadMaster(p.o.ConfigDir, p.in.Env)
+	next, report, err := p.load()
 	if err != nil {
 		return err
 	}

@@ -26,15 +26,24 @@ type program struct {
 var _ daemon.Role = (*program)(nil)
 
 func newProgram(in cli.Invocation, o *cli.MinionOptions) (*program, error) {
-	cfg, report, err := config.LoadMinion(o.ConfigDir, in.Env)
+	p := &program{in: in, o: o}
+	cfg, report, err := p.load()
 	if err != nil {
 		return nil, err
 	}
-	p := &program{in: in, o: o}
 	p.cfg.Store(cfg)
 	p.daemon = &cli.Daemon{Name: "salt-minion", Options: &o.DaemonOptions, Opts: p.opts(cfg), Report: report, Folders: folders(cfg), Codes: codes(),
 		Start: p.start}
 	return p, nil
+}
+
+// load reads the configuration and checks it.
+func (p *program) load() (*config.Minion, *config.Report, error) {
+	cfg, report, err := config.LoadMinion(p.o.ConfigDir, p.in.Env)
+	if err != nil {
+		return nil, report, err
+	}
+	return cfg, report, wrong(cfg, report)
 }
 
 // opts returns all options, with those of the command line.
@@ -90,7 +99,7 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 
 // Reload reads the configuration again and puts in force what may change.
 func (p *program) Reload(ctx context.Context) error {
-	next, report, err := config.LoadMinion(p.o.ConfigDir, p.in.Env)
+	next, report, err := p.load()
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/gitfs/mirror"
@@ -60,6 +62,25 @@ func readRemotes(opts *data.Map, root string, log logrus.FieldLogger) ([]*remote
 	if p := strings.ToLower(data.Str(opts.Value("gitfs_provider"))); data.Truth(opts.Value("gitfs_provider")) && p != "pygit2" && p != "gitpython" {
 		return nil, fmt.Errorf("Invalid gitfs_provider '%s'. Valid choices are: pygit2, gitpython", p) //nolint:staticcheck // Salt's text
 	}
+	all, err := common(opts)
+	if err != nil {
+		return nil, err
+	}
+	var remotes []*remote
+	for i, e := range entries {
+		r, err := readRemote(e, all, root, func(option string) {
+			log.Warnf("gitfs_remotes: a remote has the option %.60q, which there is not; it is left out", option)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("remote %d of gitfs_remotes: %w", i+1, err)
+		}
+		remotes = append(remotes, r)
+	}
+	return remotes, nil
+}
+
+// common reads the options that hold for all remotes.
+func common(opts *data.Map) (conf, error) {
 	all := conf{}
 	for name, k := range perRemote {
 		v, set := opts.Get("gitfs_" + name)
@@ -72,19 +93,37 @@ func readRemotes(opts *data.Map, root string, log logrus.FieldLogger) ([]*remote
 		}
 		all[name] = checked
 	}
-	var remotes []*remote
-	for i, e := range entries {
-		r, err := readRemote(e, all, root, log)
-		if err != nil {
-			return nil, fmt.Errorf("remote %d of gitfs_remotes: %w", i+1, err)
-		}
-		remotes = append(remotes, r)
-	}
-	return remotes, nil
+	return all, nil
 }
 
-// readRemote reads an address, or an address with options of its own.
-func readRemote(e any, all conf, root string, log logrus.FieldLogger) (*remote, error) {
+// Check says what is wrong in gitfs_remotes, in findings of package config. An option of a remote that there is not is a doubt.
+func Check(opts *data.Map) error {
+	all, err := common(opts)
+	if err != nil {
+		return err
+	}
+	entries, _ := opts.Value("gitfs_remotes").([]any)
+	var errs []error
+	for i, e := range entries {
+		errs = append(errs, config.Below(config.Entry{Index: i, Value: e}, checkRemote(e, all)))
+	}
+	return errors.Join(errs...)
+}
+
+func checkRemote(e any, all conf) error {
+	var errs []error
+	known := slices.Sorted(maps.Keys(perRemote))
+	_, err := readRemote(e, all, "", func(option string) {
+		errs = append(errs, config.Doubt(config.NoSuch("option of a remote", option, known, nil)))
+	})
+	if err != nil {
+		errs = append(errs, &config.Finding{Text: err.Error(), Suggestion: "write - URL, or - URL: with a line - OPTION: VALUE for each option, indented, below it"})
+	}
+	return errors.Join(errs...)
+}
+
+// readRemote reads an address, or an address with options of its own. Options that there are not are left out, and told.
+func readRemote(e any, all conf, root string, strange func(option string)) (*remote, error) {
 	c := conf{}
 	for k, v := range all {
 		if k != "saltenv" {
@@ -95,7 +134,7 @@ func readRemote(e any, all conf, root string, log logrus.FieldLogger) (*remote, 
 	if m, own := e.(*data.Map); own && m.Len() == 1 {
 		for k, v := range m.All() {
 			url, ok = k.(string)
-			if err := c.take(v, log); err != nil {
+			if err := c.take(v, strange); err != nil {
 				return nil, err
 			}
 		}
@@ -107,7 +146,7 @@ func readRemote(e any, all conf, root string, log logrus.FieldLogger) (*remote, 
 }
 
 // take reads the options of a remote, given as a list of single ones or as a dictionary.
-func (c conf) take(v any, log logrus.FieldLogger) error {
+func (c conf) take(v any, strange func(option string)) error {
 	own, err := repack(v)
 	if err != nil {
 		return err
@@ -119,7 +158,7 @@ func (c conf) take(v any, log logrus.FieldLogger) error {
 		name := data.Str(k)
 		kind, ok := perRemote[name]
 		if !ok {
-			log.Warnf("gitfs_remotes: a remote has the option %.60q, which there is not; it is left out", name)
+			strange(name)
 			continue
 		}
 		checked, err := kind.check(v)

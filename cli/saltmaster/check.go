@@ -1,0 +1,165 @@
+package saltmaster
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/auth"
+	logins "github.com/brineproject/brine/auth/all"
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/engine"
+	engines "github.com/brineproject/brine/engines/all"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/fileserver/gitfs"
+	"github.com/brineproject/brine/fileserver/minionfs"
+	"github.com/brineproject/brine/fileserver/roots"
+	"github.com/brineproject/brine/master"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/reactor"
+	runners "github.com/brineproject/brine/runners/all"
+	"github.com/brineproject/brine/schedule"
+)
+
+// A check looks at one option and returns findings of package config.
+type check struct {
+	option string
+	wrong  func(cfg *config.Master) error
+}
+
+// checks are what a master looks at before it starts, besides the types of options: names of plug-ins that this program has, and
+// the shape of options that hold lists and mappings.
+func checks() []check {
+	return []check{
+		{"master_job_cache", func(cfg *config.Master) error { return noReturner(cfg.JobCacheName(), keepsJobs) }},
+		{"ext_job_cache", func(cfg *config.Master) error { return noReturner(cfg.ExtJobCache, keepsJobs) }},
+		{"event_return", wrongSinks},
+		{"fileserver_backend", func(cfg *config.Master) error { return wrongBackends(cfg.Map()) }},
+		{"gitfs_remotes", func(cfg *config.Master) error { return gitfs.Check(cfg.Map()) }},
+		{"publisher_acl", func(cfg *config.Master) error { return auth.CheckACL(cfg.PublisherACL) }},
+		{"publisher_acl_blacklist", func(cfg *config.Master) error { return auth.CheckBlacklist(cfg.PublisherACLBlacklist) }},
+		{"external_auth", wrongLogins},
+		{"peer", func(cfg *config.Master) error { return auth.CheckPeers(cfg.Peer) }},
+		{"peer_run", func(cfg *config.Master) error { return auth.CheckPeers(cfg.PeerRun) }},
+		{"mine_get", func(cfg *config.Master) error { return auth.CheckPeers(cfg.MineGet) }},
+		{"nodegroups", func(cfg *config.Master) error { return wrongGroups(cfg.Nodegroups) }},
+		{"reactor", func(cfg *config.Master) error { _, err := reactor.ParseRules(cfg.Reactor); return err }},
+		{"engines", func(cfg *config.Master) error { return engine.Check(cfg.Engines, engines.Engines()) }},
+		{"schedule", wrongSchedule},
+		{"metrics_address", func(cfg *config.Master) error { return wrongAddress(cfg.MetricsAddress) }},
+		{"transport_opts", func(cfg *config.Master) error { return wrongBranches(cfg) }},
+	}
+}
+
+// wrong says what is wrong in a configuration, and adds to the report what is odd in it.
+func wrong(cfg *config.Master, report *config.Report) error {
+	var errs []error
+	for _, c := range checks() {
+		errs = append(errs, report.Judge(c.option, c.wrong(cfg)))
+	}
+	report.Unused("master", master.Unused(cfg))
+	return errors.Join(errs...)
+}
+
+// noReturner says that there is no returner of a name that has what is needed; "" needs none.
+func noReturner(name string, has func(choice) bool) error {
+	var there []string
+	for _, c := range choices() {
+		if has(c) {
+			there = append(there, c.name)
+		}
+	}
+	if name == "" || slices.Contains(there, name) {
+		return nil
+	}
+	f := config.NoSuch("returner", name, there, foreignReturners())
+	f.Text += ", which this option needs"
+	return f
+}
+
+// foreignReturners are the returners that only Salt has (salt/returners).
+func foreignReturners() []string {
+	return []string{"appoptics_return", "carbon", "cassandra", "cassandra_cql", "couchbase", "couchdb", "django", "elasticsearch", "etcd", "highstate",
+		"influxdb", "kafka", "librato", "mattermost", "memcache", "mongo", "mongo_future", "multi_returner", "nagios_nrdp", "odbc", "postgres_local_cache",
+		"pushover", "sentry", "slack", "slack_webhook", "sms", "splunk", "telegram", "xmpp", "zabbix"}
+}
+
+func wrongSinks(cfg *config.Master) error {
+	var errs []error
+	for i, name := range cfg.EventReturn {
+		errs = append(errs, config.Below(config.Entry{Index: i, Value: name}, noReturner(name, takesEvents)))
+	}
+	if len(errs) == 1 { // most often a text
+		return noReturner(cfg.EventReturn[0], takesEvents)
+	}
+	return errors.Join(errs...)
+}
+
+// wrongBackends looks for names of backends that are not there. The others serve their files, as in Salt; none is a fault.
+func wrongBackends(opts *data.Map) error {
+	there := []string{roots.Name, minionfs.Name, gitfs.Name}
+	names := fileserver.Strings(opts.Value("fileserver_backend"))
+	var errs []error
+	for i, name := range names {
+		if !slices.Contains(there, name) {
+			errs = append(errs, config.Below(config.Entry{Index: i, Value: name}, config.NoSuch("backend of the file server", name, there, []string{"azurefs", "hgfs", "s3fs", "svnfs"})))
+		}
+	}
+	if len(errs) == len(names) {
+		return errors.Join(errs...)
+	}
+	return config.Doubt(errors.Join(errs...))
+}
+
+func wrongLogins(cfg *config.Master) error {
+	opts := cfg.Map()
+	return auth.CheckLogins(cfg.ExternalAuth, func(name string) error { _, err := logins.Open(name, opts); return err })
+}
+
+// wrongGroups looks at what node groups stand for. One that makes no sense names nobody, as in Salt.
+func wrongGroups(groups *data.Map) error {
+	var errs []error
+	for key, v := range groups.All() {
+		name := data.Str(key)
+		words, err := match.ExpandNodegroup(name, groups)
+		if errors.Is(err, match.ErrUnknownNodegroup) {
+			err = config.Expected("a compound target or a list", v, fmt.Sprintf("write %s: 'G@os:Debian and web*'", name))
+		} else if err == nil {
+			_, err = match.Compile(strings.Join(words, " "), "compound", "", match.Options{})
+		}
+		errs = append(errs, config.Doubt(config.Below(key, err)))
+	}
+	return errors.Join(errs...)
+}
+
+func wrongSchedule(cfg *config.Master) error {
+	if cfg.Schedule.Len() == 0 {
+		return nil
+	}
+	return schedule.Check(cfg.Schedule, cli.Knows(runners.Plugins(runners.Needs{}), cfg.Map()))
+}
+
+// wrongAddress looks at an address to listen on.
+func wrongAddress(address string) error {
+	if address == "" {
+		return nil
+	}
+	const example = "write HOST:PORT, such as 127.0.0.1:9175"
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return config.Expected("an address with a port", address, example)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return &config.Finding{Text: fmt.Sprintf("%q is no port", port), Suggestion: example}
+	}
+	return nil
+}
+
+func wrongBranches(cfg *config.Master) error {
+	_, err := further(cfg)
+	return err
+}

@@ -1,0 +1,121 @@
+package saltmaster
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/brineproject/brine/cli"
+)
+
+// judge reads a configuration as the program does, and returns what is wrong and what is odd in it, with DIR for its folder.
+func judge(t *testing.T, conf string) (faults, doubts string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "master"), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{o: &cli.MasterOptions{}}
+	p.o.ConfigDir = dir
+	p.in.Env = func(string) string { return "" }
+	_, report, err := p.load()
+	if err != nil {
+		faults = strings.ReplaceAll(err.Error(), dir, "DIR")
+	}
+	return faults, strings.ReplaceAll(strings.Join(report.Warnings, "\n"), dir, "DIR")
+}
+
+// Names of plug-ins that are not there, and options of the wrong shape, that keep a master from starting.
+func TestFaultsOfTheConfiguration(t *testing.T) {
+	for name, tt := range map[string]struct{ conf, want string }{
+		"a job cache": {"timeout: 5\nmaster_job_cache: mysq\n",
+			"DIR/master:2: master_job_cache: there is no returner 'mysq', which this option needs; is mysql meant? There are jobstore, local_cache, mysql, "},
+		"a job cache of Salt's": {"master_job_cache: mongo\n",
+			"DIR/master:1: master_job_cache: Salt's returner mongo is not built in, which this option needs; there are jobstore, "},
+		"a job cache of minions": {"ext_job_cache: smtp\n", "DIR/master:1: ext_job_cache: there is no returner 'smtp', which this option needs"},
+		"a place for events":     {"event_return: redis\n", "DIR/master:1: event_return: there is no returner 'redis', which this option needs; there are local, "},
+		"one of several":         {"event_return:\n  - smtp\n  - kafka\n  - postgre\n", "DIR/master:4: event_return: entry 3: there is no returner 'postgre', which this option needs; is postgres meant?"},
+		"no backend that there is": {"fileserver_backend:\n  - rotos\n",
+			"DIR/master:2: fileserver_backend: entry 1: there is no backend of the file server 'rotos'; is roots meant? There are gitfs, minionfs, roots"},
+		"an address without a port": {"metrics_address: 127.0.0.1\n",
+			`DIR/master:1: metrics_address: expected an address with a port, got the text "127.0.0.1"; write HOST:PORT, such as 127.0.0.1:9175`},
+		"an address with a wrong port": {"metrics_address: ':99999'\n", `DIR/master:1: metrics_address: "99999" is no port; write HOST:PORT`},
+		"a transport":                  {"transport_opts:\n  tcp:\n    ret_port: 0\n", "DIR/master:2: transport_opts: tcp: ret_port: 0 is no port"},
+		"rights that are no list": {"publisher_acl:\n  ann:\n    - .*\n  bob:\n    test.ping:\n",
+			"DIR/master:4: publisher_acl: bob: expected a list of functions, got a mapping of 1; begin each function or target with a dash: - test.ping, or - 'web*': [test.ping]"},
+		"rights that are none": {"publisher_acl:\n  bob:\n", "DIR/master:2: publisher_acl: bob: expected a list of functions, got nothing; write a list: - test.ping"},
+		"two targets in one": {"external_auth:\n  pam:\n    bob:\n      - web*: [test.ping]\n        db*: [test.ping]\n",
+			"DIR/master:4: external_auth: pam: bob: entry 1: expected one name and what is allowed there, got a mapping of 2; begin each name with a dash"},
+		"a function in a target": {"external_auth:\n  pam:\n    bob:\n      - web*:\n        - test.ping\n        - 5\n",
+			"DIR/master:6: external_auth: pam: bob: entry 1: web*: entry 2: expected a function, or a function with conditions, got the number 5"},
+		"a condition": {"external_auth:\n  pam:\n    bob:\n      - web*:\n        - test.echo: [a.*]\n",
+			`external_auth: pam: bob: entry 1: web*: entry 1: test.echo: entry 1: expected a mapping of args and kwargs, got the text "a.*"`},
+		"users that are none":     {"external_auth:\n  pam: [bob]\n", "DIR/master:2: external_auth: pam: expected a mapping of users to what they may do, got a list of 1"},
+		"a list of the blacklist": {"publisher_acl_blacklist:\n  module:\n    - cmd\n", "DIR/master:2: publisher_acl_blacklist: module: there is no list 'module'; is modules meant? There are modules, users"},
+		"names in the blacklist":  {"publisher_acl_blacklist:\n  users: 5\n", "DIR/master:2: publisher_acl_blacklist: users: expected a list of names, got the number 5; write users: ['cmd.*']"},
+		"peer":                    {"peer:\n  web1: 5\n", "DIR/master:2: peer: web1: expected a list of functions, got the number 5"},
+		"peer_run":                {"peer_run:\n  web1: [[a]]\n", "peer_run: web1: entry 1: expected a function, or a target with its functions, got a list of 1"},
+		"an engine that is no name": {"engines:\n  - script:\n    cmd: /bin/true\n",
+			"DIR/master:2: engines: entry 1: expected a name, or one name with options, got a mapping of 2; write - NAME, or - NAME: with its options indented below it"},
+		"an option of an engine": {"engines:\n  - script:\n      cmdline: /bin/true\n", "DIR/master:2: engines: entry 1: script: option cmdline is unknown"},
+		"a remote":               {"gitfs_remotes:\n  - https://host/repo.git\n  - 5\n", "DIR/master:3: gitfs_remotes: entry 2: it is no address"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if faults, _ := judge(t, tt.conf); !strings.Contains(faults, tt.want) {
+				t.Errorf("%s is wrong:\n%s\nwant\n%s", tt.conf, faults, tt.want)
+			}
+		})
+	}
+}
+
+// What Salt goes on with, and a drop-in replacement too, is told.
+func TestDoubtsOfTheConfiguration(t *testing.T) {
+	for name, tt := range map[string]struct{ conf, want string }{
+		"a system":                {"external_auth:\n  PAM:\n    bob: [test.ping]\n", "DIR/master:2: external_auth: PAM: there is no authentication system 'PAM', nobody can log in there; is pam meant? There are file, ldap, pam"},
+		"a system of Salt's":      {"external_auth:\n  keystone:\n    bob: [test.ping]\n", "DIR/master:2: external_auth: keystone: Salt's authentication system keystone is not built in, nobody can log in there"},
+		"a system that cannot be": {"external_auth:\n  file:\n    bob: [test.ping]\n", "DIR/master:2: external_auth: file: nobody can log in there: "},
+		"a text for a list":       {"publisher_acl:\n  bob: test.ping\n", `DIR/master:2: publisher_acl: bob: expected a list of functions, got the text "test.ping", which is taken as a list of one`},
+		"an expression":           {"publisher_acl:\n  bob:\n    - test.ping\n    - '('\n", "DIR/master:4: publisher_acl: bob: entry 2: '(' is no regular expression that can be used, and allows nothing"},
+		"a backend":               {"fileserver_backend: [roots, svn]\n", "DIR/master:1: fileserver_backend: entry 2: Salt's backend of the file server svnfs is not built in"},
+		"an engine":               {"engines:\n  - scrip\n", "DIR/master:2: engines: entry 1: there is no engine 'scrip'; is script meant? There are program, script"},
+		"a rule of the reactor":   {"reactor:\n  - a: [x.sls]\n  - 'b': 5\n", "DIR/master:3: reactor: entry 2: b: expected a file or a list of files, got the number 5; write - 'salt/minion/*/start': [/srv/"},
+		"a node group":            {"nodegroups:\n  web: 'web* and ('\n  db: 5\n", "DIR/master:3: nodegroups: db: expected a compound target or a list, got the number 5; write db: "},
+		"a node group's target":   {"nodegroups:\n  web: 'E@('\n", "DIR/master:2: nodegroups: web: "},
+		"an option of a remote":   {"gitfs_remotes:\n  - https://host/repo.git:\n    - rot: x\n", "gitfs_remotes: entry 1: there is no option of a remote 'rot'; is root meant?"},
+		"a key of a job":          {"schedule:\n  a:\n    function: test.arg\n    secons: 5\n    minutes: 1\n", "DIR/master:4: schedule: a: secons: a job has no such key, which is passed over; is seconds meant?"},
+		"a job without a time":    {"schedule:\n  a:\n    function: test.arg\n", "DIR/master:2: schedule: a: no time is given, so that the job never runs; write one of seconds, "},
+		"a job without function":  {"schedule:\n  a:\n    seconds: 5\n", "DIR/master:2: schedule: a: no function is given; write function: test.ping"},
+		"a function of a job":     {"schedule:\n  a:\n    seconds: 5\n    function: test.agr\n", "DIR/master:4: schedule: a: function: there is no function test.agr here"},
+		"an interval":             {"schedule:\n  a:\n    seconds: five\n    function: test.arg\n", "DIR/master:2: schedule: a: Invalid seconds five. Ignoring job a."},
+		"a job that is none":      {"schedule:\n  a: test.arg\n", "DIR/master:2: schedule: a: expected a mapping, the job, got the text "},
+		"what is not there":       {"timeout: 5\next_pillar:\n  - cmd_yaml: cat\n", "DIR/master:2: ext_pillar: this version of the master does not carry out this option"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			faults, doubts := judge(t, tt.conf)
+			if faults != "" || !strings.Contains(doubts, tt.want) {
+				t.Errorf("%s is odd:\n%s\nand wrong:\n%s\nwant\n%s", tt.conf, doubts, faults, tt.want)
+			}
+		})
+	}
+}
+
+// What works says nothing.
+func TestNothingIsWrong(t *testing.T) {
+	for _, conf := range []string{"", "master_job_cache: local_cache\nevent_return: [mysql, '']\nfileserver_backend: [git, roots]\n",
+		"publisher_acl:\n  bob:\n    - test.ping\n    - 'web*':\n        - test.*\n        - test.echo:\n            - args: ['a.*']\n              kwargs: {x: 1}\n    - '@jobs'\n    - '@runner': [jobs.*]\n",
+		"external_auth:\n  pam:\n    'admins%': ['.*']\npublisher_acl_blacklist: {users: root, modules: [cmd]}\npeer: {'.*': [.*]}\n",
+		"engines:\n  - reactor\n  - script: {cmd: /bin/true, interval: 3}\nreactor:\n  - 'a/*': /srv/a.sls\nnodegroups: {web: 'L@a,b or G@os:x', db: [a, b], all: N@web}\n",
+		"schedule:\n  enabled: true\n  a: {function: jobs.active, seconds: 3, splay: 2, run_on_start: true}\n  b: {function: my.own, run_on_start: true}\n"} {
+		faults, doubts := judge(t, conf)
+		if strings.HasSuffix(conf, "b: {function: my.own, run_on_start: true}\n") {
+			if faults != "" || !strings.Contains(doubts, "schedule: b: function: there is no function my.own here") {
+				t.Errorf("a function of a module that is not there: %s%s", faults, doubts)
+			}
+			continue
+		}
+		if faults+doubts != "" {
+			t.Errorf("%s is wrong: %s\nodd: %s", conf, faults, doubts)
+		}
+	}
+}

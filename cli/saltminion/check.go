@@ -1,0 +1,39 @@
+package saltminion
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/minion"
+	"github.com/brineproject/brine/modules/all"
+	returners "github.com/brineproject/brine/returners/all"
+	"github.com/brineproject/brine/schedule"
+)
+
+// wrong says what is wrong in a configuration besides the types of options, and adds to the report what is odd in it.
+func wrong(cfg *config.Minion, report *config.Report) error {
+	errs := []error{report.Locate(minion.CheckMasters(cfg)), report.Judge("return", wrongReturners(cfg))}
+	if cfg.Schedule.Len() > 0 {
+		errs = append(errs, report.Judge("schedule", schedule.Check(minion.OwnJobs(cfg.Schedule), cli.Knows(all.Plugins(), cfg.Map()))))
+	}
+	report.Unused("minion", minion.Unused(cfg))
+	return errors.Join(errs...)
+}
+
+// wrongReturners looks for returners that are not there. The minion works without them, as Salt's, which finds that out with the
+// first return.
+func wrongReturners(cfg *config.Minion) error {
+	var there []string
+	for _, p := range returners.Plugins() {
+		there = append(append(there, p.Name), p.Aliases...)
+	}
+	var errs []error
+	for _, name := range cfg.Return {
+		if !slices.Contains(there, name) {
+			errs = append(errs, config.Doubt(config.NoSuch("returner", name, there, nil)))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,227 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/yaml"
+)
+
+// A Finding is what somebody who reads an option finds wrong within it. [Report.Judge] says in which file and line that stands.
+type Finding struct {
+	Path       []any  // from the option inward: keys of mappings, and an Entry for each list
+	Text       string // what is wrong
+	Suggestion string // what to write instead; may be ""
+	Doubt      bool   // it is told, and the start goes on
+}
+
+// An Entry is a step of a path into a list.
+type Entry struct {
+	Index int // from 0
+	Value any // of the entry, by which it is found where lists of several files were joined
+}
+
+// Error returns path: text; suggestion.
+func (f *Finding) Error() string {
+	return strings.TrimPrefix((&Error{Option: f.where(""), Text: f.Text, Suggestion: f.Suggestion}).Error(), ": ")
+}
+
+// where returns the name of the option and the path within it, as option: key: entry 2.
+func (f *Finding) where(option string) string {
+	parts := []string{option}
+	for _, step := range f.Path {
+		if e, ok := step.(Entry); ok {
+			parts = append(parts, fmt.Sprintf("entry %d", e.Index+1))
+			continue
+		}
+		parts = append(parts, clip(urlPassword().ReplaceAllString(data.Str(step), "${1}"+Hidden+"@")))
+	}
+	if option == "" {
+		parts = parts[1:]
+	}
+	return strings.Join(parts, ": ")
+}
+
+// Expected returns a Finding for a value of the wrong shape.
+func Expected(what string, got any, example string) *Finding {
+	return &Finding{Text: fmt.Sprintf("expected %s, got %s", what, describe(got)), Suggestion: example}
+}
+
+// NoSuch returns a Finding for a name of a kind, such as returner, that is none of those there are, with the one that is most
+// like it. Names that Salt has besides, foreign, are told as such.
+func NoSuch(kind, name string, there, foreign []string) *Finding {
+	there = slices.Sorted(slices.Values(there))
+	list := "there are " + strings.Join(there, ", ")
+	if slices.Contains(foreign, name) {
+		return &Finding{Text: fmt.Sprintf("Salt's %s %s is not built in", kind, name), Suggestion: list}
+	}
+	text := fmt.Sprintf("there is no %s %s", kind, clip(data.Repr(name)))
+	if near := Nearest(name, there); near != "" {
+		list = fmt.Sprintf("is %s meant? There are %s", near, strings.Join(there, ", "))
+	}
+	return &Finding{Text: text, Suggestion: list}
+}
+
+// Nearest returns the one of names that is most like name, "" where none is near enough to be meant.
+func Nearest(name string, names []string) string {
+	best, least := "", max(1, min(3, len(name)/4))+1
+	for _, n := range names {
+		if d := distance(strings.ToLower(name), n, least); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// Doubt returns err with all findings in it made doubts.
+func Doubt(err error) error {
+	return changed(err, func(f *Finding) { f.Doubt = true })
+}
+
+// Below returns err with all findings in it moved inward by a step: the key of a mapping, or an Entry.
+func Below(step any, err error) error {
+	return changed(err, func(f *Finding) { f.Path = append([]any{step}, f.Path...) })
+}
+
+// changed returns the findings in err, each changed.
+func changed(err error, change func(*Finding)) error {
+	var all []error
+	for _, f := range findings(err) {
+		c := *f
+		change(&c)
+		all = append(all, &c)
+	}
+	return errors.Join(all...)
+}
+
+// findings returns the errors that were joined to err; one that is no Finding becomes one.
+func findings(err error) []*Finding {
+	if err == nil {
+		return nil
+	}
+	if f, ok := err.(*Finding); ok { //nolint:errorlint // a text around it would be lost
+		return []*Finding{f}
+	}
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only what was joined itself
+	if !ok || err.Error() != errors.Join(joined.Unwrap()...).Error() {
+		return []*Finding{{Text: err.Error()}}
+	}
+	var all []*Finding
+	for _, e := range joined.Unwrap() {
+		all = append(all, findings(e)...)
+	}
+	return all
+}
+
+// Judge says where in the files the findings in err stand, which are about an option. Doubts become warnings; the error joins
+// an *Error for each of the others.
+func (r *Report) Judge(option string, err error) error {
+	var faults []error
+	for _, f := range findings(err) {
+		at := r.At(option, f.Path...)
+		e := &Error{File: at.File, Line: at.Line, Option: f.where(option), Text: f.Text, Suggestion: f.Suggestion}
+		if f.Doubt {
+			r.Warnings = append(r.Warnings, e.Error())
+			continue
+		}
+		faults = append(faults, e)
+	}
+	return errors.Join(faults...)
+}
+
+// An About is an error that an option has brought about.
+type About struct {
+	Option string
+	Err    error
+}
+
+// Error returns the text of the error.
+func (a *About) Error() string { return a.Err.Error() }
+
+// Unwrap returns the error.
+func (a *About) Unwrap() error { return a.Err }
+
+// Locate returns err with the place of the option in front that an *[About] in it names, where a file sets that.
+func (r *Report) Locate(err error) error {
+	var about *About
+	if !errors.As(err, &about) {
+		return err
+	}
+	at, ok := r.Sources[about.Option]
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("%s: %w", at, err)
+}
+
+// Unused tells of options that are set, and that a daemon of this role does not carry out.
+func (r *Report) Unused(role string, names []string) {
+	for _, name := range names {
+		r.warn(r.Sources[name], "%s: this version of the %s does not carry out this option", name, role)
+	}
+}
+
+// At returns the place that set what stands at a path within an option, or the last step of the path that is found.
+func (r *Report) At(option string, path ...any) Origin {
+	best, deepest := r.Sources[option], 0
+	for _, d := range r.documents {
+		if at, depth := d.find(option, path); at.File != "" && depth >= deepest {
+			best, deepest = at, depth
+		}
+	}
+	return best
+}
+
+// A document is one file, as it was read.
+type document struct {
+	file string
+	opts *data.Map
+	at   *yaml.Positions
+}
+
+// find follows a path as far as the file has it.
+func (d document) find(option string, path []any) (at Origin, depth int) {
+	value, ok := d.opts.Get(option)
+	if !ok {
+		return at, 0
+	}
+	steps := []any{option}
+	at = d.mark(at, steps)
+	for _, step := range path {
+		var next any
+		if value, next, ok = inward(value, step); !ok {
+			break
+		}
+		steps = append(steps, next)
+		at = d.mark(at, steps)
+		depth++
+	}
+	return at, depth
+}
+
+// inward returns what a step leads to, and the step as positions have it.
+func inward(value, step any) (to, next any, ok bool) {
+	if e, isEntry := step.(Entry); isEntry {
+		list, _ := value.([]any)
+		i := slices.IndexFunc(list, func(v any) bool { return data.Equal(v, e.Value) })
+		if i < 0 {
+			return nil, nil, false
+		}
+		return list[i], i, true
+	}
+	m, _ := value.(*data.Map)
+	to, ok = m.Get(step)
+	return to, data.Str(step), ok
+}
+
+// mark returns where steps lead in the file, or where the step before did.
+func (d document) mark(before Origin, steps []any) Origin {
+	m, ok := d.at.Of(steps...)
+	if !ok {
+		return Origin{File: d.file, Line: before.Line}
+	}
+	return Origin{File: d.file, Line: m.Line + 1}
+}
