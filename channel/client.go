@@ -249,7 +249,7 @@ func (c *Client) openReply(creds *Credentials, body []byte, nonce string) (data.
 	if !ok {
 		return nil, fmt.Errorf("%w: it is not encrypted: %w", ErrBadReply, crypto.ErrAuthentication)
 	}
-	return creds.requestKey().Open(blob, nonce)
+	return creds.requestKey().OpenInPlace(blob, nonce)
 }
 
 // openPrivate opens a reply that only this minion may read.

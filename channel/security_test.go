@@ -170,7 +170,7 @@ func TestCVE2024_38823(t *testing.T) {
 		}
 		f.handler.calls = nil
 		body := f.honest(version, "_file_hash")
-		f.ask(body)
+		f.ask(bytes.Clone(body))
 		f.ask(body)
 		if len(f.handler.seen()) != 2 {
 			t.Errorf("version %d: a request without effect is not answered again", version)

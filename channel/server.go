@@ -283,7 +283,7 @@ func (s *Server) open(env *payload.Envelope) (*crypto.Crypticle, []byte, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	plain, err := key.Open(blob, "")
+	plain, err := key.OpenInPlace(blob, "")
 	return key, plain, err
 }
 
@@ -379,12 +379,26 @@ func (s *Server) dispatch(ctx context.Context, c *Command, key *crypto.Crypticle
 		s.failed(c, err)
 		reply = ""
 	}
-	plain, err := payload.Marshal(reply)
+	body, err := sealed(key, nonce, reply)
 	if err != nil {
 		s.failed(c, fmt.Errorf("encode reply: %w", err))
-		plain = marshal("")
+		return marshal(key.Seal(marshal(""), nonce))
 	}
-	return marshal(key.Seal(plain, nonce))
+	return body
+}
+
+// sealed returns a reply as it is sent: the blob as MessagePack. It is made in one piece of memory, with the reply's head
+// put in front when its length is known.
+func sealed(key *crypto.Crypticle, nonce string, reply any) ([]byte, error) {
+	const room = 5 // of the longest head
+	body, err := key.AppendSeal(make([]byte, room, 256), nonce, func(dst []byte) ([]byte, error) { return payload.Append(dst, reply) })
+	if err != nil {
+		return nil, err
+	}
+	var head [room]byte
+	n := len(payload.AppendBytesHead(head[:0], len(body)-room))
+	copy(body[room-n:], head[:n])
+	return body[room-n:], nil
 }
 
 func (s *Server) failed(c *Command, err error) {

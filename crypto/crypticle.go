@@ -143,28 +143,55 @@ func (c *Crypticle) Seal(msgpack []byte, nonce string) []byte {
 
 func (c *Crypticle) seal(prefix []byte, nonce string, body []byte) []byte {
 	size := len(prefix) + len(nonce) + len(body)
-	pad := aes.BlockSize - size%aes.BlockSize
-	out := make([]byte, ivSize, ivSize+size+pad+macSize)
-	if _, err := io.ReadFull(c.random, out); err != nil {
+	out := make([]byte, ivSize, ivSize+size+aes.BlockSize+macSize)
+	c.newIV(out)
+	out = append(append(append(out, prefix...), nonce...), body...)
+	return c.lock(out, 0)
+}
+
+// AppendSeal appends to dst what Seal returns. encode appends the MessagePack bytes, so that a long message is written
+// where it is sealed and not copied. The error is that of encode.
+func (c *Crypticle) AppendSeal(dst []byte, nonce string, encode func(dst []byte) ([]byte, error)) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, make([]byte, ivSize)...)
+	c.newIV(dst[start:])
+	dst, err := encode(append(append(dst, prefix...), nonce...))
+	if err != nil {
+		return nil, err
+	}
+	return c.lock(dst, start), nil
+}
+
+func (c *Crypticle) newIV(iv []byte) {
+	if _, err := io.ReadFull(c.random, iv); err != nil {
 		panic("crypto: random source: " + err.Error()) // crypto/rand never fails
 	}
-	out = append(append(append(out, prefix...), nonce...), body...)
+}
+
+// lock pads and encrypts what follows the vector at start, and appends the HMAC of both.
+func (c *Crypticle) lock(out []byte, start int) []byte {
+	pad := aes.BlockSize - (len(out)-start)%aes.BlockSize // a vector is one block
 	for range pad {
 		out = append(out, byte(pad))
 	}
 	s := c.states.Get().(*states)
-	s.enc.SetIV(out[:ivSize])
-	s.enc.CryptBlocks(out[ivSize:], out[ivSize:])
+	defer c.states.Put(s)
+	blob := out[start:]
+	s.enc.SetIV(blob[:ivSize])
+	s.enc.CryptBlocks(blob[ivSize:], blob[ivSize:])
 	s.mac.Reset()
-	s.mac.Write(out)
-	out = s.mac.Sum(out)
-	c.states.Put(s)
-	return out
+	s.mac.Write(blob)
+	return s.mac.Sum(out)
 }
 
 // Decrypt returns what Encrypt was given, or ErrAuthentication. As in Salt, the last byte says how many to drop and the
 // others of the padding are not looked at: the HMAC has proved them.
 func (c *Crypticle) Decrypt(blob []byte) ([]byte, error) {
+	return c.decrypt(blob, func(n int) []byte { return make([]byte, n) })
+}
+
+// decrypt writes what blob holds to the memory that room gives, which is asked only for a blob that is genuine.
+func (c *Crypticle) decrypt(blob []byte, room func(n int) []byte) ([]byte, error) {
 	signed := len(blob) - macSize
 	if signed < 2*aes.BlockSize {
 		return nil, ErrAuthentication
@@ -176,7 +203,7 @@ func (c *Crypticle) Decrypt(blob []byte) ([]byte, error) {
 	if subtle.ConstantTimeCompare(s.mac.Sum(s.sum[:0]), blob[signed:]) != 1 || signed%aes.BlockSize != 0 {
 		return nil, ErrAuthentication
 	}
-	plain := make([]byte, signed-ivSize)
+	plain := room(signed - ivSize)
 	s.dec.SetIV(blob[:ivSize])
 	s.dec.CryptBlocks(plain, blob[ivSize:signed])
 	return unpad(plain), nil
@@ -198,6 +225,21 @@ func (c *Crypticle) Open(blob []byte, nonce string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return object(plain, nonce)
+}
+
+// OpenInPlace is Open for who does not need the blob any more: the bytes that it returns lie in the memory of blob.
+// A blob that is not genuine stays as it is.
+func (c *Crypticle) OpenInPlace(blob []byte, nonce string) ([]byte, error) {
+	plain, err := c.decrypt(blob, func(n int) []byte { return blob[ivSize : ivSize+n] })
+	if err != nil {
+		return nil, err
+	}
+	return object(plain, nonce)
+}
+
+// object takes the marks off that Seal puts before an object.
+func object(plain []byte, nonce string) ([]byte, error) {
 	body, ok := bytes.CutPrefix(plain, prefix)
 	if !ok {
 		return nil, ErrNotObject

@@ -403,6 +403,44 @@ func TestDecryptLeavesTheBlobAlone(t *testing.T) {
 	}
 }
 
+func TestAppendSeal(t *testing.T) {
+	c, err := NewCrypticle(NewKeyString())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 40 {
+		body, nonce := bytes.Repeat([]byte{0xc0}, n), strings.Repeat("n", nonceSize)
+		got, err := c.AppendSeal([]byte("head"), nonce, func(dst []byte) ([]byte, error) { return append(dst, body...), nil })
+		if err != nil || string(got[:4]) != "head" {
+			t.Fatalf("AppendSeal of %d bytes = %x, %v", n, got, err)
+		}
+		if plain, err := c.Open(got[4:], nonce); err != nil || !bytes.Equal(plain, body) {
+			t.Errorf("Open of AppendSeal = %x, %v, want %x", plain, err, body)
+		}
+	}
+	bad := errors.New("bad")
+	if got, err := c.AppendSeal(nil, "", func([]byte) ([]byte, error) { return nil, bad }); err != bad || got != nil {
+		t.Errorf("AppendSeal of what cannot be encoded = %x, %v", got, err)
+	}
+}
+
+func TestOpenInPlace(t *testing.T) {
+	c, err := NewCrypticle(NewKeyString())
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob := c.Seal([]byte("plain"), "")
+	blob[40] ^= 1
+	before := bytes.Clone(blob)
+	if got, err := c.OpenInPlace(blob, ""); err != ErrAuthentication || !bytes.Equal(blob, before) {
+		t.Errorf("OpenInPlace of a changed blob = %q, %v, blob changed %t", got, err, !bytes.Equal(blob, before))
+	}
+	blob[40] ^= 1
+	if got, err := c.OpenInPlace(blob, ""); err != nil || string(got) != "plain" {
+		t.Errorf("OpenInPlace = %q, %v", got, err)
+	}
+}
+
 func TestVectorsOfMessagesDiffer(t *testing.T) {
 	c, err := NewCrypticle(NewKeyString())
 	if err != nil {

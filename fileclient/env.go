@@ -42,6 +42,8 @@ func source(env *loader.Env, b Brought) (Source, error) {
 	switch {
 	case env.Option("file_client") != "local" && env.Host.Request == nil:
 		return nil, ErrNoMaster
+	case env.Option("file_client") != "local" && env.Host.RequestRaw != nil:
+		return RemoteRaw(env.Host.Request, env.Host.RequestRaw), nil
 	case env.Option("file_client") != "local":
 		return Remote(env.Host.Request), nil
 	case b.Local == nil:

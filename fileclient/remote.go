@@ -6,35 +6,60 @@ import (
 	"fmt"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
 )
 
 // A Request sends an encrypted request to a master and returns its reply, as loader.Host.Request.
 type Request func(ctx context.Context, load *data.Map) (reply any, err error)
 
+// A RawRequest is a Request that returns the MessagePack of the reply, as loader.Host.RequestRaw. The reply is its caller's.
+type RawRequest func(ctx context.Context, load *data.Map) (reply data.Raw, err error)
+
 // tries is how often a request is sent whose reply makes no sense (salt/fileclient.py, RemoteClient.get_file).
 const tries = 4
 
 // remote is the file server of a master, ours or Salt's.
-type remote struct{ request Request }
+type remote struct {
+	request Request
+	raw     RawRequest // for pieces of files, which are not copied then
+}
 
 var _ Source = (*remote)(nil)
 
 // Remote returns the file server of a master.
-func Remote(request Request) Source { return &remote{request} }
+func Remote(request Request) Source {
+	return RemoteRaw(request, func(ctx context.Context, load *data.Map) (data.Raw, error) {
+		reply, err := request(ctx, load)
+		if err != nil {
+			return nil, err
+		}
+		return payload.MarshalBin(reply)
+	})
+}
+
+// RemoteRaw is Remote for a master whose replies can be had without being decoded, so that long pieces of files are not copied.
+func RemoteRaw(request Request, raw RawRequest) Source { return &remote{request, raw} }
 
 // ask sends a request until read can make sense of the reply.
 func (r *remote) ask(ctx context.Context, load *data.Map, read func(reply any) error) error {
-	var err error
-	for range tries {
-		var reply any
-		if reply, err = r.request(ctx, load); err != nil {
+	return again(ctx, load.Text("cmd"), func() error {
+		reply, err := r.request(ctx, load)
+		if err != nil {
 			return err
 		}
-		if err = read(reply); !errors.Is(err, ErrReply) || ctx.Err() != nil {
+		return read(reply)
+	})
+}
+
+// again sends the request cmd until the reply makes sense.
+func again(ctx context.Context, cmd string, once func() error) error {
+	var err error
+	for range tries {
+		if err = once(); !errors.Is(err, ErrReply) || ctx.Err() != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w", load.Text("cmd"), err)
+	return fmt.Errorf("%s: %w", cmd, err)
 }
 
 // names asks for a list of names.
@@ -162,23 +187,32 @@ func (r *remote) Read(ctx context.Context, env, path string, loc int64, gzip int
 		load.Set("gzip", int64(gzip))
 	}
 	load.Set("loc", loc)
-	err = r.ask(ctx, load, func(reply any) error {
-		m, ok := reply.(*data.Map)
-		if !ok || !m.Has("data") {
-			return malformed(reply)
+	err = again(ctx, "_serve_file", func() error {
+		reply, err := r.raw(ctx, load)
+		if err != nil {
+			return err
 		}
-		switch body := m.Value("data").(type) {
-		case []byte:
-			c.Data = body
-		case string:
-			c.Data = []byte(body)
-		default:
-			return malformed(reply)
+		c, err = readChunk(reply)
+		if errors.Is(err, ErrNotFound) {
+			err = fmt.Errorf("salt://%s in saltenv %s: %w", path, env, err)
 		}
-		if c.Gzip = data.Truth(m.Value("gzip")) && len(c.Data) > 0; len(c.Data) == 0 && !data.Truth(m.Value("dest")) {
-			return fmt.Errorf("salt://%s in saltenv %s: %w", path, env, ErrNotFound)
-		}
-		return nil
+		return err
 	})
 	return c, err
+}
+
+// readChunk reads a piece of a file, which shares the memory of the reply.
+func readChunk(reply data.Raw) (c Chunk, err error) {
+	fields, err := payload.ParseFields(reply, payload.Limits{Size: len(reply)})
+	body, ok := fields.Bytes("data")
+	if err != nil || !ok {
+		v, _ := payload.Unmarshal(reply[:min(len(reply), 1<<10)], payload.WireLimits()) // a longer one is not shown
+		return c, malformed(v)
+	}
+	c.Data = body
+	c.Gzip = len(body) > 0 && data.Truth(fields.Value("gzip"))
+	if len(body) == 0 && !data.Truth(fields.Value("dest")) {
+		return c, ErrNotFound
+	}
+	return c, nil
 }

@@ -37,7 +37,8 @@ type Host struct {
 	Fire       func(ctx context.Context, tag string, body *data.Map) error      // event on the minion's own bus
 	FireMaster func(ctx context.Context, tag string, body *data.Map) error      // event to all masters
 	Request    func(ctx context.Context, load *data.Map) (reply any, err error) // encrypted request to the master, id and tok added
-	RequestAll func(ctx context.Context, load *data.Map) error                  // the same to every master; the errors of all
+	RequestRaw func(ctx context.Context, load *data.Map) (data.Raw, error)      // Request with a reply that is not decoded
+	RequestAll func(ctx context.Context, load *data.Map) error                  // Request to every master; the errors of all
 	// Masters returns the addresses of the masters, as tcp://HOST:PORT; RequestTo sends an encrypted request to one of them.
 	Masters   func() []string
 	RequestTo func(ctx context.Context, master string, load *data.Map) (reply any, err error)

@@ -62,7 +62,7 @@ func (c *Caller) Join(ctx context.Context) error {
 	if err := c.link.fetchPillar(ctx); err != nil {
 		return fmt.Errorf("fetch the pillar: %w", err)
 	}
-	return c.openShelves(loader.Host{Fire: c.fire, FireMaster: m.FireMaster, Request: m.request, RequestAll: m.requestAll,
+	return c.openShelves(loader.Host{Fire: c.fire, FireMaster: m.FireMaster, Request: m.request, RequestRaw: m.requestRaw, RequestAll: m.requestAll,
 		Masters: c.masterURIs, RequestTo: c.requestTo, Order: m.opts.Order})
 }
 

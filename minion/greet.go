@@ -128,3 +128,11 @@ func (l *link) call(ctx context.Context, load *data.Map) (any, error) {
 	}
 	return l.client.Call(ctx, load)
 }
+
+// callRaw is call with a reply that is not decoded.
+func (l *link) callRaw(ctx context.Context, load *data.Map) (data.Raw, error) {
+	if !l.gate.isOpen() {
+		return nil, fmt.Errorf("request %s: %w", load.Text("cmd"), errOutside)
+	}
+	return l.client.Do(ctx, load)
+}

@@ -132,7 +132,7 @@ func (m *Minion) openShelves() (err error) {
 	env := loader.Env{
 		Opts: m.settings.all(), Grains: m.Grains, Pillar: m.Pillar, Log: m.log,
 		Host: loader.Host{
-			Running: m.Running, Signal: m.Signal, FireMaster: m.FireMaster, Request: m.request, RequestAll: m.requestAll,
+			Running: m.Running, Signal: m.Signal, FireMaster: m.FireMaster, Request: m.request, RequestRaw: m.requestRaw, RequestAll: m.requestAll,
 			Masters: m.masterURIs, RequestTo: m.requestTo, Await: m.await, Order: m.opts.Order,
 			Fire: func(_ context.Context, tag string, body *data.Map) error { return m.bus.Fire(tag, body) },
 		},
@@ -172,6 +172,14 @@ func (m *Minion) request(ctx context.Context, load *data.Map) (any, error) {
 		return nil, errors.New("this minion has no master")
 	}
 	return m.links[0].call(ctx, load)
+}
+
+// requestRaw is request with a reply that is not decoded.
+func (m *Minion) requestRaw(ctx context.Context, load *data.Map) (data.Raw, error) {
+	if len(m.links) == 0 {
+		return nil, errors.New("this minion has no master")
+	}
+	return m.links[0].callRaw(ctx, load)
 }
 
 // masterURIs returns the addresses of the masters.

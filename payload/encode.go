@@ -166,6 +166,9 @@ func appendText(dst []byte, s string, bin bool) []byte {
 	return append(appendTextHead(dst, len(s), bin), s...)
 }
 
+// AppendBytesHead appends what stands before n bytes, or a text of n bytes, in wire form.
+func AppendBytesHead(dst []byte, n int) []byte { return appendTextHead(dst, n, false) }
+
 // appendTextHead starts a text, or bytes in wire form; str8 is of the bin form only.
 func appendTextHead(dst []byte, n int, bin bool) []byte {
 	switch {
