@@ -15,7 +15,7 @@ const module = "github.com/brineproject/brine/"
 // layers is the plan of the house: a package may import packages of its own layer and of those below.
 // A name that ends in a slash stands for everything below that folder.
 var layers = [][]string{
-	0: {"data", "job", "yaml", "jinja", "version"},
+	0: {"atomicfile", "data", "job", "yaml", "jinja", "version"},
 	1: {"payload", "payload/", "crypto", "pki", "pki/", "match", "output", "config"},
 	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "daemon", "logging"},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
@@ -27,7 +27,7 @@ var layers = [][]string{
 
 // standardOnly lists the packages that may import nothing from outside but what is named.
 var standardOnly = map[string][]string{
-	"data": nil, "job": nil, "jinja": nil, "version": nil,
+	"atomicfile": nil, "data": nil, "job": nil, "jinja": nil, "version": nil,
 	"yaml": {"go.yaml.in/yaml/v4"},
 }
 

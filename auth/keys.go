@@ -13,6 +13,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/crypto"
 )
 
@@ -124,19 +125,8 @@ func currentUser(otherwise string) string {
 
 // writeKey puts key where only its user can read it; the file never holds a part of a key.
 func writeKey(file, owner, key string) error {
-	temp, err := os.CreateTemp(filepath.Dir(file), ".new-key-")
-	if err != nil {
-		return err
-	}
-	_, err = temp.WriteString(key)
-	err = errors.Join(err, temp.Chmod(0o600), chown(temp, owner), temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
+	own := func(f *os.File) error { return chown(f, owner) }
+	return atomicfile.Write(file, []byte(key), atomicfile.Options{Mode: 0o600, Own: own, Prefix: ".new-key-"})
 }
 
 // A proven user is one whose key was right.

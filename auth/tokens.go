@@ -10,12 +10,13 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/payload"
@@ -41,6 +42,9 @@ const mostTokens = 100_000
 
 // tokenName is what a token looks like. What does not is never looked for.
 var tokenName = regexp.MustCompile(`^[0-9a-f]{32,128}$`)
+
+// tempToken begins the name of a token's file on its way.
+const tempToken = ".token-"
 
 // maxToken is the longest file of a token, in bytes. It has the rights of a user with keep_acl_in_token.
 const maxToken = 1 << 20
@@ -103,20 +107,7 @@ func (t *Tokens) Add(m *data.Map) error {
 
 // write puts a whole file in place of none.
 func (t *Tokens) write(name string, raw []byte) error {
-	temp := name + ".tmp"
-	f, err := t.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(raw)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = t.root.Rename(temp, name)
-	}
-	if err != nil {
-		return errors.Join(err, t.root.Remove(temp))
-	}
-	return nil
+	return atomicfile.WriteIn(t.root, name, raw, atomicfile.Options{Prefix: tempToken})
 }
 
 // Get returns what is kept of a token. One that has expired, or cannot be read, is deleted. It has expired from the very second
@@ -255,16 +246,20 @@ func (t *Tokens) Clean(ctx context.Context) (int, error) {
 	return n, t.cleanTemp()
 }
 
-// cleanTemp drops what a master left that ended while it wrote a token.
+// cleanTemp drops what a master left that ended while it wrote a token, be it Salt's, which calls the file TOKEN.tmp, or ours.
 func (t *Tokens) cleanTemp() error {
 	stale, err := fs.Glob(t.root.FS(), "*.tmp")
 	if err != nil {
 		return err
 	}
+	stale = slices.DeleteFunc(stale, func(name string) bool { return !tokenName.MatchString(strings.TrimSuffix(name, ".tmp")) })
+	ours, err := fs.Glob(t.root.FS(), tempToken+"*")
+	if err != nil {
+		return err
+	}
 	var errs []error
-	for _, name := range stale {
-		info, err := t.root.Lstat(name)
-		if err == nil && tokenName.MatchString(name[:len(name)-len(filepath.Ext(name))]) && t.now().Sub(info.ModTime()) > time.Hour {
+	for _, name := range append(stale, ours...) {
+		if info, err := t.root.Lstat(name); err == nil && t.now().Sub(info.ModTime()) > time.Hour {
 			errs = append(errs, t.root.Remove(name))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 )
@@ -124,16 +125,5 @@ func (s *saltRun) makeToken(ctx context.Context, login *data.Map) (*data.Map, er
 
 // keepToken writes a token where its user alone can read it (salt/auth/__init__.py, token_cli).
 func keepToken(file, token string) error {
-	temp, err := os.CreateTemp(filepath.Dir(file), ".salt_token-") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = temp.WriteString(token)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
+	return atomicfile.Write(file, []byte(token), atomicfile.Options{Prefix: ".salt_token-"})
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/job"
 )
 
@@ -28,16 +29,8 @@ func (o *owners) set(jid job.ID, minion string) (err error) {
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return fmt.Errorf("note who sent job %s: %w", jid, err)
 	}
-	temp, err := os.CreateTemp(o.dir, ".new-")
-	if err != nil {
+	if err := atomicfile.Write(filepath.Join(o.dir, string(jid)), []byte(minion), atomicfile.Options{}); err != nil {
 		return fmt.Errorf("note who sent job %s: %w", jid, err)
-	}
-	_, err = temp.WriteString(minion)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), filepath.Join(o.dir, string(jid)))
-	}
-	if err != nil {
-		return fmt.Errorf("note who sent job %s: %w", jid, errors.Join(err, os.Remove(temp.Name())))
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/brineproject/brine/atomicfile"
 )
 
 // maxSeenFile bounds what is read of the file of ids, in bytes.
@@ -128,7 +130,7 @@ func (s *seen) rewrite() error {
 	for _, id := range s.order {
 		body.WriteString(id + "\n")
 	}
-	if err := writeWhole(s.file, body.Bytes()); err != nil {
+	if err := atomicfile.Write(s.file, body.Bytes(), atomicfile.Options{Prefix: tempPrefix}); err != nil {
 		return fmt.Errorf("jobs of earlier: %w", err)
 	}
 	out, err := os.OpenFile(s.file, os.O_WRONLY|os.O_APPEND, 0o600)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/brineproject/brine/atomicfile"
 )
 
 // spool keeps the returns of jobs until the master has acknowledged them, so that neither a master that is away nor an
@@ -152,7 +154,7 @@ func (s *spool) put(jid string, body []byte) (name string, err error) {
 // write puts a file in place that is whole whenever it can be seen.
 func (s *spool) write(name string, body []byte) error {
 	file := binary.BigEndian.AppendUint32(make([]byte, 0, crcLen+len(body)), checksum(body))
-	return writeWhole(filepath.Join(s.dir, name), append(file, body...))
+	return atomicfile.Write(filepath.Join(s.dir, name), append(file, body...), atomicfile.Options{Prefix: tempPrefix})
 }
 
 func checksum(body []byte) uint32 { return crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)) }
@@ -350,22 +352,6 @@ func (s *spool) tooMany(size int64) (string, error) {
 		return name, errTooOld
 	}
 	return "", nil
-}
-
-// writeWhole writes a file so that whoever sees it sees all of it.
-func writeWhole(file string, body []byte) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(file), tempPrefix)
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(body)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
 }
 
 func syncFile(file string) error {

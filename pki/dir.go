@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/crypto"
 )
 
@@ -200,7 +201,7 @@ func (d *Dir) move(id string, source, target *room) error {
 		return base.root.Rename(filepath.Base(source.path)+"/"+id, filepath.Base(target.path)+"/"+id)
 	})
 	if err == nil {
-		return errors.Join(target.sync(), source.sync())
+		return errors.Join(atomicfile.SyncDir(target.root, "."), atomicfile.SyncDir(source.root, "."))
 	}
 	text, err := source.read(id)
 	if err != nil {

@@ -1,13 +1,14 @@
 package pki
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/brineproject/brine/atomicfile"
 )
 
 // maxFile bounds what is read as a key; a folder of denied keys may hold files of several.
@@ -96,57 +97,24 @@ func readAtMost(f io.Reader, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// replace writes a file in place of any of that name.
+// replace writes a file in place of any of that name, down to the disk.
 func (r *room) replace(name string, text []byte, mode fs.FileMode) error {
-	return r.write(name, text, mode, r.root.Rename)
+	return atomicfile.WriteIn(r.root, name, text, written(mode))
 }
 
 // create writes a file unless there is one of that name; then the error wraps ErrExists.
 func (r *room) create(name string, text []byte, mode fs.FileMode) error {
-	err := r.write(name, text, mode, r.link)
+	o := written(mode)
+	o.New = true
+	err := atomicfile.WriteIn(r.root, name, text, o)
 	if errors.Is(err, fs.ErrExist) {
 		return ErrExists
 	}
 	return err
 }
 
-// link gives a file a second name, which fails when that is taken, and takes the first away.
-func (r *room) link(temp, name string) error {
-	err := r.root.Link(temp, name)
-	if err == nil {
-		return r.root.Remove(temp)
-	}
-	if _, taken := r.root.Lstat(name); taken == nil {
-		return fs.ErrExist
-	}
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
-		return r.root.Rename(temp, name) // a file system without hard links
-	}
-	return err
-}
-
-// write puts text into a hidden file, and that into its place.
-func (r *room) write(name string, text []byte, mode fs.FileMode, place func(temp, name string) error) error {
-	temp := ".tmp-" + rand.Text()
-	if err := r.fill(temp, text, mode); err != nil {
-		r.root.Remove(temp)
-		return err
-	}
-	if err := place(temp, name); err != nil {
-		r.root.Remove(temp)
-		return err
-	}
-	return r.sync()
-}
-
-// fill writes a new file down to the disk. The mode is set after, since it does not depend on the umask.
-func (r *room) fill(temp string, text []byte, mode fs.FileMode) error {
-	f, err := r.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+func written(mode fs.FileMode) atomicfile.Options {
+	return atomicfile.Options{Mode: mode, Sync: true, SyncDir: true, Prefix: ".tmp-"}
 }
 
 // remove takes away a file that is no folder. Errors wrap ErrNotFound or ErrNotFile.
@@ -167,7 +135,7 @@ func (r *room) remove(name string) error {
 	if err != nil {
 		return err
 	}
-	return r.sync()
+	return atomicfile.SyncDir(r.root, ".")
 }
 
 // entries returns what lies in the room.

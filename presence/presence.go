@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/pki"
 )
@@ -89,16 +90,8 @@ func Write(cachedir string, hosts map[string]string) (err error) {
 	if err != nil {
 		return fmt.Errorf("tell who is connected: %w", err)
 	}
-	f, err := os.CreateTemp(cachedir, ".presence-*")
-	if err != nil {
+	if err := atomicfile.Write(filepath.Join(cachedir, fileName), text, atomicfile.Options{Prefix: ".presence-"}); err != nil {
 		return fmt.Errorf("tell who is connected: %w", err)
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), filepath.Join(cachedir, fileName))
-	}
-	if err != nil {
-		return fmt.Errorf("tell who is connected: %w", errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package queue
 import (
 	"bufio"
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/job"
 )
 
@@ -178,7 +180,7 @@ func openJournal(dir *os.Root, lines int) (*journal, error) {
 		return nil, err
 	}
 	j.f = f
-	if err := errors.Join(j.measure(), syncDir(dir)); err != nil {
+	if err := errors.Join(j.measure(), atomicfile.SyncDir(dir, ".")); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return j, nil
@@ -249,7 +251,7 @@ func (j *journal) renew(s *state) error {
 	}
 	old := j.f
 	j.f, j.lines, j.cut, j.torn = f, len(s.jobs), false, false
-	return errors.Join(j.measure(), old.Close(), syncDir(j.dir))
+	return errors.Join(j.measure(), old.Close(), atomicfile.SyncDir(j.dir, "."))
 }
 
 func writeAll(f *os.File, s *state) error {
@@ -266,18 +268,6 @@ func writeAll(f *os.File, s *state) error {
 	return errors.Join(out.Flush(), f.Sync())
 }
 
-func syncDir(dir *os.Root) error {
-	d, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, errors.ErrUnsupported) || os.PathSeparator == '\\' {
-		err = nil
-	}
-	return errors.Join(err, d.Close())
-}
-
 // A request of another program takes minions out of a job, or all where it names none.
 type request struct {
 	ID      job.ID   `json:"id"`
@@ -290,19 +280,8 @@ func ask(folder string, r request) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(folder, ".asked-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(body)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()) // the master may run as another user
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(folder, requestName+strings.TrimPrefix(filepath.Base(f.Name()), ".asked-")))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	file := filepath.Join(folder, requestName+rand.Text())
+	return atomicfile.Write(file, body, atomicfile.Options{Mode: 0o644, Sync: true, Prefix: ".asked-"}) // the master may run as another user
 }
 
 // readRequests returns what other programs have asked for, by the names of the files. A file that is none is passed over.

@@ -2,8 +2,6 @@
 package localfs
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/cache"
 )
 
@@ -56,14 +55,7 @@ func (c *Cache) Store(bank, key string, value []byte) error {
 	if err := c.root.MkdirAll(bank, 0o700); err != nil {
 		return wrap("make folder for", bank, key, err)
 	}
-	temp := path.Join(bank, "."+unique())
-	if err := c.root.WriteFile(temp, value, 0o600); err != nil {
-		return wrap("write", bank, key, errors.Join(err, c.root.Remove(temp)))
-	}
-	if err := c.root.Rename(temp, file); err != nil {
-		return wrap("write", bank, key, errors.Join(err, c.root.Remove(temp)))
-	}
-	return nil
+	return wrap("write", bank, key, atomicfile.WriteIn(c.root, file, value, atomicfile.Options{}))
 }
 
 // Flush drops key or the whole bank.
@@ -150,10 +142,4 @@ func checkBank(bank string) error {
 
 func valid(part string) bool {
 	return part != "" && part[0] != '.' && !strings.ContainsAny(part, "/\\\x00")
-}
-
-func unique() string {
-	b := make([]byte, 8)
-	_, _ = rand.Read(b) // never fails
-	return hex.EncodeToString(b)
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileserver"
 )
@@ -117,19 +118,15 @@ func writeTimes(file string, times map[string]string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("keep what an update found: %w", err)
 	}
-	temp, err := os.CreateTemp(dir, ".mtime_map")
-	if err != nil {
+	fill := func(f *os.File) error {
+		w := bufio.NewWriter(f)
+		for _, name := range slices.Sorted(maps.Keys(times)) {
+			_, _ = w.WriteString(name + ":" + times[name] + "\n") // Flush has the error
+		}
+		return w.Flush()
+	}
+	if err := atomicfile.Fill(file, atomicfile.Options{Prefix: ".mtime_map"}, fill); err != nil {
 		return fmt.Errorf("keep what an update found: %w", err)
-	}
-	w := bufio.NewWriter(temp)
-	for _, name := range slices.Sorted(maps.Keys(times)) {
-		_, _ = w.WriteString(name + ":" + times[name] + "\n") // Flush has the error
-	}
-	if err = errors.Join(w.Flush(), temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), file)
-	}
-	if err != nil {
-		return fmt.Errorf("keep what an update found: %w", errors.Join(err, os.Remove(temp.Name())))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
@@ -83,16 +84,8 @@ func (m *module) write(store *data.Map) error {
 	if err != nil {
 		return fmt.Errorf("keep the datastore: %w", err)
 	}
-	temp, err := os.CreateTemp(filepath.Dir(m.file()), ".datastore-")
-	if err != nil {
+	if err := atomicfile.Write(m.file(), raw, atomicfile.Options{Prefix: ".datastore-"}); err != nil {
 		return fmt.Errorf("keep the datastore: %w", err)
-	}
-	_, err = temp.Write(raw)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), m.file())
-	}
-	if err != nil {
-		return fmt.Errorf("keep the datastore: %w", errors.Join(err, os.Remove(temp.Name())))
 	}
 	return nil
 }

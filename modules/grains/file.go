@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/loader"
@@ -86,21 +87,7 @@ func writeFile(path string, stored *data.Map) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	mode := fs.FileMode(0o644)
-	if st, err := os.Stat(path); err == nil {
-		mode = st.Mode().Perm()
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".grains-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails when it has been renamed, which is fine
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.Write(path, text, atomicfile.Options{Mode: 0o644, KeepMode: true, Sync: true, Prefix: ".grains-"})
 }
 
 // refreshed has the minion collect its grains anew after a change, and returns the change's result.

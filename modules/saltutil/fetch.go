@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
@@ -201,19 +202,10 @@ func update(from, to string) (bool, error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return false, err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(to), ".sync")
-	if err != nil {
+	if err := atomicfile.Write(to, body, atomicfile.Options{Prefix: ".sync"}); err != nil {
 		return false, err
 	}
-	defer os.Remove(temp.Name()) // gone when all went well
-	_, err = temp.Write(body)
-	if closed := temp.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, os.Rename(temp.Name(), to)
+	return true, nil
 }
 
 // clean removes the modules that the file server has no more, and the folders that are empty.

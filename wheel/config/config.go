@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/yaml"
@@ -130,26 +131,13 @@ func (m *module) updateConfig(_ context.Context, a updateArgs) (any, error) {
 
 // replace puts a file in its place as a whole; the mode of one that is there stays.
 func replace(dir, name string, text []byte) error {
-	mode := os.FileMode(0o600)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	if info, err := root.Stat(name); err == nil {
-		mode = info.Mode().Perm()
-	}
-	temp, err := os.CreateTemp(dir, ".new-")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(text)
-	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
-	if err == nil {
-		err = root.Rename(filepath.Base(temp.Name()), name)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", filepath.Join(dir, name), err), os.Remove(temp.Name()))
+	if err := atomicfile.WriteIn(root, name, text, atomicfile.Options{Mode: 0o600, KeepMode: true, Sync: true}); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(dir, name), err)
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/brineproject/brine/atomicfile"
 )
 
 // usualBlobs is how many bytes of blobs lie on the disk.
@@ -66,24 +68,23 @@ func (b *Blobs) fill(m *Mirror, h Hash) error {
 	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(b.Dir, "new-")
+	err = atomicfile.Fill(b.path(h), atomicfile.Options{Prefix: "new-"}, func(f *os.File) error { return m.checkedCopy(f, h, size) })
 	if err != nil {
 		return err
 	}
+	b.bound(size, h)
+	return nil
+}
+
+// checkedCopy writes a blob to f. It fails when the bytes are not those that the blob is named by.
+func (m *Mirror) checkedCopy(f *os.File, h Hash, size int64) error {
 	sum := sha1.New()
 	fmt.Fprintf(sum, "blob %d\x00", size)
-	err = m.Copy(both{temp, sum}, h)
+	err := m.Copy(both{f, sum}, h)
 	if err == nil && Hash(sum.Sum(nil)) != h {
 		err = fmt.Errorf("the mirror of %s is damaged: blob %s has other bytes", m.addr.show, h)
 	}
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), b.path(h))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	b.bound(size, h)
-	return nil
+	return err
 }
 
 // both writes to a file and to a hash.

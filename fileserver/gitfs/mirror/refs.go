@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/brineproject/brine/atomicfile"
 )
 
 // A Hash names an object of git.
@@ -42,16 +44,8 @@ func (m *Mirror) publish(text []byte) (changed bool, err error) {
 	if old, err := os.ReadFile(m.refsFile()); err == nil && bytes.Equal(old, text) {
 		return false, nil
 	}
-	temp, err := os.CreateTemp(m.dir(), ".refs")
-	if err != nil {
-		return false, err
-	}
-	_, err = temp.Write(text)
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), m.refsFile())
-	}
-	if err != nil {
-		return false, fmt.Errorf("keep the list of refs: %w", errors.Join(err, os.Remove(temp.Name())))
+	if err := atomicfile.Write(m.refsFile(), text, atomicfile.Options{Sync: true, Prefix: ".refs"}); err != nil {
+		return false, fmt.Errorf("keep the list of refs: %w", err)
 	}
 	return true, nil
 }
