@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
@@ -28,7 +27,8 @@ type SignInOptions struct {
 	Connected   func() []string      // ids of the minions that are connected; for MaxMinions
 	Signing     *crypto.PrivateKey   // signs the master's key (master_sign_pubkey); nil does not
 	SignedKey   string               // or the text of a signature made before (master_use_pubkey_signature)
-	Parallel    int                  // private-key operations at once; 0 means one
+	Handover    pki.Chain            // how the master came to its key from earlier ones; none where it has had no other
+	Parallel    int                  // sign-ins in work at once; 0 means one
 	MaxWait     time.Duration        // how long a sign-in may wait for its turn; 0 means 4 s, as minions give up after 5
 	OnEvent     func(data *data.Map) // told the data of the event salt/auth; nil is not told
 	Log         logrus.FieldLogger
@@ -44,21 +44,26 @@ type Policy struct {
 // SignIn answers _auth: it decides by the key folders and the rules whom the master knows, and hands out session keys
 // (salt/channel/server.py, ReqServerChannel._auth).
 //
-// Private-key operations are what a stranger can make a master spend; so many sign-ins at once do them as Parallel
-// says, and one that waits too long for its turn is refused with "bad load" and may be tried again. It waits once, and
-// then does all of them: none is thrown away half done.
+// Private-key operations and new files are what a stranger can make a master spend; so many sign-ins at once do them as
+// Parallel says. The others wait in a line of their own, aside of the workers that answer requests, and the addresses that
+// they come from take turns. Who finds no place there, or waits too long, is told so if it is one of ours, and tries again
+// after a pause. Others get no answer: minions of Salt try again then (salt/crypt.py, AsyncAuth.sign_in), while any refusal
+// would make them give up what they are doing. A sign-in waits once, and then all is done: none is thrown away half done.
 //
 // A sign-in proves nothing: whoever knows the public key of a minion can send one, and only cannot read the answer. So
 // it neither raises a limit nor moves a minion to another address; the first request under the keys does.
 type SignIn struct {
 	opts    SignInOptions
 	policy  atomic.Pointer[Policy]
-	key     *crypto.PrivateKey
-	pub     string // the master's key as it is sent
 	keys    *pki.Dir
 	secrets *Secrets
-	turn    *semaphore.Weighted
+	line    *line
 	told    *tally // of whom the log warned
+
+	exchange sync.RWMutex // held while the key of the master changes: each answer is of one key and its secrets
+	key      *crypto.PrivateKey
+	pub      string // the master's key as it is sent
+	handover pki.Chain
 
 	mu       sync.Mutex
 	signed   string // the shared key that digest is of
@@ -71,9 +76,8 @@ func NewSignIn(key *crypto.PrivateKey, keys *pki.Dir, secrets *Secrets, o SignIn
 	if o.MaxWait <= 0 {
 		o.MaxWait = 4 * time.Second
 	}
-	s := &SignIn{opts: o, key: key, pub: key.Public().PEM(), keys: keys, secrets: secrets,
-		turn: semaphore.NewWeighted(int64(max(o.Parallel, 1))), pubSigns: map[string]string{},
-		told: newTally()}
+	s := &SignIn{opts: o, key: key, pub: key.Public().PEM(), handover: o.Handover, keys: keys, secrets: secrets,
+		line: newLine(max(o.Parallel, 1)), pubSigns: map[string]string{}, told: newTally()}
 	s.SetPolicy(o.Policy)
 	return s
 }
@@ -84,6 +88,7 @@ type claim struct {
 	token            []byte
 	version          int
 	encAlgo, sigAlgo string
+	ours             bool // the minion is one of ours, which understands more than Salt's
 	grains           data.Raw
 	port             int // of the publisher that goes with the request port it came by; 0 is the master's
 }
@@ -110,6 +115,7 @@ func readClaim(env *payload.Envelope, load payload.Fields) (*claim, error) {
 	c.pub, hasPub = load.Text("pub")
 	c.nonce, hasNonce = load.Text("nonce")
 	c.token, _ = load.Bytes("token")
+	c.ours, _ = load.Bool(oursField)
 	enc, _ := load.Text("enc_algo")
 	sig, _ := load.Text("sig_algo")
 	c.encAlgo, c.sigAlgo = orDefault(enc, crypto.OAEPSHA1), orDefault(sig, crypto.SHA1Sign)
@@ -132,23 +138,68 @@ func (s *SignIn) answer(ctx context.Context, env *payload.Envelope, load payload
 	if name := c.badAlgorithm(); name != "" {
 		return marshal(data.NewMap("enc", "clear", "load", data.NewMap("ret", name)))
 	}
-	verdict := s.judge(c, r)
-	if err := s.wait(ctx); err != nil {
-		s.opts.Log.Debugf("sign-in of %s: too many at once", r.Remote())
-		return encodeReply(replyBadLoad)
+	leave, err := s.turn(ctx, r)
+	if err != nil {
+		return s.busy(c, r)
 	}
-	defer s.turn.Release(1)
+	defer leave()
+	verdict := s.judge(c, r)
+	s.exchange.RLock()
+	defer s.exchange.RUnlock()
 	if verdict.Reply == pki.Accept {
 		return s.accept(c)
 	}
-	return s.refuse(c, verdict.Reply.Ret())
+	return s.refuse(c, verdict)
 }
 
-// wait takes one of the turns of those who use private keys.
-func (s *SignIn) wait(ctx context.Context) error {
+// turn waits for the turn of a sign-in, while another worker answers requests in place of this one.
+func (s *SignIn) turn(ctx context.Context, r transport.Request) (leave func(), err error) {
+	p, err := s.line.join(transport.SourceOf(r.Remote()), len(r.Body()))
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-p.ready:
+		return s.line.leave, p.err
+	default:
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.MaxWait)
 	defer cancel()
-	return s.turn.Acquire(ctx, 1)
+	transport.Aside(ctx, func() { err = s.line.wait(ctx, p) })
+	return s.line.leave, err
+}
+
+// The field of a sign-in with which our minions say who they are, and the answer to those that have no turn. Nobody signs that
+// answer, as it says no more than silence does.
+const (
+	oursField = "brine"
+	retBusy   = "busy"
+)
+
+// busy answers a sign-in that has no turn; nil is no answer.
+func (s *SignIn) busy(c *claim, r transport.Request) []byte {
+	if s.told.first("busy", logPause) {
+		s.opts.Log.Warnf("More minions sign in than this master can serve at once, the last one from %s; they try again", hostOf(r.Remote()))
+	}
+	if !c.ours {
+		return nil
+	}
+	return marshal(data.NewMap("enc", "clear", "load", data.NewMap("ret", retBusy)))
+}
+
+// Exchange gives the master another key, which the chain leads to from earlier ones. Meanwhile nobody signs in, and do is
+// called; when it fails all stays as it was.
+func (s *SignIn) Exchange(key *crypto.PrivateKey, chain pki.Chain, signedKey string, do func() error) error {
+	s.exchange.Lock()
+	defer s.exchange.Unlock()
+	if err := do(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.key, s.pub, s.handover, s.opts.SignedKey = key, key.Public().PEM(), chain, signedKey
+	s.signed, s.digest, s.pubSigns = "", nil, map[string]string{}
+	return nil
 }
 
 // badAlgorithm names what of the algorithms asked for this master does not know.
@@ -242,9 +293,12 @@ func (s *SignIn) full(most int, id string) bool {
 	return true
 }
 
-// refuse answers false, true or "full".
-func (s *SignIn) refuse(c *claim, ret any) []byte {
-	load := data.NewMap("ret", ret)
+// refuse answers false, true or "full". A minion of ours hears besides that its id has another key.
+func (s *SignIn) refuse(c *claim, v pki.Verdict) []byte {
+	load := data.NewMap("ret", v.Reply.Ret())
+	if v.Action == pki.Deny && c.ours {
+		load.Set(deniedField, true)
+	}
 	if c.version < 2 {
 		return marshal(data.NewMap("enc", "clear", "load", load))
 	}
@@ -277,6 +331,13 @@ func (s *SignIn) accept(c *claim) []byte {
 	return s.sign(c, load)
 }
 
+// deniedField says in a refusal that the id has another key, and handoverField brings the chain from earlier keys of the
+// master. Salt has neither; its minions ignore them.
+const (
+	deniedField   = "denied"
+	handoverField = "handover"
+)
+
 // keysFor returns the map of an acceptance. Its secrets are for the key that is stored as accepted, which the judge has
 // found to be the one that came.
 func (s *SignIn) keysFor(c *claim) (*data.Map, error) {
@@ -285,7 +346,7 @@ func (s *SignIn) keysFor(c *claim) (*data.Map, error) {
 		return nil, err
 	}
 	shared := s.secrets.Shared()
-	session, err := s.secrets.Session(c.id)
+	session, err := s.secrets.SessionOf(c.id, minion)
 	if err != nil {
 		return nil, err
 	}
@@ -297,6 +358,8 @@ func (s *SignIn) keysFor(c *claim) (*data.Map, error) {
 		if err := seal(load, "token", minion, token, c.encAlgo); err != nil {
 			return nil, err
 		}
+	} else if len(c.token) > 0 && len(s.handover) > 0 { // the minion knows another key of the master
+		load.Set(handoverField, s.handover.Wire())
 	}
 	err = errors.Join(
 		seal(load, "aes", minion, []byte(shared.Key()), c.encAlgo),

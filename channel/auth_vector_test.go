@@ -391,7 +391,7 @@ func compareSignIn(t *testing.T, ring keyring, got, golden *data.Map, token, mas
 			t.Errorf("request has %v = %s, want %s", k, data.Repr(got.Value(k)), data.Repr(want))
 		}
 	}
-	if got.Len() != golden.Len()+2 || got.Text("enc_algo") != crypto.OAEPSHA1 || got.Text("sig_algo") != crypto.SHA1Sign {
+	if got.Len() != golden.Len()+3 || got.Text("enc_algo") != crypto.OAEPSHA1 || got.Text("sig_algo") != crypto.SHA1Sign || got.Value(oursField) != true {
 		t.Errorf("fields of the request: %v, of the original's: %v", got.Keys(), golden.Keys())
 	}
 }

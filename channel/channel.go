@@ -34,6 +34,10 @@ var (
 	ErrPending = errors.New("the key is waiting for acceptance on the master")
 	// ErrRejected is returned by a sign-in when the master refuses the key.
 	ErrRejected = errors.New("the master has rejected the key")
+	// ErrDenied is wrapped besides ErrRejected when the master says that it knows another key for the id.
+	ErrDenied = errors.New("the master knows another key for this id")
+	// ErrBusy is returned by a sign-in that the master had no time for.
+	ErrBusy = errors.New("the master is busy with other minions that sign in")
 	// ErrFull is returned by a sign-in when the master has reached max_minions.
 	ErrFull = errors.New("the master is full")
 	// ErrMasterKey is returned when the master cannot prove to be the one that the minion knows.

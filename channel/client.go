@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -47,6 +48,17 @@ type Keys interface {
 	Signing() (pem string, err error)
 }
 
+// An Heir is a [Keys] that lets a master hand over to another key. Without it a master's key never changes but by pub_sig.
+type Heir interface {
+	// Heard returns what is known of keys that the master has left.
+	Heard() (pki.Heard, error)
+	// Succeed stores another key of the master, to which the statement of that number has led. The old key is one that the master
+	// has left from then on.
+	Succeed(pem string, serial int64) error
+	// WasTrusted reports whether a key that the master has left has a fingerprint, as one in master_finger.
+	WasTrusted(finger, hash string) bool
+}
+
 // A Client is a minion's side of the request port, and what it needs to read the publish port. Several goroutines may
 // use it: one signs in, and those that need the result wait for it.
 type Client struct {
@@ -61,8 +73,8 @@ type Client struct {
 	mu        sync.Mutex
 	creds     *Credentials
 	inFlight  *signInCall
-	forced    time.Time // when a publication last made it sign in
-	serialKey string    // the shared key that serial counts for
+	forced    [renewTimes]time.Time // when publications made it sign in, the last at the end
+	serialKey string                // the shared key that serial counts for
 	serial    *crypto.Serial
 }
 
@@ -291,7 +303,8 @@ func (c *Client) openSigned(creds *Credentials, plain, wrapped []byte, name, non
 	signed, _ := outer.Bytes("data")
 	sig, _ := outer.Bytes("sig")
 	if err := creds.MasterKey.Verify(signed, sig, orDefault(c.opts.SigAlgo, crypto.SHA1Sign)); err != nil {
-		return nil, fmt.Errorf("%s is not signed by the master: %w", name, ErrBadReply)
+		// It may have another key by now, which a new sign-in tells.
+		return nil, fmt.Errorf("%s is not signed by the master: %w: %w", name, ErrBadReply, crypto.ErrAuthentication)
 	}
 	inner, err := payload.ParseFields(signed, c.limits())
 	if err != nil {
@@ -314,21 +327,25 @@ func (c *Client) forget(creds *Credentials) {
 	}
 }
 
-// renewEvery is how often publications that do not open may make a client sign in. It keeps garbage on the publish
-// port from becoming a storm of sign-ins; a master makes new keys far less often.
-const renewEvery = 5 * time.Second
+// Publications that do not open may make a client sign in so many times within so long. It keeps garbage on the publish port
+// from becoming a storm of sign-ins; a master makes new keys far less often, but may do so several times in a row, as when keys
+// are deleted one by one.
+const (
+	renewTimes  = 4
+	renewWithin = 20 * time.Second
+)
 
-// renew is forget for the sake of a publication: the first time at once, then at most once in renewEvery. It reports
-// whether there may be other credentials now.
+// renew is forget for the sake of a publication. It reports whether there may be other credentials now.
 func (c *Client) renew(creds *Credentials) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.creds != creds {
 		return true
 	}
-	if !c.forced.IsZero() && time.Since(c.forced) < renewEvery {
+	if !c.forced[0].IsZero() && time.Since(c.forced[0]) < renewWithin {
 		return false
 	}
-	c.forced, c.creds = time.Now(), nil
+	copy(c.forced[:], c.forced[1:])
+	c.forced[renewTimes-1], c.creds = time.Now(), nil
 	return true
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // OpenPublication checks, decrypts and reads what the publish port sent. When the key does not fit it signs in again
-// and tries once more, since the master may have a new one: the first time at once, then at most every five seconds, so
+// and tries once more, since the master may have a new one: at once, but at most four times in 20 seconds, so
 // that garbage cannot make it sign in without end. The error wraps ErrNotEncrypted, ErrStale,
 // crypto.ErrAuthentication, ErrBadReply or those of payload and job for what is no publication; none of them is a
 // reason to stop listening.

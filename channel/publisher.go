@@ -67,6 +67,18 @@ func (p *Publisher) Publish(pub *job.Publication, ids []string) error {
 	return nil
 }
 
+// Exchange gives the master another key to sign with. Meanwhile nothing is sent, and do is called; when it fails all stays as it
+// was.
+func (p *Publisher) Exchange(key *crypto.PrivateKey, do func() error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := do(); err != nil {
+		return err
+	}
+	p.key = key
+	return nil
+}
+
 func (p *Publisher) topics(ids []string) []string {
 	switch {
 	case !p.opts.Filter:

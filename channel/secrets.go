@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/crypto"
 )
 
@@ -37,6 +38,7 @@ type Secrets struct {
 type session struct {
 	crypticle *crypto.Crypticle
 	made      time.Time
+	holder    *crypto.PublicKey // the minion's own key that it was given out to; nil where nobody has it yet
 }
 
 // NewSecrets returns the secrets of a master that starts now. Session keys of minions lie in dir, which is emptied, and,
@@ -90,6 +92,30 @@ func (s *Secrets) next() (*crypto.Crypticle, int64) {
 // Session returns the key of minion id, making it where there is none or it is too old. The id must be valid.
 func (s *Secrets) Session(id string) (*crypto.Crypticle, error) {
 	return s.session(id, true)
+}
+
+// SessionOf is Session for the holder of a minion's own key. Who had another one, which an operator has replaced, knows the
+// session key of before, so there is a new one then.
+func (s *Secrets) SessionOf(id string, holder *crypto.PublicKey) (*crypto.Crypticle, error) {
+	s.mu.Lock()
+	known, ok := s.sessions[id]
+	s.mu.Unlock()
+	if ok && known.holder != nil && !known.holder.Equal(holder) {
+		if err := s.Forget(id); err != nil {
+			return nil, err
+		}
+	}
+	c, err := s.Session(id)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.sessions[id]; ok && known.crypticle == c {
+		known.holder = holder
+		s.sessions[id] = known
+	}
+	return c, nil
 }
 
 // Existing returns the key of minion id where the minion has one that is not too old, for reading its requests. The id
@@ -171,7 +197,7 @@ func (s *Secrets) load(id string) (session, error) {
 	if err != nil {
 		return session{}, err
 	}
-	return session{c, info.ModTime()}, nil
+	return session{crypticle: c, made: info.ModTime()}, nil
 }
 
 func (s *Secrets) create(id string) (session, error) {
@@ -179,14 +205,10 @@ func (s *Secrets) create(id string) (session, error) {
 	if err != nil {
 		return session{}, err
 	}
-	temp := ".new-" + randomHex(8)
-	if err := s.dir.WriteFile(temp, []byte(c.Key()), 0o600); err != nil {
-		return session{}, errors.Join(err, s.dir.Remove(temp))
+	if err := atomicfile.WriteIn(s.dir, id, []byte(c.Key()), atomicfile.Options{}); err != nil {
+		return session{}, err
 	}
-	if err := s.dir.Rename(temp, id); err != nil {
-		return session{}, errors.Join(err, s.dir.Remove(temp))
-	}
-	return session{c, time.Now()}, nil
+	return session{crypticle: c, made: time.Now()}, nil
 }
 
 // randomHex returns the hexadecimal text of n random bytes.

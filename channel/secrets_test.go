@@ -2,7 +2,9 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,7 +109,7 @@ func TestKeysEnd(t *testing.T) {
 		if first != 1 || second != 2 || s.Due() {
 			t.Errorf("numbers %d, %d, due %v", first, second, s.Due())
 		}
-		s.sessions["web1"] = session{shared, time.Now()} // made now by the clock of the test
+		s.sessions["web1"] = session{crypticle: shared, made: time.Now()} // made now by the clock of the test
 		time.Sleep(time.Hour)
 		if !s.Due() {
 			t.Error("the shared key is not due after its life")
@@ -217,25 +219,66 @@ func TestSignInsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// A sign-in that does not get its turn in time is answered, and may be tried again.
+// A sign-in that does not get its turn in time may be tried again: our minions are told, Salt's wait for an answer in vain,
+// which makes them ask again.
 func TestSignInWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, rigOptions{signIn: SignInOptions{Parallel: 1}})
 		r.accept("web1", "minion")
-		must(t, r.signIn.turn.Acquire(t.Context(), 1))
+		_, err := r.signIn.line.join(netip.Addr{}, 0)
+		must(t, err)
 		f := &forger{rig: r}
 		for id, key := range map[string]string{"web1": "minion", "web9": "other"} {
 			start := time.Now()
-			if reply := decoded(t, r.ask(f.signInOf(id, key, 3))); reply != string(replyBadLoad) || time.Since(start) != 4*time.Second {
-				t.Errorf("%s: reply %v after %v", id, reply, time.Since(start))
+			req := &fakeRequest{body: f.signInOf(id, key, 3)}
+			r.server.Handle(t.Context(), req)
+			if req.replies != 0 || time.Since(start) != 4*time.Second {
+				t.Errorf("%s of Salt: %d replies after %v", id, req.replies, time.Since(start))
 			}
+			start = time.Now()
+			c := r.client(id, key, r.direct(), ClientOptions{AuthTries: 1})
+			if _, err := c.SignIn(t.Context()); !errors.Is(err, ErrBusy) || time.Since(start) != 4*time.Second {
+				t.Errorf("%s of ours: %v after %v", id, err, time.Since(start))
+			}
+		}
+		if len(r.events) > 0 {
+			t.Errorf("sign-ins without a turn were judged: %v", r.events)
 		}
 		done := make(chan any)
 		go func() { done <- decoded(t, r.ask(f.signInOf("web1", "minion", 3))) }()
 		synctest.Wait()
-		r.signIn.turn.Release(1)
+		r.signIn.line.leave()
 		if reply, ok := (<-done).(*data.Map); !ok || !reply.Has("sig") {
 			t.Errorf("with a turn that became free: %v", reply)
+		}
+	})
+}
+
+// A client that is told to come again does so after a pause, which differs from one to the other.
+func TestBusyMasterIsAskedAgainAfterAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, rigOptions{})
+		r.accept("web1", "minion")
+		pauses := map[time.Duration]bool{}
+		for range 20 {
+			asked := 0
+			start := time.Now()
+			out := wire(func(ctx context.Context, body []byte) ([]byte, error) {
+				if asked++; asked == 1 {
+					return marshal(data.NewMap("enc", "clear", "load", data.NewMap("ret", retBusy))), nil
+				}
+				return r.direct().Do(ctx, body)
+			})
+			if _, err := r.client("web1", "minion", out, ClientOptions{AuthTries: 2}).SignIn(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			pauses[time.Since(start)] = true
+			if time.Since(start) > busyPause {
+				t.Errorf("a pause of %v", time.Since(start))
+			}
+		}
+		if len(pauses) < 15 {
+			t.Errorf("%d different pauses of 20", len(pauses))
 		}
 	})
 }

@@ -79,7 +79,7 @@ type Server struct {
 	opts    ServerOptions
 	admits  atomic.Pointer[Admission]
 	keys    *pki.Dir
-	key     *crypto.PrivateKey
+	key     atomic.Pointer[crypto.PrivateKey]
 	secrets *Secrets
 	signIn  *SignIn
 	handler Handler
@@ -95,18 +95,25 @@ const (
 
 // NewServer returns a server that signs with key, knows minions by keys and hands their commands to h.
 func NewServer(key *crypto.PrivateKey, keys *pki.Dir, secrets *Secrets, signIn *SignIn, h Handler, o ServerOptions) *Server {
-	s := &Server{opts: o, keys: keys, key: key, secrets: secrets, signIn: signIn, handler: h,
+	s := &Server{opts: o, keys: keys, secrets: secrets, signIn: signIn, handler: h,
 		seen: newNonces(noncesKept), proofs: newProofs(proofsKept), told: newTally()}
 	s.SetAdmission(o.Admission)
+	s.SetKey(key)
 	return s
 }
+
+// SetKey replaces the key that replies are signed with.
+func (s *Server) SetKey(key *crypto.PrivateKey) { s.key.Store(key) }
 
 // SetAdmission replaces what NewServer was given.
 func (s *Server) SetAdmission(a Admission) { s.admits.Store(&a) }
 
-// Handle answers one request. It never panics, and always replies.
+// Handle answers one request. It never panics, and always replies but to a sign-in for which there is no turn; see [SignIn].
 func (s *Server) Handle(ctx context.Context, r transport.Request) {
 	reply := s.answer(ctx, r)
+	if reply == nil {
+		return
+	}
 	if err := r.Reply(reply); err != nil {
 		s.opts.Log.WithError(err).Debugf("reply to %s was not delivered", r.Remote())
 	}
@@ -465,7 +472,7 @@ func (s *Server) privateBody(c *Command, p Private, wrapped []byte, nonce string
 }
 
 func (s *Server) sign(body []byte, alg string) ([]byte, error) {
-	sig, err := s.key.Sign(body, orDefault(alg, crypto.SHA1Sign))
+	sig, err := s.key.Load().Sign(body, orDefault(alg, crypto.SHA1Sign))
 	if err != nil {
 		return nil, err
 	}

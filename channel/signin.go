@@ -8,11 +8,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/pki"
 )
 
 // signInCall is a sign-in under way, which others may wait for.
@@ -87,7 +90,7 @@ func (c *Client) SignIn(ctx context.Context) (*Credentials, error) {
 
 func (c *Client) signIn(ctx context.Context) (*Credentials, error) {
 	var err error
-	for range max(c.opts.AuthTries, 1) {
+	for left := max(c.opts.AuthTries, 1); left > 0; left-- {
 		var creds *Credentials
 		if creds, err = c.signInOnce(ctx); err == nil {
 			return creds, nil
@@ -95,8 +98,33 @@ func (c *Client) signIn(ctx context.Context) (*Credentials, error) {
 		if decided(err) || ctx.Err() != nil {
 			break
 		}
+		if left > 1 && rest(ctx, err) != nil {
+			break
+		}
 	}
 	return nil, fmt.Errorf("sign in: %w", err)
+}
+
+// Pauses before the next try are drawn at random up to these lengths, so that a fleet does not come all at once.
+const (
+	busyPause  = 10 * time.Second // when the master said that it has no time
+	retryPause = time.Second
+)
+
+// rest is the pause after a try that went wrong. It returns the error of ctx.
+func rest(ctx context.Context, err error) error {
+	most := retryPause
+	if errors.Is(err, ErrBusy) {
+		most = busyPause
+	}
+	t := time.NewTimer(rand.N(most))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
 }
 
 // decided reports whether asking again at once cannot change err.
@@ -150,6 +178,7 @@ type attempt struct {
 	nonce    string
 	stored   *crypto.PublicKey // the master's key of earlier; nil on first contact
 	hasToken bool
+	serial   int64 // of the statement by which the master has another key than the stored one; 0 is none
 }
 
 func (a *attempt) request() ([]byte, error) {
@@ -166,6 +195,7 @@ func (a *attempt) request() ([]byte, error) {
 	load.Set("pub", c.key.Public().PEM())
 	load.Set("enc_algo", c.encAlgo())
 	load.Set("sig_algo", c.sigAlgo())
+	load.Set(oursField, true)
 	if c.opts.AutosignGrains != nil {
 		if grains := c.opts.AutosignGrains(); grains != nil {
 			load.Set("autosign_grains", grains)
@@ -203,11 +233,14 @@ func (a *attempt) read(reply []byte) (*Credentials, error) {
 
 func clip(b []byte) []byte { return b[:min(len(b), 80)] }
 
-// unsignedRefusal judges a reply that anybody could have sent. Only the names of algorithms may be refused so.
+// unsignedRefusal judges a reply that anybody could have sent. Only the names of algorithms may be refused so, and the master may
+// ask to come again.
 func (a *attempt) unsignedRefusal(load payload.Fields) error {
 	switch ret, _ := load.Text("ret"); ret {
 	case "bad enc algo", "bad sig algo":
 		return fmt.Errorf("%w: %s", ErrBadReply, ret)
+	case retBusy:
+		return ErrBusy
 	}
 	if !a.client.opts.AllowUnsigned {
 		return fmt.Errorf("%w: an unsigned answer is not believed", ErrBadReply)
@@ -268,6 +301,8 @@ func (a *attempt) readUnsigned(fields payload.Fields) (*Credentials, error) {
 func verdict(f payload.Fields) error {
 	if accepted, ok := f.Bool("ret"); ok && accepted {
 		return ErrPending
+	} else if denied, _ := f.Bool(deniedField); ok && denied {
+		return fmt.Errorf("%w: %w", ErrRejected, ErrDenied)
 	} else if ok {
 		return ErrRejected
 	}
@@ -306,7 +341,25 @@ func (a *attempt) trust(f payload.Fields, key *crypto.PublicKey, text string) er
 	case known, a.stored == nil, o.OpenMode:
 		return nil
 	}
-	return fmt.Errorf("%w: it has changed; if that is right, remove the stored key and start again", ErrMasterKey)
+	err := a.follow(f, key)
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: it has changed (%w); if that is right, remove the stored key and start again", ErrMasterKey, err)
+}
+
+// follow looks for a hand-over from the stored key of the master to another.
+func (a *attempt) follow(f payload.Fields, key *crypto.PublicKey) error {
+	heir, ok := a.client.keys.(Heir)
+	if !ok {
+		return pki.ErrHandover
+	}
+	heard, err := heir.Heard()
+	if err != nil {
+		return err
+	}
+	_, a.serial, err = pki.ChainOf(f.Value(handoverField)).Follow(a.stored, key, heard)
+	return err
 }
 
 func signingMismatch(wanted bool) string {
@@ -348,10 +401,21 @@ func (a *attempt) checkFingerprint(text string) error {
 	if err != nil {
 		return fmt.Errorf("fingerprint of the master's key: %w", err)
 	}
-	if !strings.EqualFold(got, want) {
+	if !strings.EqualFold(got, want) && !a.wasTrusted(text, want) {
 		return fmt.Errorf("%w: it is %s and master_finger is %s", ErrFingerprint, got, want)
 	}
 	return nil
+}
+
+// wasTrusted reports whether master_finger names a key that the master has left, and a hand-over from it led to this one.
+func (a *attempt) wasTrusted(text, want string) bool {
+	heir, ok := a.client.keys.(Heir)
+	if !ok || a.stored == nil || a.serial == 0 && !crypto.SameKey(a.stored.PEM(), text) {
+		return false
+	}
+	hash := orDefault(a.client.opts.HashType, "sha256")
+	got, err := crypto.Fingerprint([]byte(a.stored.PEM()), hash)
+	return err == nil && strings.EqualFold(got, want) || heir.WasTrusted(want, hash)
 }
 
 // store keeps the master's key of a first contact, or one that replaces another by a good signature.
@@ -361,6 +425,9 @@ func (a *attempt) store(text string) error {
 		if err == nil && a.stored.Equal(key) {
 			return nil
 		}
+	}
+	if heir, ok := a.client.keys.(Heir); ok && a.serial > 0 {
+		return heir.Succeed(text, a.serial)
 	}
 	if err := a.client.keys.SetMaster(text); err != nil {
 		return fmt.Errorf("store the master's key: %w", err)

@@ -151,6 +151,8 @@ func (k *keyRun) run(ctx context.Context) error {
 		return k.generateKeys()
 	case o.GenSignature:
 		return k.generateSignature()
+	case o.RotateMasterKey != "":
+		return k.rotateMaster(ctx)
 	case o.List != "":
 		return k.list(o.List)
 	case o.ListAll:

@@ -148,6 +148,7 @@ type KeyOptions struct {
 	SignaturePath   string `opt:"signature_path"`
 	Pub             string `opt:"pub"`
 	AutoCreate      bool   `opt:"auto_create"`
+	RotateMasterKey string `opt:"rotate_master_key"` // "yes", or for how many days minions may follow
 }
 
 // CallOptions is the command line of salt-call.

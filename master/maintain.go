@@ -39,6 +39,7 @@ type maintenance struct {
 	now      func() time.Time
 	files    *openFiles
 	tokens   *auth.Tokens
+	heir     *succession
 	log      logrus.FieldLogger
 }
 
@@ -56,17 +57,21 @@ func (m *maintenance) tasks() []schedule.Task {
 	}
 }
 
-// lookAtKeys replaces the session keys when they are too old, or a key was deleted or rejected.
+// lookAtKeys takes up another key of the master, and replaces the session keys when they are too old, or a key was deleted or
+// rejected.
 func (m *maintenance) lookAtKeys(ctx context.Context) error {
+	taken, errHeir := m.heir.look(ctx)
 	asked, err := m.drop.Take()
 	if err != nil {
 		err = fmt.Errorf("look for a request to rotate the session keys: %w", err)
 	}
-	if !asked && !m.secrets.Due() {
+	if err = errors.Join(errHeir, err); !taken && !asked && !m.secrets.Due() {
 		return err
 	}
-	if e := m.rotate(); e != nil {
-		return errors.Join(err, fmt.Errorf("rotate the session keys: %w", e))
+	if asked || m.secrets.Due() {
+		if e := m.rotate(); e != nil {
+			return errors.Join(err, fmt.Errorf("rotate the session keys: %w", e))
+		}
 	}
 	if m.settings.now().PingOnRotate {
 		m.ping(ctx)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/brineproject/brine/auth"
@@ -60,7 +61,7 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 	if p.keys, err = pki.Open(cfg.PKIDir, pki.Options{Permissive: cfg.PermissivePKIAccess}); err != nil {
 		return nil, err
 	}
-	if p.key, err = p.keys.LoadOrCreate("master", cfg.KeySize, cfg.KeyPass); err != nil {
+	if p.key, err = ownKey(p.keys, masterKey, cfg.KeySize, "key_pass", cfg.KeyPass); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(p.drop.Clear(), m.openCaches(ctx, p)); err != nil {
@@ -132,7 +133,11 @@ func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
 	cfg := p.cfg
 	o := channel.SignInOptions{
 		PublishPort: publishPort, Connected: p.presence.connected, Policy: policy(cfg, p.keys),
-		Parallel: runtime.GOMAXPROCS(0), Log: p.o.Log,
+		Parallel: max(1, runtime.GOMAXPROCS(0)/2), Log: p.o.Log, // the other half is for who is in already
+	}
+	var err error
+	if o.Handover, err = p.keys.Chain(masterKey); err != nil {
+		return nil, err
 	}
 	if cfg.AuthEvents {
 		o.OnEvent = func(event *data.Map) {
@@ -144,16 +149,30 @@ func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
 	if !cfg.MasterSignPubkey {
 		return channel.NewSignIn(p.key, p.keys, p.secrets, o), nil
 	}
-	var err error
 	if cfg.MasterUsePubkeySignature {
 		o.SignedKey, err = p.keys.ReadText(cfg.MasterPubkeySignature)
 	} else {
-		o.Signing, err = p.keys.LoadOrCreate(cfg.MasterSignKeyName, cfg.KeySize, cfg.SigningKeyPass)
+		o.Signing, err = ownKey(p.keys, cfg.MasterSignKeyName, cfg.KeySize, "signing_key_pass", cfg.SigningKeyPass)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("master_sign_pubkey: %w", err)
 	}
 	return channel.NewSignIn(p.key, p.keys, p.secrets, o), nil
+}
+
+// ownKey returns a key of the master's own, made where there is none. Faults of the passphrase name the option that holds it.
+func ownKey(keys *pki.Dir, name string, bits int, option, pass string) (*crypto.PrivateKey, error) {
+	if strings.HasPrefix(pass, "sdb://") {
+		return nil, fmt.Errorf("%s: addresses of sdb are not looked up here: write the passphrase itself", option)
+	}
+	key, err := keys.LoadOrCreate(name, bits, pass)
+	switch {
+	case !errors.Is(err, crypto.ErrPassphrase):
+		return key, err
+	case pass == "":
+		return nil, fmt.Errorf("%s: it is not set, and the key has a passphrase: %w", option, err)
+	}
+	return nil, fmt.Errorf("%s: it does not open the key: %w", option, err)
 }
 
 func newPublishing(p *parts) *publishing {

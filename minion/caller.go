@@ -155,7 +155,7 @@ func (c *Caller) dial(address masterAddress) (*link, error) {
 	l.out = c.m.opts.Ports.Request(dialer)
 	o := l.clientOptions()
 	o.OnSignIn, o.AuthTries = nil, 1 // see signIn
-	l.client, err = channel.NewClient(c.m.key, trustedKeys{c.m.keys, c.m.cfg.MasterSignKeyName}, l.out, o)
+	l.client, err = channel.NewClient(c.m.key, c.m.trusted(), l.out, o)
 	if err != nil {
 		return nil, errors.Join(err, l.close())
 	}

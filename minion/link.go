@@ -53,7 +53,7 @@ func newLink(m *Minion, address masterAddress) (*link, error) {
 	dialer.OnState = l.requestState()
 	l.welcome = newWelcome(l, l.join)
 	l.out = m.opts.Ports.Request(dialer)
-	l.client, err = channel.NewClient(m.key, trustedKeys{m.keys, m.cfg.MasterSignKeyName}, l.out, l.clientOptions())
+	l.client, err = channel.NewClient(m.key, m.trusted(), l.out, l.clientOptions())
 	if err != nil {
 		return nil, errors.Join(err, l.out.Close())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/pki"
 )
 
 // A welcome asks the master to let the minion in, and again when the master says no or the connection was lost.
@@ -106,6 +107,9 @@ func (w *welcome) fatal(ctx context.Context, err error) error {
 	case errors.Is(err, channel.ErrFingerprint):
 		return err
 	case errors.Is(err, channel.ErrRejected) && !w.l.m.settings.now().RejectedRetry:
+		if errors.Is(err, channel.ErrDenied) {
+			w.l.log.Error(w.deniedText())
+		}
 		w.l.log.Error("The Salt Master has rejected this minion's public key! To repair this issue, delete the public key for this " +
 			"minion on the Salt Master and restart this minion. Or restart the Salt Master in open mode to clean out the keys. " +
 			"The Salt Minion will now exit.")
@@ -117,6 +121,13 @@ func (w *welcome) fatal(ctx context.Context, err error) error {
 	return nil
 }
 
+// deniedText says what an operator has to do when the master knows another key for the id, as of a host that was installed anew.
+func (w *welcome) deniedText() string {
+	id := w.l.m.cfg.ID
+	return fmt.Sprintf("The Salt Master knows another key for the id %s. The one of this minion is %s. If this host was installed anew, compare them on the "+
+		"Salt Master with: salt-key -f %s; and take this one with: salt-key -a %s --include-denied", id, pki.KeyName(w.l.m.key.Public()), id, id)
+}
+
 // tell says in one line why the minion waits, once for each reason in a row.
 func (w *welcome) tell(err error, wait time.Duration) {
 	kind, text := err.Error(), err.Error()
@@ -125,6 +136,11 @@ func (w *welcome) tell(err error, wait time.Duration) {
 		kind = "pending"
 		text = "The Salt Master has cached the public key for this node, this salt minion will wait for " +
 			strconv.Itoa(int(wait.Seconds())) + " seconds before attempting to re-authenticate; accept it there with: salt-key -a " + w.l.m.cfg.ID
+	case errors.Is(err, channel.ErrDenied):
+		kind, text = "denied", w.deniedText()
+	case errors.Is(err, channel.ErrBusy):
+		kind = "busy"
+		text = "The Salt Master has no time for this minion, as many others sign in"
 	case errors.Is(err, channel.ErrRejected):
 		kind = "rejected"
 		text = "The Salt Master has rejected this minion's public key"

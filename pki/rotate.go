@@ -18,6 +18,8 @@ type Rotation struct {
 	Pass string        // opens the old key and encrypts the new one
 	Life time.Duration // how long peers that were away may still follow
 	Now  time.Time
+	// Before is called with the new public key before it is in force; nil is not. Its error leaves the old pair in place.
+	Before func(*crypto.PublicKey) error
 }
 
 // Rotated is what came of a Rotation.
@@ -55,6 +57,9 @@ func (k *Keys) Rotate(o Rotation) (*Rotated, error) {
 		return nil, err
 	}
 	kept, err := k.keepPair(o, old)
+	if err == nil && o.Before != nil {
+		err = o.Before(next.Public())
+	}
 	if err != nil {
 		return nil, err
 	}

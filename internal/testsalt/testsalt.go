@@ -121,6 +121,23 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 	return m
 }
 
+// TryMaster returns the error of a master that does not start, and ends one that does.
+func TryMaster(t testing.TB, cfg *config.Master) error {
+	t.Helper()
+	ports, err := saltmaster.Ports(cfg)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	log := Log(t)
+	m, err := master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, log), Log: log})
+	cancel()
+	if err != nil {
+		return err
+	}
+	return m.Run(ctx, func() {})
+}
+
 // await waits until the master's bus takes connections.
 func (m *Master) await(t testing.TB) {
 	t.Helper()

@@ -160,3 +160,16 @@ const docRejectDict = "\n" +
 	"\n" +
 	"        salt-call saltutil.wheel key.reject_dict \"{'minions_pre': ['jerry', 'stuart', 'bob']}\"\n" +
 	"    "
+
+const docRotateMaster = "\n" +
+	"    Makes a new key for the master, to which the old one hands over. Minions of Brine follow by themselves; those of\n" +
+	"    Salt refuse the new key, unless they verify it by verify_master_pubkey_sign. Salt does not have this function.\n" +
+	"\n" +
+	"    days\n" +
+	"\n" +
+	"        For how long minions that are away meanwhile may follow.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-call saltutil.wheel key.rotate_master\n" +
+	"    "

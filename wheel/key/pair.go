@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
@@ -19,6 +20,7 @@ func (m *module) pairs() []loader.Func {
 		loader.F("gen_accept", docGenAccept, m.genAccept).SecretResult("priv"),
 		loader.F("gen_keys", docGenKeys, m.genKeys),
 		loader.F("gen_signature", docGenSignature, m.genSignature),
+		loader.F("rotate_master", docRotateMaster, m.rotateMaster),
 	}
 }
 
@@ -157,4 +159,26 @@ func pathOf(v any) string {
 		return ""
 	}
 	return data.Str(v)
+}
+
+type rotateMasterArgs struct {
+	Days float64 `default:"90"`
+}
+
+// rotateMaster makes a new key for the master, to which the old one hands over. Minions of Brine follow by themselves; those of
+// Salt refuse the new key, unless they verify it by verify_master_pubkey_sign. Salt does not have this function.
+//
+// days
+//
+//	For how long minions that are away meanwhile may follow.
+//
+// CLI Example:
+//
+//	salt-call saltutil.wheel key.rotate_master
+func (m *module) rotateMaster(ctx context.Context, a rotateMasterArgs) (any, error) {
+	done, err := m.ring(ctx).RotateMaster(m.env.Opts, a.Days, time.Now())
+	if err != nil {
+		return nil, loader.Execution("%w", err)
+	}
+	return done, nil
 }

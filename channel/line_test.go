@@ -1,0 +1,99 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func addr(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}) }
+
+// TestThreatAuthenticationFloodIsFair lets one address come a thousand times before another: it still has its turn second.
+func TestThreatAuthenticationFloodIsFair(t *testing.T) {
+	l := newLine(1)
+	join := func(i int) *place {
+		t.Helper()
+		p, err := l.join(addr(i), 100)
+		must(t, err)
+		return p
+	}
+	working := join(1)
+	var flood []*place
+	for range 1000 {
+		flood = append(flood, join(1))
+	}
+	honest := join(2)
+	if err := l.wait(t.Context(), working); err != nil {
+		t.Fatal(err)
+	}
+	l.leave()
+	l.leave()
+	for _, p := range []*place{flood[0], honest} {
+		select {
+		case <-p.ready:
+		default:
+			t.Fatal("after two turns one of both addresses still waits for its first")
+		}
+	}
+}
+
+// A full line makes room for an address with less places than another, whose last ones go.
+func TestThreatAuthenticationFloodIsBounded(t *testing.T) {
+	for name, size := range map[string]int{"in number": 1, "in bytes": 1 << 20} {
+		t.Run(name, func(t *testing.T) {
+			l := newLine(1)
+			_, err := l.join(addr(9), 1) // has the turn
+			must(t, err)
+			var flood []*place
+			for {
+				p, err := l.join(addr(1), size)
+				if err != nil {
+					break
+				}
+				flood = append(flood, p)
+			}
+			if l.length > lineLength || l.bytes > lineBytes || len(flood) != l.length {
+				t.Fatalf("%d places, %d bytes for %d sign-ins", l.length, l.bytes, len(flood))
+			}
+			honest, err := l.join(addr(2), size)
+			must(t, err)
+			last := flood[len(flood)-1]
+			if err := l.wait(t.Context(), last); !errors.Is(err, errBusy) {
+				t.Errorf("the last of the flood: %v, want errBusy", err)
+			}
+			for range 3 {
+				l.leave()
+			}
+			must(t, l.wait(t.Context(), honest))
+		})
+	}
+}
+
+func TestLineOfThoseWhoGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(1)
+		_, err := l.join(addr(1), 1)
+		must(t, err)
+		for i := range 300 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			p, err := l.join(addr(i%7), 1)
+			must(t, err)
+			go func() {
+				defer cancel()
+				if l.wait(ctx, p) == nil {
+					t.Error("a turn that nobody gave up")
+				}
+			}()
+		}
+		time.Sleep(2 * time.Second)
+		if l.length != 0 || l.bytes != 0 || len(l.order) != 0 || len(l.queues) != 0 {
+			t.Errorf("after all have gone: %d places, %d bytes, %d addresses, %d queues", l.length, l.bytes, len(l.order), len(l.queues))
+		}
+		if l.leave(); l.free != 1 {
+			t.Errorf("%d turns are free, want 1", l.free)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package keyring
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/pki"
+)
+
+// How long minions that are away may follow a master to its next key: by default, and at most.
+const (
+	DefaultHandover = 90 * 24 * time.Hour
+	longestHandover = 10 * 366 * 24 * time.Hour
+)
+
+// RotateMaster makes a new key for the master, to which the old one hands over; days is for how long minions that were away
+// may follow, 0 for 90 days. opts are the master's. A master that runs takes the key up within a second or two. The result
+// has the fingerprints and what is kept.
+func (r *Ring) RotateMaster(opts *data.Map, days float64, now time.Time) (*data.Map, error) {
+	life := time.Duration(days * float64(24*time.Hour))
+	switch {
+	case days == 0:
+		life = DefaultHandover
+	case days < 0 || days > longestHandover.Hours()/24:
+		return nil, fmt.Errorf("rotate the key of the master: %v days: write a number up to %v", days, longestHandover.Hours()/24)
+	}
+	bits, _ := opts.Value("keysize").(int64)
+	pass := opts.Text("key_pass")
+	for _, option := range []string{"key_pass", "signing_key_pass"} {
+		if strings.HasPrefix(opts.Text(option), "sdb://") {
+			return nil, fmt.Errorf("%s: addresses of sdb are not looked up here", option)
+		}
+	}
+	rotation := pki.Rotation{Name: "master", Bits: max(int(bits), 2048), Pass: pass, Life: life, Now: now}
+	if data.Truth(opts.Value("master_sign_pubkey")) && data.Truth(opts.Value("master_use_pubkey_signature")) {
+		var err error
+		if rotation.Before, err = r.signedAnew(opts); err != nil {
+			return nil, err
+		}
+	}
+	done, err := r.o.Tree.Rotate(rotation)
+	if errors.Is(err, crypto.ErrPassphrase) {
+		return nil, fmt.Errorf("key_pass: it does not open the key: %w", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rotate the key of the master: %w", err)
+	}
+	return data.NewMap("old", done.From, "new", done.To, "old_key", filepath.Join(r.o.Tree.Path(), done.Kept),
+		"handover_until", done.Expires.UTC().Format(time.RFC3339)), nil
+}
+
+// signedAnew returns what writes the signature of another key of the master (master_use_pubkey_signature).
+func (r *Ring) signedAnew(opts *data.Map) (func(*crypto.PublicKey) error, error) {
+	name, tree := opts.Text("master_sign_key_name"), r.o.Tree
+	key, err := tree.Private(name, opts.Text("signing_key_pass"))
+	if err != nil {
+		return nil, fmt.Errorf("master_use_pubkey_signature: the signature of the new key needs %s.pem in %s: %w", name, tree.Path(), err)
+	}
+	return func(next *crypto.PublicKey) error {
+		sig, err := key.Sign([]byte(next.PEM()), crypto.SHA1Sign)
+		if err != nil {
+			return err
+		}
+		return tree.WriteText(opts.Text("master_pubkey_signature"), crypto.SignatureText(sig))
+	}, nil
+}
