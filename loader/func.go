@@ -28,13 +28,16 @@ type Spec struct {
 
 	// Secrets are parameters, and words of **kwargs, of which none but the function may know. Those whose names say so
 	// (password, token) are secret without it. SecretResult, unless it is nil, says that the result may hold secrets: below
-	// these names and those that say so. Events and job caches of runners and wheel functions hide both.
+	// these names, SecretAll being every one, and those that say so. Events and job caches of runners and wheel functions hide both.
 	Secrets, SecretResult []string
 
 	// KeywordOnly are parameters that other functions and templates may give by keyword alone. As in Salt, operators cannot, and
 	// sys.argspec does not show them. They come with those of **kwargs.
 	KeywordOnly []string
 }
+
+// SecretAll among the names of Spec.SecretResult hides all but the keys of a dictionary, and a result that is none whole.
+const SecretAll = "*"
 
 // A Param is one parameter.
 type Param struct {

@@ -77,13 +77,16 @@ func (v *Veil) Args() []any { return v.args }
 func (v *Veil) Result(result any) any {
 	if v.spec.SecretResult != nil {
 		name := ""
-		if v.named {
+		if _, isMap := result.(*data.Map); v.named || v.hides(loader.SecretAll) && !isMap {
 			name = secretName
 		}
 		result = v.fields(config.Masked(name, result))
 	}
 	return v.text(result)
 }
+
+// hides reports whether the function's description names a field.
+func (v *Veil) hides(field string) bool { return slices.Contains(v.spec.SecretResult, field) }
 
 // fields hides the fields of a result that the function's description names.
 func (v *Veil) fields(result any) any {
@@ -93,7 +96,7 @@ func (v *Veil) fields(result any) any {
 	}
 	told := &data.Map{}
 	for k, e := range m.All() {
-		if slices.Contains(v.spec.SecretResult, data.Str(k)) {
+		if v.hides(data.Str(k)) || v.hides(loader.SecretAll) {
 			e = config.Masked(secretName, e)
 		}
 		told.Set(k, v.fields(e))
@@ -144,7 +147,11 @@ func (v *Veil) told(d *data.Map) *data.Map {
 	}
 	d = d.Clone()
 	d.Set("fun_args", v.Args())
-	if result, ok := d.Get("return"); ok {
+	result, ok := d.Get("return")
+	switch {
+	case ok && d.Has("retcode"): // a fault, which says what was wrong with the call
+		d.Set("return", v.text(config.Masked("", result)))
+	case ok:
 		d.Set("return", v.Result(result))
 	}
 	return d

@@ -19,10 +19,10 @@ func (m *module) banks() []loader.Func {
 	return []loader.Func{
 		loader.F("clear_git_lock", docClearGitLock, m.clearGitLock),
 		loader.F("cloud", docCloud, m.cloud),
-		loader.F("fetch", docFetch, m.fetch),
+		loader.F("fetch", docFetch, m.fetch).SecretResult(loader.SecretAll),
 		loader.F("flush", docFlush, m.flush),
 		loader.F("list", docList, m.list).Def("list_"),
-		loader.F("store", docStoreValue, m.storeValue),
+		loader.F("store", docStoreValue, m.storeValue).Secret("data"),
 	}
 }
 
@@ -86,7 +86,8 @@ type fetchArgs struct {
 	Cachedir any `default:"None"`
 }
 
-// fetch returns a value of a bank of the cache; one that is not there is an empty dictionary.
+// fetch returns a value of a bank of the cache; one that is not there is an empty dictionary. It may be a minion's pillar, so events and
+// the job cache do not have it.
 //
 // CLI Example:
 //

@@ -54,7 +54,7 @@ func (m *module) minions() []loader.Func {
 		loader.F("clear_pillar", docClearPillar, m.clearPillar),
 		loader.F("grains", docGrains, m.grains),
 		loader.F("mine", docMine, m.mine),
-		loader.F("pillar", docPillar, m.pillar),
+		loader.F("pillar", docPillar, m.pillar).SecretResult(loader.SecretAll),
 	}
 }
 
@@ -119,7 +119,8 @@ type tgtArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// pillar returns the pillar that the master keeps of minions; without a target of all of which it keeps one.
+// pillar returns the pillar that the master keeps of minions; without a target of all of which it keeps one. Events and the job cache
+// name the minions alone.
 //
 // CLI Example:
 //

@@ -1,8 +1,12 @@
 package cache
 
 import (
+	"context"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/cache/localfs"
 	"github.com/brineproject/brine/crypto"
@@ -138,5 +142,55 @@ func TestWhatThereIsNot(t *testing.T) {
 	}
 	if _, err := r.Invoke(t.Context(), "cache.clear_git_lock", []any{"x"}, nil); err == nil || err.Error() != "Invalid role 'x'" {
 		t.Errorf("another role: %v", err)
+	}
+}
+
+// What a minion's pillar holds goes to who asks for it, and neither on the bus nor into the job cache.
+func TestPillarIsForTheCallerAlone(t *testing.T) {
+	r, dir := shelf(t)
+	const marker = "a-word-of-the-pillar"
+	bank, err := localfs.Open(dir)
+	must(t, err)
+	defer bank.Close()
+	raw, err := payload.MarshalBin(data.NewMap("pillar", data.NewMap("motd", marker, marker, []any{marker})))
+	must(t, err)
+	must(t, bank.Store("minions/web1", "data", raw))
+	var told []string
+	client := runner.New(runner.Options{Kind: runner.Runner, Functions: r, Log: logrus.New(),
+		Fire: func(_ context.Context, _ string, body *data.Map) error {
+			told = append(told, data.Repr(body))
+			return nil
+		},
+		Keep: func(_ context.Context, d *runner.Done) error { told = append(told, data.Repr(d.Data)); return nil }})
+	for _, tt := range []struct {
+		fun  string
+		args []any
+		gets bool
+	}{
+		{"cache.pillar", []any{"web1"}, true},
+		{"cache.fetch", []any{"minions/web1", "data"}, true},
+		{"cache.store", []any{"own", "text", marker}, false},
+		{"cache.fetch", []any{"own", "text"}, true},
+	} {
+		told = nil
+		done := client.Run(t.Context(), runner.Call{Fun: tt.fun, Args: tt.args, JID: "20261122010203040506"})
+		if got := strings.Contains(data.Repr(done.Value("return")), marker); got != tt.gets || done.Value("success") != true {
+			t.Errorf("%s gives its caller %s", tt.fun, data.Repr(done))
+		}
+		if all := strings.Join(told, "\n"); len(told) != 3 || strings.Contains(all, marker) {
+			t.Errorf("%s %v is told of as\n%s", tt.fun, tt.args, all)
+		}
+	}
+	told = nil
+	client.Run(t.Context(), runner.Call{Fun: "cache.fetch", Args: []any{"../x", "y"}, JID: "20261122010203040506"})
+	if all := strings.Join(told, "\n"); !strings.Contains(all, "Traceback") {
+		t.Errorf("a fault is told of as\n%s", all)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

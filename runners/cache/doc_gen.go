@@ -72,7 +72,8 @@ const docCloud = "\n" +
 	"    "
 
 const docFetch = "\n" +
-	"    Returns a value of a bank of the cache; one that is not there is an empty dictionary.\n" +
+	"    Returns a value of a bank of the cache; one that is not there is an empty dictionary. It may be a minion's pillar, so events and\n" +
+	"    the job cache do not have it.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +
@@ -113,7 +114,8 @@ const docMine = "\n" +
 	"    "
 
 const docPillar = "\n" +
-	"    Returns the pillar that the master keeps of minions; without a target of all of which it keeps one.\n" +
+	"    Returns the pillar that the master keeps of minions; without a target of all of which it keeps one. Events and the job cache\n" +
+	"    name the minions alone.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +
