@@ -32,7 +32,7 @@ func (s *saltRun) batch(ctx context.Context, r client.Request) int {
 	case errors.Is(err, client.ErrNoBatches):
 		return s.driveBatch(ctx, r, plan)
 	case errors.As(err, &nobody):
-		return s.nobodyInBatch()
+		return s.nobodyInBatch(nobody, r)
 	case err != nil:
 		return s.fail(err)
 	case s.o.Async:
@@ -50,8 +50,9 @@ func (s *saltRun) plan() (batch.Plan, error) {
 }
 
 // nobodyInBatch ends a batch whose target names no minion.
-func (s *saltRun) nobodyInBatch() int {
+func (s *saltRun) nobodyInBatch(why *client.NoMinionsError, r client.Request) int {
 	s.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\nNo minions matched the target.\n")
+	s.reason(why, r)
 	return exitOK
 }
 
@@ -98,7 +99,7 @@ func (s *saltRun) driveBatch(ctx context.Context, r client.Request, plan batch.P
 	}
 	switch {
 	case errors.Is(err, batch.ErrNobody):
-		return s.nobodyInBatch()
+		return s.nobodyInBatch(&client.NoMinionsError{Text: client.NobodyMatched}, r)
 	case err != nil:
 		return s.fail(err)
 	}

@@ -87,6 +87,7 @@ const (
 const (
 	textAtWork     = "\nThe minion has taken the job and is at work on it, as far as is known."
 	textNotRunning = "\nThe minion says that it does not run this job."
+	textNoKey      = "\nNo such minion: the master has no accepted key of this id."
 )
 
 // answerOf makes what is printed of a result. look tells whether a silent minion is connected now.
@@ -121,6 +122,8 @@ func noResponseText(why client.Reason, jid string) string {
 		text += textAtWork
 	case client.NotRunning:
 		text += textNotRunning
+	case client.NoKey:
+		text += textNoKey
 	}
 	return text
 }
@@ -182,8 +185,7 @@ func (s *saltRun) static(ctx context.Context, r client.Request) int {
 	var nobody *client.NoMinionsError
 	switch {
 	case errors.As(err, &nobody):
-		s.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\n")
-		return s.nothing(data.NewMap())
+		return s.nobody(nobody, ping)
 	case err != nil:
 		return s.fail(err)
 	case up.Len() == 0:

@@ -162,6 +162,7 @@ func (c *copying) command(ctx context.Context, fun string, arg ...any) (*data.Ma
 	var nobody *client.NoMinionsError
 	if errors.As(err, &nobody) {
 		c.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\n")
+		c.reason(nobody, r)
 		return answers, nil
 	}
 	if err != nil {

@@ -14,12 +14,10 @@ import (
 	"golang.org/x/term"
 
 	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 )
-
-// eauthNames are the systems of external_auth that masters may have, ours or Salt's. All ask for a name and a password.
-var eauthNames = []string{"auto", "django", "file", "keystone", "ldap", "mysql", "pam", "pki", "rest", "sharedsecret", "yubico"}
 
 // exitUnauthenticated is the code of a run that asks for a system that there is not.
 const exitUnauthenticated = 2
@@ -37,11 +35,17 @@ func (s *saltRun) logIn(ctx context.Context) (code int, ok bool) {
 		s.local.LogIn(data.NewMap("token", token))
 		return 0, true
 	case s.o.EAuth == "":
+		if s.o.MakeToken {
+			s.out.Tell("[WARNING ] -T makes a token only with a login, by -a; none is made\n")
+		}
 		return 0, true
-	case !slices.Contains(eauthNames, s.o.EAuth):
+	case !s.hasSystem():
 		s.out.Printf("The specified external authentication system %q is not available\n", s.o.EAuth)
-		s.out.Printf("Available eauth types: %s\n", strings.Join(eauthNames, ", "))
+		s.out.Printf("Available eauth types: %s\n", strings.Join(auth.SystemNames(), ", "))
 		_ = s.out.Flush() // before what stands on the other stream
+		if slices.Contains(auth.ForeignSystems(), s.o.EAuth) {
+			s.out.Tell("Salt's authentication system %s is not built into this version\n", s.o.EAuth)
+		}
 		s.out.Tell("ERROR: Authentication failed\n")
 		return exitUnauthenticated, false
 	}
@@ -54,6 +58,16 @@ func (s *saltRun) logIn(ctx context.Context) (code int, ok bool) {
 	}
 	s.local.LogIn(login)
 	return 0, true
+}
+
+// hasSystem reports whether the master may have the system of -a. One of Salt's may have more, which ask for a name and a password
+// too.
+func (s *saltRun) hasSystem() bool {
+	if slices.Contains(auth.SystemNames(), s.o.EAuth) {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(s.opts.Text("cachedir"), ".master_lock")) // of a master of ours alone
+	return slices.Contains(auth.ForeignSystems(), s.o.EAuth) && errors.Is(err, os.ErrNotExist)
 }
 
 func (s *saltRun) readsRootKey() bool {

@@ -79,7 +79,7 @@ func TestExternalAuthentication(t *testing.T) {
 		{"a login that is typed", "fred\nsecret\n", []string{"-a", "file", "web1", "test.ping"}, 0, "username: " + pong, echoing},
 		{"a password that is typed", "secret", []string{"-a", "file", "--username", "fred", "web1", "test.ping"}, 0, pong, echoing},
 		{"a system that nobody has", "", []string{"-a", "nosuch", "web1", "test.ping"}, 2,
-			"The specified external authentication system \"nosuch\" is not available\nAvailable eauth types: auto, django, file, keystone, ldap, mysql, pam, pki, rest, sharedsecret, yubico\n",
+			"The specified external authentication system \"nosuch\" is not available\nAvailable eauth types: file, ldap, pam, rest, sharedsecret\n",
 			"ERROR: Authentication failed\n"},
 		{"no login and no key", "", []string{"web1", "test.ping"}, 1, "Authentication error occurred.\n", ""},
 		{"a token for a wrong login", "", []string{"-a", "file", "-T", "--username", "fred", "--password", "wrong", "web1", "test.ping"}, 0, "Authentication error occurred.\n", ""},
@@ -95,6 +95,61 @@ func TestExternalAuthentication(t *testing.T) {
 				t.Errorf("code %d\n%s%s\nwant %d\n%s%s", code, stdout, stderr, tt.code, tt.stdout, tt.stderr)
 			}
 		})
+	}
+}
+
+// A system of Salt's is tried at a master of Salt's, and named as what is not built in at one of ours.
+func TestSystemOfSalts(t *testing.T) {
+	d := openDoor(t)
+	args := []string{"-a", "keystone", "--username", "fred", "--password", "secret", "web1", "test.ping"}
+	if stdout, stderr, code := d.salt(t, "", args...); code != 0 || stdout != "Authentication error occurred.\n" || stderr != "" {
+		t.Errorf("beside a master that may have it: %d %s%s", code, stdout, stderr)
+	}
+	if err := os.WriteFile(filepath.Join(d.root, "elsewhere/.master_lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = "Salt's authentication system keystone is not built into this version\nERROR: Authentication failed\n"
+	if stdout, stderr, code := d.salt(t, "", args...); code != 2 || stderr != want || !strings.HasSuffix(stdout, "Available eauth types: file, ldap, pam, rest, sharedsecret\n") {
+		t.Errorf("beside a master of ours: %d %s%s", code, stdout, stderr)
+	}
+}
+
+func TestNoTokenWithoutALogin(t *testing.T) {
+	d := openDoor(t)
+	if err := os.Symlink(filepath.Join(d.master.Config.CacheDir, ".root_key"), filepath.Join(d.root, "elsewhere/.root_key")); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := d.salt(t, "", "-T", "web1", "test.ping")
+	if code != 0 || stdout != pong || stderr != "[WARNING ] -T makes a token only with a login, by -a; none is made\n" {
+		t.Errorf("salt -T: %d %s%s", code, stdout, stderr)
+	}
+}
+
+// A target that names nobody because it cannot be read is told; what Salt prints stays.
+func TestTargetsThatCannotBeRead(t *testing.T) {
+	d := openDoor(t)
+	if err := os.Symlink(filepath.Join(d.master.Config.CacheDir, ".root_key"), filepath.Join(d.root, "elsewhere/.root_key")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args []string
+		why  string
+	}{
+		{[]string{"-E", "(", "test.ping"}, `target "(": regular expression "(": missing ), unterminated subpattern` + "\n"},
+		{[]string{"-C", "web1 and (", "test.ping"}, `compound target "web1 and (": malformed target: it ends where a condition is expected` + "\n"},
+		{[]string{"-S", "10.0.0.0/99", "test.ping"}, `malformed target: ip address or network "10.0.0.0/99": prefix length 99 is too long` + "\n"},
+		{[]string{"-E", "(", "test.ping", "--static"}, `target "(": regular expression "(": missing ), unterminated subpattern` + "\n"},
+		{[]string{"-L", "ghost,spook", "test.ping"}, "No such minion: the master has no accepted key of any of these ids\n"},
+		{[]string{"zz*", "test.ping"}, ""},
+	} {
+		stdout, stderr, code := d.salt(t, "", tt.args...)
+		if code != 2 || !strings.HasPrefix(stdout, "No minions matched the target. No command was sent, no jid was assigned.\n") || stderr != tt.why+"ERROR: No return received\n" {
+			t.Errorf("salt %q: %d\n%s%swant\n%s", tt.args, code, stdout, stderr, tt.why)
+		}
+	}
+	if stdout, stderr, code := d.salt(t, "", "-E", "(", "test.ping", "-b", "1"); code != 0 || !strings.HasPrefix(stdout, "No minions matched the target. No command") ||
+		!strings.HasPrefix(stderr, `target "(": regular expression`) {
+		t.Errorf("a batch: %d %s%s", code, stdout, stderr)
 	}
 }
 

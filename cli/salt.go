@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os/user"
 	"strconv"
@@ -302,7 +303,7 @@ func (s *saltRun) publish(ctx context.Context, r client.Request) int {
 	var nobody *client.NoMinionsError
 	switch {
 	case errors.As(err, &nobody):
-		return s.nobody()
+		return s.nobody(nobody, r)
 	case err != nil:
 		return s.fail(err)
 	case s.o.Async:
@@ -323,8 +324,9 @@ func (s *saltRun) publish(ctx context.Context, r client.Request) int {
 }
 
 // nobody ends a run whose target names no minion.
-func (s *saltRun) nobody() int {
+func (s *saltRun) nobody(why *client.NoMinionsError, r client.Request) int {
 	s.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\n")
+	s.reason(why, r)
 	switch {
 	case s.o.Async:
 		s.out.Printf("Executed command with job ID: 0\n")
@@ -335,6 +337,25 @@ func (s *saltRun) nobody() int {
 	return s.nothing(data.NewMap())
 }
 
+// reason tells why a target names no minion, where that is known.
+func (s *saltRun) reason(why *client.NoMinionsError, r client.Request) {
+	text := why.Text
+	if _, said, ok := strings.Cut(text, unresolved+data.Str(r.Target)+": "); ok {
+		text = said
+	} else if strings.HasPrefix(text, unresolved) || text == client.NobodyMatched {
+		text = ""
+	}
+	if listed, _ := r.Target.([]any); text == "" && r.Kind == "list" && len(listed) > 0 {
+		text = "No such minion: the master has no accepted key of any of these ids"
+	}
+	if _ = s.out.Flush(); text != "" { // it comes before what stands on the other stream
+		s.out.Tell("%s\n", text)
+	}
+}
+
+// unresolved begins what masters say of a target that names nobody. Salt's say no more than the target (salt/channel/server.py).
+const unresolved = "Master could not resolve minions for target "
+
 // nothing ends a run that has nothing to print.
 func (s *saltRun) nothing(empty any) int {
 	if err := s.out.Print(empty, "", 0); err != nil && !errors.Is(err, output.ErrKey) {
@@ -342,6 +363,23 @@ func (s *saltRun) nothing(empty any) int {
 	}
 	s.out.Tell("ERROR: No return received\n")
 	return exitNoReturn
+}
+
+// tellNoEntry says that a master may well run, and its bus is not for this user.
+func (s *saltRun) tellNoEntry(err error) {
+	if !errors.Is(err, fs.ErrPermission) {
+		return
+	}
+	path := s.opts.Text("sock_dir")
+	var refused *fs.PathError
+	var dial *net.OpError
+	if errors.As(err, &refused) {
+		path = refused.Path
+	} else if errors.As(err, &dial) && dial.Addr != nil {
+		path = dial.Addr.String()
+	}
+	s.out.Log("ERROR", fmt.Sprintf("User %s may not open %s: permission denied. Only the user of the master (%s) and those whom publisher_acl names may",
+		userName(), path, s.opts.Text("user")))
 }
 
 // fail prints why nothing was done. What the master refuses and what is wrong in a target Salt prints as output, and
@@ -364,6 +402,7 @@ func (s *saltRun) fail(err error) int {
 		text = client.ErrNotAuthenticated.Error()
 	case errors.Is(err, client.ErrNoMaster):
 		s.out.Log("ERROR", "Unable to connect to the salt master publisher at "+s.opts.Text("sock_dir"))
+		s.tellNoEntry(err)
 		text, code = client.ErrNoMaster.Error(), exitNoReturn
 	case errors.Is(err, client.ErrTimeout):
 		s.out.Log("ERROR", "Message timed out")

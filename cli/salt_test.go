@@ -162,7 +162,7 @@ func TestAnswersOfSilentMinions(t *testing.T) {
 		{"away when the job was sent", "away", client.NotConnected, true, "return. [Not connected]", notConnected, 1},
 		{"gone by now", "away", client.NoResponse, true, "return. [Not connected]", notConnected, 1},
 		{"silent", "here", client.NoResponse, true, "lookup_jid 7", noResponse, 1},
-		{"without a key", "away", client.NoKey, true, "lookup_jid 7", noResponse, 1},
+		{"without a key", "away", client.NoKey, true, "lookup_jid 7\nNo such minion: the master has no accepted key of this id.", noResponse, 1},
 		{"at work", "here", client.AtWork, true, "is at work on it, as far as is known.", atWork, 1},
 		{"not running it", "here", client.NotRunning, true, "does not run this job.", noResponse, 1},
 		{"queued", "away", client.Queued, true, "queued for it until 2026-12-24 18:00:00 UTC.", queued, 0},

@@ -164,7 +164,7 @@ func (l *Local) publishAs(ctx context.Context, r Request, key, user string) (*Jo
 		j.Expires = time.Unix(until, 0)
 	}
 	if len(j.Minions) == 0 {
-		return nil, &NoMinionsError{Text: "no minions matched"}
+		return nil, &NoMinionsError{Text: NobodyMatched}
 	}
 	return j, nil
 }
@@ -185,6 +185,9 @@ func refused(m *data.Map) error {
 	}
 	return nil
 }
+
+// NobodyMatched is the text of a NoMinionsError where the master does not say why.
+const NobodyMatched = "no minions matched"
 
 // NoMinionsError is returned by Publish when the master finds nobody to give the job to.
 type NoMinionsError struct {
