@@ -105,13 +105,40 @@ func (m *minion) signIn(ctx context.Context, joining *semaphore.Weighted) error 
 func (m *minion) listen(ctx context.Context) error {
 	dialer := m.swarm.dialer(m.client.Credentials().PublishPort)
 	dialer.Identity = []byte(m.id)
-	dialer.OnState = func(up bool, _ error) { m.swarm.listens(up) }
+	up := make(chan struct{})
+	first := sync.OnceFunc(func() { close(up) })
+	dialer.OnState = func(is bool, _ error) {
+		m.swarm.listens(is)
+		if is {
+			first()
+		}
+	}
 	dialer.Hello = m.hello()
 	var topics []string
 	if m.swarm.opts.Filter {
 		topics = []string{channel.TopicBroadcast, channel.Topic(m.id)}
 	}
+	var start sync.WaitGroup
+	defer start.Wait()
+	start.Go(func() { m.start(ctx, up) })
 	return m.swarm.opts.Ports.Subscribe(dialer, topics...).Run(ctx, func(_, body []byte) { m.take(ctx, body) })
+}
+
+// start announces the minion's start when it listens. Where that is answered publications reach it, as far as a minion can
+// tell: over tcp nothing else says so.
+func (m *minion) start(ctx context.Context, up <-chan struct{}) {
+	select {
+	case <-up:
+	case <-ctx.Done():
+		return
+	}
+	_, err := m.client.Do(ctx, data.NewMap("id", m.id, "cmd", "_minion_event", "pretag", nil, "tag", "salt/minion/"+m.id+"/start",
+		"data", "Minion "+m.id+" started at "+time.Now().Format(time.ANSIC)))
+	if err != nil && ctx.Err() == nil {
+		m.swarm.Stats.Failures.Add(1)
+		m.swarm.opts.Log.WithError(err).Warn(m.id)
+	}
+	m.swarm.started()
 }
 
 // hello returns what the minion says on the publish port of transport tcp. From the second connection on it signs in for it.

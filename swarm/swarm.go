@@ -14,7 +14,6 @@ import (
 	"io"
 	"net"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,9 +64,9 @@ type Swarm struct {
 	Stats Stats
 	opts  Options
 	crowd []*minion
+	begun atomic.Int64 // minions that have announced their start
 	ready chan struct{}
 	idle  chan struct{}
-	once  sync.Once
 	short *semaphore.Weighted
 }
 
@@ -92,7 +91,7 @@ func New(o Options) (*Swarm, error) {
 	return s, nil
 }
 
-// Ready is closed when all minions listen.
+// Ready is closed when all minions have begun to listen and have announced their start.
 func (s *Swarm) Ready() <-chan struct{} { return s.ready }
 
 // Loaded is closed when all requests of the load have been answered.
@@ -114,12 +113,17 @@ func (s *Swarm) Run(ctx context.Context) error {
 
 // listens counts a minion that listens.
 func (s *Swarm) listens(up bool) {
-	if !up {
+	if up {
+		s.Stats.Listening.Add(1)
+	} else {
 		s.Stats.Listening.Add(-1)
-		return
 	}
-	if s.Stats.Listening.Add(1) == int64(len(s.crowd)) {
-		s.once.Do(func() { close(s.ready) })
+}
+
+// started counts a minion that has announced its start.
+func (s *Swarm) started() {
+	if s.begun.Add(1) == int64(len(s.crowd)) {
+		close(s.ready)
 	}
 }
 
