@@ -24,13 +24,14 @@ import (
 type SignInOptions struct {
 	Policy      Policy
 	PublishPort int
-	Connected   func() []string      // ids of the minions that are connected; for MaxMinions
-	Signing     *crypto.PrivateKey   // signs the master's key (master_sign_pubkey); nil does not
-	SignedKey   string               // or the text of a signature made before (master_use_pubkey_signature)
-	Handover    pki.Chain            // how the master came to its key from earlier ones; none where it has had no other
-	Parallel    int                  // sign-ins in work at once; 0 means one
-	MaxWait     time.Duration        // how long a sign-in may wait for its turn; 0 means 4 s, as minions give up after 5
-	OnEvent     func(data *data.Map) // told the data of the event salt/auth; nil is not told
+	Connected   func() []string                                     // ids of the minions that are connected; for MaxMinions
+	Signing     *crypto.PrivateKey                                  // signs the master's key (master_sign_pubkey); nil does not
+	SignedKey   string                                              // or the text of a signature made before (master_use_pubkey_signature)
+	Handover    pki.Chain                                           // how the master came to its key from earlier ones; none where it has had no other
+	Parallel    int                                                 // sign-ins in work at once; 0 means one
+	MaxWait     time.Duration                                       // how long a sign-in may wait for its turn; 0 means 4 s, as minions give up after 5
+	OnEvent     func(data *data.Map)                                // told the data of the event salt/auth; nil is not told
+	OnDenied    func(id string, key *crypto.PublicKey, from string) // told of keys for ids that have another one; nil is not told
 	Log         logrus.FieldLogger
 }
 
@@ -228,6 +229,9 @@ func (s *SignIn) judge(c *claim, r transport.Request) pki.Verdict {
 		s.opts.Log.WithError(err).Warnf("sign-in of minion %s from %s", strconv.QuoteToGraphic(c.id), r.Remote())
 	}
 	s.log(c, verdict, r)
+	if key, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(c.pub))); verdict.Action == pki.Deny && s.opts.OnDenied != nil && err == nil {
+		s.opts.OnDenied(c.id, key, hostOf(r.Remote()))
+	}
 	if verdict.Event && s.opts.OnEvent != nil {
 		s.opts.OnEvent(authEvent(c, verdict))
 	}
@@ -258,6 +262,10 @@ func (s *SignIn) log(c *claim, v pki.Verdict, r transport.Request) {
 	case v.Act == "pend" && s.told.first("pend "+id, logPause):
 		s.opts.Log.Infof("Authentication failed from host %s, the key is in pending and needs to be accepted with salt-key -a %s", id, id)
 	case v.Act == "pend":
+	case v.Action == pki.Deny && s.told.first("refused "+hostOf(r.Remote()), logPause):
+		s.opts.Log.Warnf("Sign-in of %s from %s refused: the id has another key; salt-key -f %s shows both, and salt-key -a %s --include-denied takes the new one, "+
+			"as after the host was installed anew", id, r.Remote(), id, id)
+	case v.Action == pki.Deny:
 	case s.told.first("refused "+hostOf(r.Remote()), logPause):
 		s.opts.Log.Warnf("Sign-in of %s from %s refused: %s", id, r.Remote(), v.Action)
 	}

@@ -61,6 +61,7 @@ type keyRun struct {
 	bus      *keyEvents
 	ready    bool // prepare has opened everything
 	failed   bool // a key could not be moved or deleted
+	terminal bool // somebody looks
 }
 
 // prepare reads the configuration and opens what the run needs.
@@ -86,6 +87,7 @@ func (k *keyRun) prepare(stdout io.Writer) error {
 	if err := k.becomeUser(); err != nil {
 		return errors.Join(err, k.closeLog.Close())
 	}
+	k.terminal = isTerminal(stdout)
 	if k.printing, err = Printing(k.opts, isTerminal(stdout) && k.o.OutputFile == ""); err != nil {
 		k.log.Warn(err)
 	}

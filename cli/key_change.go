@@ -159,6 +159,8 @@ func (k *keyRun) carryOut(c keyChange, chosen []keyring.Shelf) error {
 	var after error
 	if c.act != keyring.Accept {
 		after = k.clearUp(c, chosen)
+	} else {
+		after = k.ring.Replaced(chosen)
 	}
 	if !c.every {
 		var err error

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,7 +25,8 @@ func (k *keyRun) list(word string) error {
 		if err != nil {
 			return err
 		}
-		return k.display(keyring.Shown(all[:len(all)-1])) // the master's own keys are not told
+		all = all[:len(all)-1] // the master's own keys are not told
+		return errors.Join(k.display(keyring.Shown(all)), k.tellStrangers(all))
 	}
 	if err := canList(filepath.Join(k.ring.Tree().Path(), s.Dir())); err != nil {
 		return err
@@ -33,7 +35,8 @@ func (k *keyRun) list(word string) error {
 	if err != nil {
 		return err
 	}
-	return k.display(keyring.Shown([]keyring.Shelf{{State: s, IDs: ids}}))
+	shown := []keyring.Shelf{{State: s, IDs: ids}}
+	return errors.Join(k.display(keyring.Shown(shown)), k.tellStrangers(shown))
 }
 
 // canList returns why a folder cannot be listed, with its path.
@@ -61,7 +64,8 @@ func (k *keyRun) finger(globs string) error {
 		return err
 	}
 	hash := k.opts.Text("hash_type")
-	return k.displayEach(matching(all, globs), keyring.Finger(hash))
+	found := matching(all, globs)
+	return errors.Join(k.displayEach(found, keyring.Finger(hash)), k.tellStrangers(found))
 }
 
 // displayEach prints for each key what a function makes of its text.

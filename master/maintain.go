@@ -20,6 +20,9 @@ import (
 // keyLook is how often the master looks whether keys were deleted. Salt looks each loop_interval, a minute.
 const keyLook = time.Second
 
+// deniedLook is how often it is written down which keys were denied, for salt-key to show.
+const deniedLook = 3 * time.Second
+
 // maintenance does what a master does now and then: drop old jobs, replace session keys, tell who is connected
 // (salt/master.py, Maintenance).
 type maintenance struct {
@@ -40,6 +43,7 @@ type maintenance struct {
 	files    *openFiles
 	tokens   *auth.Tokens
 	heir     *succession
+	denied   *pki.Sightings
 	log      logrus.FieldLogger
 }
 
@@ -47,6 +51,7 @@ type maintenance struct {
 func (m *maintenance) tasks() []schedule.Task {
 	return []schedule.Task{
 		{Name: "__keys", Every: keyLook, Do: m.lookAtKeys},
+		{Name: "__denied", Every: deniedLook, Do: func(context.Context) error { return m.tellDenied() }},
 		{Name: "__jobs", Every: m.interval, Do: m.clean},
 		{Name: "__tokens", Every: m.interval, Do: func(ctx context.Context) error { _, err := m.tokens.Clean(ctx); return err }},
 		{Name: "__sessions", Every: m.interval, Do: func(context.Context) error { return m.forgetSessions() }},
@@ -77,6 +82,15 @@ func (m *maintenance) lookAtKeys(ctx context.Context) error {
 		m.ping(ctx)
 	}
 	return err
+}
+
+// tellDenied writes down which keys were denied.
+func (m *maintenance) tellDenied() error {
+	denied, err := m.idsOf(pki.Denied)
+	if err != nil {
+		return err
+	}
+	return m.denied.Flush(denied)
 }
 
 // rotate makes a new shared key and forgets all of minions that are no longer accepted.

@@ -48,6 +48,7 @@ type parts struct {
 	drop     *pki.DropFile
 	files    *fileserver.Server
 	control  *control
+	denied   *pki.Sightings
 	ext      *extCache // nil where there is no ext_job_cache
 }
 
@@ -67,6 +68,7 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 	if err := errors.Join(p.drop.Clear(), m.openCaches(ctx, p)); err != nil {
 		return nil, err
 	}
+	p.denied = pki.OpenSightings(cfg.CacheDir)
 	if err := m.openGate(p); err != nil {
 		return nil, err
 	}
@@ -134,6 +136,9 @@ func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
 	o := channel.SignInOptions{
 		PublishPort: publishPort, Connected: p.presence.connected, Policy: policy(cfg, p.keys),
 		Parallel: max(1, runtime.GOMAXPROCS(0)/2), Log: p.o.Log, // the other half is for who is in already
+	}
+	o.OnDenied = func(id string, key *crypto.PublicKey, from string) {
+		p.denied.Note(id, pki.KeyName(key), from, p.o.Now())
 	}
 	var err error
 	if o.Handover, err = p.keys.Chain(masterKey); err != nil {
@@ -217,7 +222,7 @@ func newMaintenance(p *parts, pub *publishing) *maintenance {
 	m.files = &openFiles{keys: p.keys, limit: fileLimits, log: p.o.Log.WithField("option", "max_open_files")}
 	m.files.tell(p.cfg.MaxOpenFiles)
 	m.ping = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.settings.now().MinionDataCache) }
-	m.offline = pub.offline
+	m.offline, m.denied = pub.offline, p.denied
 	return m
 }
 

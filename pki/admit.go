@@ -53,8 +53,10 @@ func admitOnce(s Store, in SignIn, incoming string) (Verdict, error) {
 	v := Judge(Claim{State: state, Stored: stored, Incoming: incoming,
 		Full: in.Full, Sign: in.Sign, Reject: in.Reject, OpenMode: in.OpenMode})
 	switch err := carryOut(s, in.ID, incoming, v.Action); {
-	case errors.Is(err, ErrPendingFull):
+	case errors.Is(err, ErrPendingFull) && v.Action == CreatePending:
 		return Verdict{Reply: Wait}, err
+	case errors.Is(err, ErrPendingFull), errors.Is(err, ErrTooOften):
+		return Verdict{Action: v.Action}, err
 	case err != nil:
 		return Verdict{}, err
 	}
@@ -70,7 +72,7 @@ func carryOut(s Store, id, pem string, a Action) error {
 	case CreateRejected:
 		return s.Create(Rejected, id, pem)
 	case Deny:
-		return s.Put(Denied, id, pem)
+		return deny(s, id, pem)
 	case AcceptPending:
 		return s.Move(id, Pending, Accepted)
 	case RejectPending:
@@ -79,6 +81,14 @@ func carryOut(s Store, id, pem string, a Action) error {
 		return s.Put(Accepted, id, pem)
 	}
 	return nil
+}
+
+// deny stores a denied key, unless it is the one that is stored: who is denied comes again and again.
+func deny(s Store, id, pem string) error {
+	if stored, err := s.Get(Denied, id); err == nil && stored == pem {
+		return nil
+	}
+	return s.Put(Denied, id, pem)
 }
 
 // canonical returns the one text of a key, or "" and the reason.

@@ -23,7 +23,7 @@ const (
 // Options tune a Dir.
 type Options struct {
 	Permissive bool          // permissive_pki_access: the group may read the folder (0750, else 0700)
-	MaxPending int           // most keys that may wait for the operator; 0 means 10,000, below 0 no limit
+	MaxPending int           // most keys that sign-ins may bring into each of the states Pending, Rejected and Denied; 0 means 10,000, below 0 no limit
 	Policy     crypto.Policy // which keys are good enough
 	CacheSize  int           // most parsed keys kept; 0 means 16,384
 }
@@ -39,8 +39,9 @@ func (o Options) mode() fs.FileMode {
 // goroutines may use it.
 type Dir struct {
 	*Keys
-	parsed  *parsed
-	pending pending
+	parsed *parsed
+	counts map[State]*pending // of the states that sign-ins may fill
+	often  denials
 }
 
 var _ Store = (*Dir)(nil)
@@ -69,7 +70,10 @@ func Visit(dir string, o Options) *Dir {
 
 func treeOf(keys *Keys, o Options) *Dir {
 	d := &Dir{Keys: keys, parsed: newParsed(cmp.Or(o.CacheSize, defaultCacheSize))}
-	d.pending.limit = cmp.Or(o.MaxPending, defaultMaxPending)
+	d.counts = map[State]*pending{}
+	for _, s := range []State{Pending, Rejected, Denied} {
+		d.counts[s] = &pending{limit: cmp.Or(o.MaxPending, defaultMaxPending)}
+	}
 	return d
 }
 
@@ -173,8 +177,11 @@ func (d *Dir) store(s State, id, pem string, write func(*room, string, []byte, f
 	}
 	return d.with(s, id, func(r *room) error {
 		put := func() error { return write(r, id, []byte(text), publicMode) }
-		if s == Pending {
-			return d.pending.add(r, id, put)
+		if s == Denied && !d.often.allow(id) {
+			return ErrTooOften
+		}
+		if count := d.counts[s]; count != nil {
+			return count.add(r, id, put)
 		}
 		return put()
 	})

@@ -9,7 +9,7 @@ import (
 // recountAfter is how long a folder that is full is believed to be so.
 const recountAfter = time.Second
 
-// pending counts the keys that wait, so that a flood of new ids costs neither disk nor a listing each. The count
+// pending counts the keys that wait, or were refused, so that a flood of new ids costs neither disk nor a listing each. The count
 // stands for as long as the folder has the time that our own last write gave it; who changes it beside us makes it
 // counted anew.
 type pending struct {

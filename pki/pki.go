@@ -34,8 +34,8 @@ var (
 	ErrExists = errors.New("key exists")
 	// ErrNotFile is wrapped when what lies in the place of a key is a folder, a pipe or the like.
 	ErrNotFile = errors.New("not a regular file")
-	// ErrPendingFull is wrapped when as many keys wait for the operator as may.
-	ErrPendingFull = errors.New("too many pending keys")
+	// ErrPendingFull is wrapped when there are as many keys in a state as sign-ins may bring there: pending, rejected or denied.
+	ErrPendingFull = errors.New("too many keys in this state")
 	// ErrInvalidID is wrapped when an id cannot name a key.
 	ErrInvalidID = errors.New("invalid id")
 	// ErrMismatch is wrapped when the two halves of a key pair do not belong together.
@@ -101,7 +101,7 @@ type Store interface {
 	// the place of the key, the error wraps ErrNotFile and the state is that of the place.
 	Find(id string) (State, string, error)
 	// Create stores a key unless the id has one in that state, then the error wraps ErrExists. Of two calls at
-	// once one gets the error. For Pending it may wrap ErrPendingFull.
+	// once one gets the error. For states but Accepted it may wrap ErrPendingFull, as that of Put.
 	Create(State, string, string) error
 	// Put stores a key in place of any that is there. Create and Put store the canonical text of the key, and
 	// refuse what is not a key or a weak one with the errors of package crypto.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/crypto"
@@ -115,6 +116,19 @@ func (r *Ring) ClearUp(act string, chosen []Shelf) (caches, rotation error) {
 		rotation = nil // no master has run with this cachedir, so there is no session key
 	}
 	return caches, rotation
+}
+
+// Replaced asks for a new session key after keys were accepted, where a denied one has taken the place of another: who holds that
+// one knows the session key.
+func (r *Ring) Replaced(chosen []Shelf) error {
+	if !r.o.Rotate || !slices.ContainsFunc(chosen, func(s Shelf) bool { return s.State == pki.Denied && len(s.IDs) > 0 }) {
+		return nil
+	}
+	err := pki.DropFile{Dir: r.o.CacheDir}.Request()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // no master has run with this cachedir, so there is no session key
+	}
+	return err
 }
 
 // preserved returns the ids whose caches stay though their keys go.

@@ -190,7 +190,7 @@ func (m *module) carryOut(ctx context.Context, act string, chosen []keyring.Shel
 	}
 	err := errors.Join(changes.Errs...)
 	if act == keyring.Accept {
-		return err
+		return errors.Join(err, ring.Replaced(chosen))
 	}
 	caches, rotation := ring.ClearUp(act, chosen)
 	if caches != nil {
