@@ -186,3 +186,9 @@ func (m *Map) reindex() {
 		m.index[normalise(m.entries[i].key)] = i
 	}
 }
+
+// At returns the pair at position i, from 0, in order.
+func (m *Map) At(i int) (key, value any) { return m.entries[i].key, m.entries[i].value }
+
+// Clear removes all pairs.
+func (m *Map) Clear() { m.entries, m.index = nil, nil }

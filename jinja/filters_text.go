@@ -1,0 +1,519 @@
+package jinja
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/brineproject/brine/data"
+)
+
+// changeText is a filter that makes another text of str(value).
+func changeText(name string, change func(string) string) Func {
+	return func(c *Call) (any, error) {
+		args, err := c.bind(takes(name, 0, need("s")))
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.f.run.str(args[0])
+		if err != nil {
+			return nil, err
+		}
+		return like(args[0], change(s)), c.f.run.room(len(s))
+	}
+}
+
+func filterUpper(c *Call) (any, error)      { return changeText("do_upper", upper)(c) }
+func filterLower(c *Call) (any, error)      { return changeText("do_lower", lower)(c) }
+func filterCapitalize(c *Call) (any, error) { return changeText("do_capitalize", capitalize)(c) }
+
+// filterTitle begins words with a capital; words begin behind space and - ( { [ <.
+func filterTitle(c *Call) (any, error) {
+	args, err := c.bind(takes("do_title", 0, need("s")))
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.f.run.str(args[0])
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	begins := true
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune("-({[<", r) || isSpace(r):
+			b.WriteRune(r)
+			begins = true
+			continue
+		case begins:
+			b.WriteString(upper(string(r)))
+		default:
+			b.WriteString(lower(string(r)))
+		}
+		begins = false
+	}
+	return b.String(), nil
+}
+
+func filterString(c *Call) (any, error) {
+	args, err := c.bind(takes("soft_str", 0, need("s")))
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := textOf(args[0]); ok {
+		return args[0], nil
+	}
+	return c.f.run.str(args[0])
+}
+
+func filterTrim(c *Call) (any, error) {
+	args, err := c.bind(takes("do_trim", 0, need("value"), opt("chars", nil)))
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.f.run.str(args[0])
+	if err != nil {
+		return nil, err
+	}
+	return textStrip(&Call{f: c.f, Args: args[1:]}, like(args[0], s), "strip")
+}
+
+func filterCenter(c *Call) (any, error) {
+	args, err := c.bind(takes("do_center", 0, need("value"), opt("width", int64(80))))
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.f.run.str(args[0])
+	if err != nil {
+		return nil, err
+	}
+	return textJustify(&Call{f: c.f, Args: args[1:]}, like(args[0], s), "center")
+}
+
+func filterReplace(c *Call) (any, error) {
+	args, err := c.bind(takes("do_replace", 1, need("s"), need("old"), need("new"), opt("count", nil)))
+	if err != nil {
+		return nil, err
+	}
+	var parts [3]string
+	for i := range parts {
+		if parts[i], err = c.f.run.str(args[i]); err != nil {
+			return nil, err
+		}
+	}
+	n := -1
+	if args[3] != nil {
+		if n, err = indexOf(args[3]); err != nil {
+			return nil, err
+		}
+	}
+	if !*c.f.cx.autoescape {
+		return c.f.run.replaceText(parts[0], parts[1], parts[2], n)
+	}
+	_, safe := args[0].(Markup)
+	_, safeOld := args[1].(Markup)
+	_, safeNew := args[2].(Markup)
+	if safe || safeOld || safeNew {
+		for i := range parts {
+			if _, ok := args[i].(Markup); !ok {
+				parts[i] = escapeHTML(parts[i])
+			}
+		}
+		text, err := c.f.run.replaceText(parts[0], parts[1], parts[2], n)
+		return Markup(text), err
+	}
+	return c.f.run.replaceText(parts[0], parts[1], parts[2], n)
+}
+
+func filterFormat(c *Call) (any, error) {
+	if len(c.Args) > 1 && len(c.Kw) > 0 {
+		return nil, Raise(FilterArgumentError, "can't handle positional and keyword arguments at the same time")
+	}
+	s, err := c.f.run.str(c.Args[0])
+	if err != nil {
+		return nil, err
+	}
+	var values any = data.Tuple(c.Args[1:])
+	if len(c.Kw) > 0 {
+		m := &data.Map{}
+		for _, k := range c.Kw {
+			m.Set(k.Name, k.Value)
+		}
+		values = m
+	}
+	return c.f.run.percent(s, like(c.Args[0], s), values)
+}
+
+func filterIndent(c *Call) (any, error) {
+	args, err := c.bind(takes("do_indent", 0, need("s"), opt("width", int64(4)), opt("first", false), opt("blank", false)))
+	if err != nil {
+		return nil, err
+	}
+	by, ok := textOf(args[1])
+	if !ok {
+		n, err := indentWidth(args[1])
+		if err != nil {
+			return nil, err
+		}
+		if by, err = c.f.run.repeatText(" ", n); err != nil {
+			return nil, err
+		}
+	}
+	first, err := c.bool(args[2])
+	if err != nil {
+		return nil, err
+	}
+	blank, err := c.bool(args[3])
+	if err != nil {
+		return nil, err
+	}
+	whole, err := c.f.run.binary("+", args[0], like(args[0], "\n"))
+	if err != nil {
+		return nil, err
+	}
+	s, _ := textOf(whole)
+	out, err := c.f.run.indent(s, by, first, blank)
+	return like(args[0], out), err
+}
+
+func indentWidth(v any) (int, error) {
+	if !isInt(v) {
+		return 0, Raise(TypeError, "can't multiply sequence by non-int of type '%s'", typeName(v))
+	}
+	return count(v), nil
+}
+
+func (r *run) indent(s, by string, first, blank bool) (string, error) {
+	lines := splitLines(s, false)
+	if size, ok := product(len(lines), len(by)); !ok {
+		return "", r.room(-1)
+	} else if err := r.room(len(s) + size); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for i, line := range lines {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if i == 0 && first || i > 0 && (blank || line != "") {
+			b.WriteString(by)
+		}
+		b.WriteString(line)
+	}
+	return b.String(), nil
+}
+
+func filterTruncate(c *Call) (any, error) {
+	args, err := c.bind(takes("do_truncate", 1, need("s"), opt("length", int64(255)), opt("killwords", false), opt("end", "..."), opt("leeway", nil)))
+	if err != nil {
+		return nil, err
+	}
+	if args[4] == nil {
+		args[4] = int64(5)
+	}
+	end, ok := textOf(args[3])
+	if !ok {
+		return nil, Raise(TypeError, "object of type '%s' has no len()", typeName(args[3]))
+	}
+	if !isNumber(args[1]) {
+		return nil, Raise(TypeError, "'>=' not supported between instances of '%s' and 'int'", typeName(args[1]))
+	}
+	length, err := indexOf(args[1])
+	if err != nil {
+		return nil, err
+	}
+	leeway, err := indexOf(args[4])
+	if err != nil {
+		return nil, err
+	}
+	if length < runeCount(end) {
+		return nil, Raise(AssertError, "expected length >= %d, got %d", runeCount(end), length)
+	}
+	if leeway < 0 {
+		return nil, Raise(AssertError, "expected leeway >= 0, got %d", leeway)
+	}
+	n, err := c.f.run.length(args[0])
+	if err != nil {
+		return nil, err
+	}
+	if n.(int64) <= int64(length+leeway) {
+		return args[0], nil
+	}
+	s, ok := textOf(args[0])
+	if !ok {
+		return nil, Raise(AttributeError, "'%s' object has no attribute 'rsplit'", typeName(args[0]))
+	}
+	cut := pickText(s, 0, 1, length-runeCount(end))
+	kill, err := c.bool(args[2])
+	if err != nil {
+		return nil, err
+	}
+	if at := strings.LastIndexByte(cut, ' '); !kill && at >= 0 {
+		cut = cut[:at]
+	}
+	return c.f.run.binary("+", like(args[0], cut), args[3])
+}
+
+func filterWordCount(c *Call) (any, error) {
+	args, err := c.bind(takes("do_wordcount", 0, need("s")))
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.f.run.str(args[0])
+	if err != nil {
+		return nil, err
+	}
+	n, inWord := 0, false
+	for _, r := range s {
+		word := isWord(r)
+		if word && !inWord {
+			n++
+		}
+		inWord = word
+	}
+	return int64(n), nil
+}
+
+func filterReverse(c *Call) (any, error) {
+	args, err := c.bind(takes("do_reverse", 0, need("value")))
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := textOf(args[0]); ok {
+		runes := []rune(s)
+		for i, j := 0, len(runes)-1; i < j; i, j = i+1, j-1 {
+			runes[i], runes[j] = runes[j], runes[i]
+		}
+		return like(args[0], string(runes)), c.f.run.room(len(s))
+	}
+	items, err := c.f.run.list(args[0])
+	if isKind(err, TypeError) {
+		return nil, Raise(FilterArgumentError, "argument must be iterable")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, j := 0, len(items)-1; i < j; i, j = i+1, j-1 {
+		items[i], items[j] = items[j], items[i]
+	}
+	switch args[0].(type) {
+	case *List, data.Tuple, *data.Map, *dictView, *rangeValue:
+		return &sliceIterator{items: items}, nil
+	}
+	return &List{items}, nil
+}
+
+func filterFileSize(c *Call) (any, error) {
+	args, err := c.bind(takes("do_filesizeformat", 0, need("value"), opt("binary", false)))
+	if err != nil {
+		return nil, err
+	}
+	size, err := c.f.run.toFloat(args[0])
+	if err != nil {
+		return nil, err
+	}
+	binary, err := c.bool(args[1])
+	if err != nil {
+		return nil, err
+	}
+	base, units := 1000.0, []string{"kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"}
+	if binary {
+		base, units = 1024, []string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"}
+	}
+	if size == 1 {
+		return "1 Byte", nil
+	}
+	if size < base {
+		return data.Str(normal(truncated(size))) + " Bytes", nil
+	}
+	unit := base
+	for i, name := range units {
+		unit = math.Pow(base, float64(i+2))
+		if size < unit || i == len(units)-1 {
+			text, err := c.f.run.formatFloat(base*size/unit, spec{precision: 1, kind: 'f'})
+			return text + " " + name, err
+		}
+	}
+	return "", nil
+}
+
+func filterWordWrap(c *Call) (any, error) {
+	args, err := c.bind(takes("do_wordwrap", 1, need("s"), opt("width", int64(79)), opt("break_long_words", true), opt("wrapstring", nil), opt("break_on_hyphens", true)))
+	if err != nil {
+		return nil, err
+	}
+	s, ok := textOf(args[0])
+	if !ok {
+		return nil, Raise(AttributeError, "'%s' object has no attribute 'splitlines'", typeName(args[0]))
+	}
+	width, err := indexOf(args[1])
+	if err != nil {
+		return nil, err
+	}
+	w := wrapper{width: width}
+	if w.breakLong, err = c.bool(args[2]); err != nil {
+		return nil, err
+	}
+	if w.hyphens, err = c.bool(args[4]); err != nil {
+		return nil, err
+	}
+	glue := c.f.run.env.syntax.NewlineSequence
+	if args[3] != nil {
+		if glue, ok = textOf(args[3]); !ok {
+			return nil, Raise(AttributeError, "'%s' object has no attribute 'join'", typeName(args[3]))
+		}
+	}
+	lines := splitLines(s, false)
+	if width <= 0 && len(lines) > 0 {
+		return nil, Raise(ValueError, "invalid width %d (must be > 0)", width)
+	}
+	parts := make([]string, len(lines))
+	for i, line := range lines {
+		parts[i] = strings.Join(w.wrap(line), glue)
+	}
+	return c.f.run.joinTexts(parts, glue)
+}
+
+// A wrapper cuts a paragraph into lines, as Python's textwrap does.
+type wrapper struct {
+	width     int
+	breakLong bool
+	hyphens   bool
+}
+
+func (w *wrapper) wrap(s string) []string {
+	chunks := w.chunks(s)
+	var lines []string
+	for len(chunks) > 0 {
+		if isBlank(chunks[0]) && len(lines) > 0 {
+			chunks = chunks[1:]
+		}
+		var line []string
+		length := 0
+		for len(chunks) > 0 && length+runeCount(chunks[0]) <= w.width {
+			length += runeCount(chunks[0])
+			line = append(line, chunks[0])
+			chunks = chunks[1:]
+		}
+		if len(chunks) > 0 && runeCount(chunks[0]) > w.width {
+			line, chunks = w.long(line, chunks, length)
+		}
+		if n := len(line); n > 0 && isBlank(line[n-1]) {
+			line = line[:n-1]
+		}
+		if len(line) > 0 {
+			lines = append(lines, strings.Join(line, ""))
+		}
+	}
+	return lines
+}
+
+// long puts as much as fits of a chunk that is wider than a line, or all of it on a line of its own.
+func (w *wrapper) long(line, chunks []string, length int) ([]string, []string) {
+	room := max(w.width-length, 0)
+	if w.width < 1 {
+		room = 1
+	}
+	if !w.breakLong {
+		if len(line) == 0 {
+			return chunks[:1:1], chunks[1:]
+		}
+		return line, chunks
+	}
+	end := room
+	chunk := chunks[0]
+	if w.hyphens && runeCount(chunk) > room {
+		head := pickText(chunk, 0, 1, room)
+		if at := strings.LastIndexByte(head, '-'); at > 0 && strings.Trim(head[:at], "-") != "" {
+			end = runeCount(head[:at]) + 1
+		}
+	}
+	cut := runeIndex(chunk, end)
+	line = append(line, chunk[:cut])
+	chunks = append([]string{chunk[cut:]}, chunks[1:]...)
+	return line, chunks
+}
+
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// chunks are what a line is made of: words, and the space between them; words with hyphens in parts.
+func (w *wrapper) chunks(s string) []string {
+	var out []string
+	for s != "" {
+		space := isASCIISpace(rune(s[0]))
+		end := strings.IndexFunc(s, func(r rune) bool { return isASCIISpace(r) != space })
+		if end < 0 {
+			end = len(s)
+		}
+		if space || !w.hyphens {
+			out = append(out, s[:end])
+		} else {
+			out = append(out, hyphenated(s[:end])...)
+		}
+		s = s[end:]
+	}
+	return out
+}
+
+func isASCIISpace(r rune) bool { return strings.ContainsRune(" \t\n\r\v\f", r) }
+
+// hyphenated cuts a word behind hyphens that stand between letters, and around dashes of several hyphens.
+func hyphenated(word string) []string {
+	var out []string
+	start := 0
+	for i := 0; i < len(word); i++ {
+		if word[i] != '-' {
+			continue
+		}
+		end := i
+		for end < len(word) && word[end] == '-' {
+			end++
+		}
+		switch {
+		case end-i >= 2 && i > start && end < len(word) && isWordEnd(word[:i]) && startsWord(word[end:]):
+			out = append(out, word[start:i], word[i:end])
+			start = end
+		case end-i == 1 && breaksAt(word[start:i], word[end:]):
+			out = append(out, word[start:end])
+			start = end
+		}
+		i = end - 1
+	}
+	if start < len(word) {
+		out = append(out, word[start:])
+	}
+	return out
+}
+
+func isLetter(r rune) bool { return isWord(r) && !(r >= '0' && r <= '9') }
+
+// breaksAt reports whether a line may break behind the hyphen between the two: letters stand on both sides.
+func breaksAt(before, after string) bool {
+	last, n := utf8.DecodeLastRuneInString(before)
+	if !isLetter(last) {
+		return false
+	}
+	second, _ := utf8.DecodeLastRuneInString(before[:len(before)-n])
+	third := strings.TrimSuffix(before[:len(before)-n], "-")
+	prior, _ := utf8.DecodeLastRuneInString(third)
+	if !isLetter(second) && !(second == '-' && isLetter(prior)) {
+		return false
+	}
+	first, n := utf8.DecodeRuneInString(after)
+	if !isLetter(first) {
+		return false
+	}
+	rest := strings.TrimPrefix(after[n:], "-")
+	next, _ := utf8.DecodeRuneInString(rest)
+	return isLetter(next)
+}
+
+func isWordEnd(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return isWord(r) || strings.ContainsRune("!\"'&.,?", r)
+}
+
+func startsWord(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return isWord(r)
+}

@@ -1,0 +1,163 @@
+package jinja
+
+import (
+	"math/big"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+)
+
+// Import returns a copy of a value of package data as templates hold it: lists become *List. Maps of Go with text for
+// keys become dicts in the order of their keys. What is no such value, or a *List already, is returned as it is.
+func Import(v any) any {
+	switch v := v.(type) {
+	case int:
+		return int64(v)
+	case *big.Int:
+		return normal(v)
+	case []any:
+		return &List{importItems(v)}
+	case []string:
+		l := &List{Items: make([]any, len(v))}
+		for i, s := range v {
+			l.Items[i] = s
+		}
+		return l
+	case data.Tuple:
+		return data.Tuple(importItems(v))
+	case *data.Map:
+		return importMap(v)
+	case map[string]any:
+		m := &data.Map{}
+		for _, k := range sortedKeys(v) {
+			m.Set(k, Import(v[k]))
+		}
+		return m
+	}
+	return v
+}
+
+func importItems(items []any) []any {
+	out := make([]any, len(items))
+	for i, v := range items {
+		out[i] = Import(v)
+	}
+	return out
+}
+
+func importMap(m *data.Map) any {
+	if m == nil {
+		return nil
+	}
+	out := m.Clone()
+	for k, v := range m.All() {
+		switch v.(type) {
+		case string, bool, nil, int64, float64:
+		default:
+			out.Set(k, Import(v))
+		}
+	}
+	return out
+}
+
+// Export returns a copy of a template's value as package data has it: a *List becomes []any, Markup text, and views,
+// ranges, sets and iterators lists. A list or dict that two others hold is still one in the copy. A value that holds itself
+// and one that has no such form (a macro, an undefined value) are errors.
+func Export(v any) (any, error) {
+	e := &exporter{done: map[any]any{}, left: 10_000_000}
+	return e.value(v, 0)
+}
+
+type exporter struct {
+	done map[any]any
+	left int
+}
+
+// busy stands for a value that is being copied.
+type busy struct{}
+
+func (e *exporter) value(v any, depth int) (any, error) {
+	switch v := v.(type) {
+	case nil, bool, int64, float64, string, []byte, *big.Int:
+		return v, nil
+	case Markup:
+		return string(v), nil
+	case *Undefined:
+		return nil, v.fail()
+	}
+	if depth > maxDepth {
+		return nil, Raise(ValueError, "value nests deeper than %d levels", maxDepth)
+	}
+	if e.left--; e.left < 0 {
+		return nil, Raise(LimitError, "value of more than 10000000 parts")
+	}
+	switch v := v.(type) {
+	case *List:
+		return e.shared(v, func() (any, error) { return e.items(v.Items, depth) })
+	case data.Tuple:
+		items, err := e.items(v, depth)
+		return data.Tuple(items), err
+	case *data.Map:
+		return e.shared(v, func() (any, error) { return e.dict(v, depth) })
+	case *set:
+		return e.items(v.m.Keys(), depth)
+	}
+	return e.other(v, depth)
+}
+
+func (e *exporter) other(v any, depth int) (any, error) {
+	switch v := v.(type) {
+	case *rangeValue, *dictView, Iterator:
+		r := &run{env: &Environment{}, limits: Limits{}.filled()}
+		items, err := r.list(v)
+		if err != nil {
+			return nil, err
+		}
+		return e.items(items, depth)
+	}
+	if data.Plain(v) {
+		return v, nil
+	}
+	return nil, Raise(TypeError, "a value of type %s has no meaning outside of templates", typeName(v))
+}
+
+func (e *exporter) shared(key any, make func() (any, error)) (any, error) {
+	if was, ok := e.done[key]; ok {
+		if _, inside := was.(busy); inside {
+			return nil, Raise(ValueError, "value holds itself")
+		}
+		return was, nil
+	}
+	e.done[key] = busy{}
+	v, err := make()
+	e.done[key] = v
+	return v, err
+}
+
+func (e *exporter) items(items []any, depth int) ([]any, error) {
+	out := make([]any, len(items))
+	for i, v := range items {
+		var err error
+		if out[i], err = e.value(v, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Clip(out), nil
+}
+
+func (e *exporter) dict(m *data.Map, depth int) (any, error) {
+	out := &data.Map{}
+	out.Grow(m.Len())
+	for k, v := range m.All() {
+		value, err := e.value(v, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		key, err := e.value(k, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		out.Set(key, value)
+	}
+	return out, nil
+}

@@ -1,0 +1,514 @@
+package jinja
+
+import "fmt"
+
+// tupleRules say how a list of expressions is read that may have no brackets.
+type tupleRules struct {
+	simple   bool   // names and literals only
+	condexpr bool   // with inline ifs
+	until    string // a name that ends it
+	brackets bool   // it stands in round brackets, so it may be empty
+}
+
+func (p *parser) tuple(r tupleRules) expr {
+	line := p.cur.line
+	var items []expr
+	isTuple := false
+	for {
+		if len(items) > 0 {
+			p.expect(",")
+		}
+		if p.tupleEnds(r.until) {
+			break
+		}
+		items = append(items, p.tupleItem(r))
+		if p.cur.kind != "," {
+			break
+		}
+		isTuple = true
+		line = p.cur.line
+	}
+	if isTuple {
+		return &tupleExpr{at{line}, items}
+	}
+	if len(items) > 0 {
+		return items[0]
+	}
+	if !r.brackets {
+		p.failHere("Expected an expression, got %s", quote(p.cur.describe()))
+	}
+	return &tupleExpr{at{line}, nil}
+}
+
+func (p *parser) tupleItem(r tupleRules) expr {
+	switch {
+	case r.simple:
+		return p.primary()
+	case r.condexpr:
+		return p.expression()
+	}
+	defer func() { p.depth-- }()
+	p.deeper()
+	return p.or()
+}
+
+func (p *parser) tupleEnds(until string) bool {
+	switch p.cur.kind {
+	case tokVarEnd, tokBlockEnd, ")":
+		return true
+	}
+	return p.err != nil || until != "" && p.cur.isName(until)
+}
+
+func (p *parser) expression() expr {
+	defer func() { p.depth-- }()
+	if !p.deeper() {
+		return &constExpr{}
+	}
+	line := p.cur.line
+	e := p.or()
+	for p.skipName("if") {
+		c := &condExpr{at: at{line}, yes: e, test: p.or()}
+		if p.skipName("else") {
+			c.no = p.expression()
+		} else {
+			c.where = fmt.Sprintf("line %d in %s", line, quote(p.name))
+		}
+		e = c
+		line = p.cur.line
+	}
+	return e
+}
+
+func (p *parser) or() expr {
+	line := p.cur.line
+	e := p.and()
+	for p.skipName("or") {
+		e = &logicExpr{at{line}, true, e, p.and()}
+		line = p.cur.line
+	}
+	return e
+}
+
+func (p *parser) and() expr {
+	line := p.cur.line
+	e := p.not()
+	for p.skipName("and") {
+		e = &logicExpr{at{line}, false, e, p.not()}
+		line = p.cur.line
+	}
+	return e
+}
+
+func (p *parser) not() expr {
+	if !p.cur.isName("not") {
+		return p.compare()
+	}
+	defer func() { p.depth-- }()
+	p.deeper()
+	line := p.next().line
+	return &notExpr{at{line}, p.not()}
+}
+
+func (p *parser) compare() expr {
+	line := p.cur.line
+	first := p.sum()
+	var ops []tokenKind
+	var rest []expr
+	for {
+		op := p.compareOp()
+		if op == "" {
+			break
+		}
+		ops = append(ops, op)
+		rest = append(rest, p.sum())
+		line = p.cur.line
+	}
+	if ops == nil {
+		return first
+	}
+	return &compareExpr{at{line}, first, ops, rest}
+}
+
+func (p *parser) compareOp() tokenKind {
+	switch k := p.cur.kind; k {
+	case "==", "!=", "<", "<=", ">", ">=":
+		p.next()
+		return k
+	}
+	if p.skipName("in") {
+		return "in"
+	}
+	if p.cur.isName("not") && p.look().isName("in") {
+		p.next()
+		p.next()
+		return "not in"
+	}
+	return ""
+}
+
+func (p *parser) sum() expr {
+	line := p.cur.line
+	e := p.concat()
+	for p.cur.kind == "+" || p.cur.kind == "-" {
+		op := p.next().kind
+		e = p.deepen(&binaryExpr{at{line}, op, e, p.concat()})
+		line = p.cur.line
+	}
+	return e
+}
+
+// deepen bounds the depth of trees that grow to the left.
+func (p *parser) deepen(e *binaryExpr) expr {
+	n := 0
+	for l, ok := e.left.(*binaryExpr); ok; l, ok = l.left.(*binaryExpr) {
+		if n++; n > 50*p.nesting {
+			p.failHere("more than %d operators in a row", 50*p.nesting)
+			return &constExpr{}
+		}
+	}
+	return e
+}
+
+func (p *parser) concat() expr {
+	line := p.cur.line
+	e := p.product()
+	if p.cur.kind != "~" {
+		return e
+	}
+	parts := []expr{e}
+	for p.skip("~") {
+		parts = append(parts, p.product())
+	}
+	return &concatExpr{at{line}, parts}
+}
+
+func (p *parser) product() expr {
+	line := p.cur.line
+	e := p.power()
+	for {
+		switch op := p.cur.kind; op {
+		case "*", "/", "//", "%":
+			p.next()
+			e = p.deepen(&binaryExpr{at{line}, op, e, p.power()})
+			line = p.cur.line
+		default:
+			return e
+		}
+	}
+}
+
+func (p *parser) power() expr {
+	line := p.cur.line
+	e := p.unary(true)
+	for p.skip("**") {
+		e = p.deepen(&binaryExpr{at{line}, "**", e, p.unary(true)})
+		line = p.cur.line
+	}
+	return e
+}
+
+func (p *parser) unary(filters bool) expr {
+	var e expr
+	switch k := p.cur.kind; k {
+	case "-", "+":
+		p.deeper()
+		line := p.next().line
+		e = &unaryExpr{at{line}, k, p.unary(false)}
+		p.depth--
+	default:
+		e = p.primary()
+	}
+	e = p.postfix(e)
+	if filters {
+		e = p.filterExprs(e)
+	}
+	return e
+}
+
+func (p *parser) primary() expr {
+	t := p.cur
+	switch t.kind {
+	case tokName:
+		p.next()
+		return namedValue(t)
+	case tokString:
+		return p.textLiteral()
+	case tokInteger, tokFloat:
+		p.next()
+		return &constExpr{at{t.line}, t.value}
+	case "(":
+		p.next()
+		p.deeper()
+		e := p.tuple(tupleRules{condexpr: true, brackets: true})
+		p.depth--
+		p.expect(")")
+		return e
+	case "[":
+		return p.list()
+	case "{":
+		return p.dict()
+	}
+	p.fail(t.line, "unexpected %s", quote(t.describe()))
+	return &constExpr{}
+}
+
+func namedValue(t *token) expr {
+	switch t.text {
+	case "true", "True":
+		return &constExpr{at{t.line}, true}
+	case "false", "False":
+		return &constExpr{at{t.line}, false}
+	case "none", "None":
+		return &constExpr{at{t.line}, nil}
+	}
+	return &nameExpr{at: at{t.line}, name: t.text}
+}
+
+// textLiteral reads literals that stand side by side as one.
+func (p *parser) textLiteral() expr {
+	t := p.next()
+	text := t.text
+	for p.cur.kind == tokString {
+		text += p.next().text
+	}
+	return &constExpr{at{t.line}, text}
+}
+
+func (p *parser) list() expr {
+	e := &listExpr{at: at{p.next().line}}
+	for p.more("]") {
+		if len(e.items) > 0 {
+			p.expect(",")
+		}
+		if p.cur.kind == "]" {
+			break
+		}
+		e.items = append(e.items, p.expression())
+	}
+	p.expect("]")
+	return e
+}
+
+func (p *parser) dict() expr {
+	e := &dictExpr{at: at{p.next().line}}
+	for p.more("}") {
+		if len(e.keys) > 0 {
+			p.expect(",")
+		}
+		if p.cur.kind == "}" {
+			break
+		}
+		e.keys = append(e.keys, p.expression())
+		p.expect(":")
+		e.values = append(e.values, p.expression())
+	}
+	p.expect("}")
+	return e
+}
+
+// maxChain bounds attributes, items, calls and filters in a row, for the same reason as nesting.
+const maxChain = 2000
+
+func (p *parser) postfix(e expr) expr {
+	for n := 0; p.err == nil; n++ {
+		if n > maxChain {
+			p.failHere("more than %d parts in a row", maxChain)
+		}
+		switch p.cur.kind {
+		case ".":
+			e = p.attribute(e)
+		case "[":
+			e = p.item(e)
+		case "(":
+			e = p.call(e)
+		default:
+			return e
+		}
+	}
+	return e
+}
+
+func (p *parser) filterExprs(e expr) expr {
+	for n := 0; p.err == nil; n++ {
+		if n > maxChain {
+			p.failHere("more than %d parts in a row", maxChain)
+		}
+		switch {
+		case p.cur.kind == "|":
+			e = p.filters(e, false)
+		case p.cur.isName("is"):
+			e = p.test(e)
+		case p.cur.kind == "(":
+			e = p.call(e)
+		default:
+			return e
+		}
+	}
+	return e
+}
+
+func (p *parser) attribute(of expr) expr {
+	line := p.next().line
+	t := p.next()
+	switch t.kind {
+	case tokName:
+		return &attrExpr{at{line}, of, t.text}
+	case tokInteger:
+		return &itemExpr{at{line}, of, &constExpr{at{t.line}, t.value}}
+	}
+	p.fail(t.line, "expected name or number")
+	return of
+}
+
+func (p *parser) item(of expr) expr {
+	line := p.next().line
+	var args []expr
+	for p.more("]") {
+		if len(args) > 0 {
+			p.expect(",")
+		}
+		args = append(args, p.subscript())
+	}
+	p.expect("]")
+	if len(args) == 1 {
+		return &itemExpr{at{line}, of, args[0]}
+	}
+	return &itemExpr{at{line}, of, &tupleExpr{at{line}, args}}
+}
+
+// subscript reads a key or a slice.
+func (p *parser) subscript() expr {
+	s := &sliceExpr{at: at{p.cur.line}}
+	if p.cur.kind != ":" {
+		s.start = p.expression()
+		if p.cur.kind != ":" {
+			return s.start
+		}
+	}
+	p.next()
+	s.stop = p.slicePart()
+	if p.skip(":") {
+		s.step = p.slicePart()
+	}
+	return s
+}
+
+func (p *parser) slicePart() expr {
+	switch p.cur.kind {
+	case ":", "]", ",":
+		return nil
+	}
+	return p.expression()
+}
+
+func (p *parser) call(fn expr) expr {
+	line := p.cur.line
+	return &callExpr{at{line}, fn, p.arguments()}
+}
+
+func (p *parser) arguments() arguments {
+	var a arguments
+	line := p.expect("(").line
+	for comma := false; p.more(")"); comma = true {
+		if comma {
+			p.expect(",")
+			if p.cur.kind == ")" {
+				break
+			}
+		}
+		if !p.argument(&a) {
+			p.fail(line, "invalid syntax for function call expression")
+		}
+	}
+	p.expect(")")
+	return a
+}
+
+// argument reads one argument and reports whether it may stand where it does.
+func (p *parser) argument(a *arguments) bool {
+	switch {
+	case p.cur.kind == "*":
+		if a.star != nil || a.starStar != nil {
+			return false
+		}
+		p.next()
+		a.star = p.expression()
+	case p.cur.kind == "**":
+		if a.starStar != nil {
+			return false
+		}
+		p.next()
+		a.starStar = p.expression()
+	case p.cur.kind == tokName && p.look().kind == "=":
+		if a.starStar != nil {
+			return false
+		}
+		name := p.next().text
+		p.next()
+		a.kw = append(a.kw, namedExpr{name, p.expression()})
+	default:
+		if a.star != nil || a.starStar != nil || a.kw != nil {
+			return false
+		}
+		a.pos = append(a.pos, p.expression())
+	}
+	return true
+}
+
+// dotted reads a name that may hold dots.
+func (p *parser) dotted() (name string, line int) {
+	t := p.expect(tokName)
+	name = t.text
+	for p.skip(".") {
+		name += "." + p.expect(tokName).text
+	}
+	return name, t.line
+}
+
+func (p *parser) filters(e expr, inline bool) expr {
+	for p.err == nil && (inline || p.cur.kind == "|") {
+		if !inline {
+			p.next()
+		}
+		inline = false
+		f := &filterExpr{of: e}
+		f.name, f.line = p.dotted()
+		if p.cur.kind == "(" {
+			f.arguments = p.arguments()
+		}
+		e = f
+	}
+	return e
+}
+
+func (p *parser) test(of expr) expr {
+	line := p.next().line
+	negated := p.skipName("not")
+	t := &testExpr{at: at{line}, of: of}
+	t.name, _ = p.dotted()
+	switch {
+	case p.cur.kind == "(":
+		t.arguments = p.arguments()
+	case p.testArgument():
+		if p.cur.isName("is") {
+			p.failHere("You cannot chain multiple tests with is")
+		}
+		t.pos = []expr{p.postfix(p.primary())}
+	}
+	if negated {
+		return &notExpr{at{line}, t}
+	}
+	return t
+}
+
+// testArgument reports whether the argument of a test follows without brackets.
+func (p *parser) testArgument() bool {
+	switch p.cur.kind {
+	case tokName:
+		return !p.cur.isName("else") && !p.cur.isName("or") && !p.cur.isName("and")
+	case tokString, tokInteger, tokFloat, "[", "{":
+		return true
+	}
+	return false
+}
