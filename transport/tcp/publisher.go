@@ -123,9 +123,8 @@ func (p *Publisher) converse(ctx context.Context, pe *peer) error {
 	pe.frames.SetRoom(subscriberRoom)
 	l.shard.join(l.sub)
 	defer l.shard.remove(l.sub)
-	if p.identify == nil {
-		pe.settled()
-	} else {
+	pe.settled() // to say who it is a minion has to sign in first, which takes long when all come at once
+	if p.identify != nil {
 		pe.idle = l.checkIdle
 	}
 	for {
@@ -166,7 +165,6 @@ func (l *listening) hear(ctx context.Context, body data.Raw) error {
 		return l.mistaken(ctx, err)
 	case id != "":
 		l.known = true
-		l.settled()
 		l.shard.identify(l.sub, id)
 	}
 	return nil
