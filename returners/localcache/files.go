@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -81,21 +82,32 @@ func (c *Cache) sync(folder string) error {
 // maxFile is the largest file that is read, in bytes: a return and its record are not larger.
 const maxFile = 128 << 20
 
-// read returns a file. What is no file is an error.
+// read returns a file of the tree. What is no file is an error.
 func (c *Cache) read(name string) ([]byte, error) {
-	f, err := c.root.Open(name)
+	b, _, err := read(c.root, name)
+	return b, err
+}
+
+// read returns a file and what is known of it. What is no file is an error.
+func read(dir *os.Root, name string) ([]byte, fs.FileInfo, error) {
+	f, err := dir.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, errors.New("it is no file of ours")
+		return nil, nil, errOther
 	}
-	return io.ReadAll(io.LimitReader(f, maxFile))
+	b := make([]byte, info.Size())
+	n, err := io.ReadFull(f, b)
+	if err == io.ErrUnexpectedEOF || err == io.EOF {
+		err = nil // it was cut meanwhile, which its checksum or its encoding tells
+	}
+	return b[:n], info, err
 }
 
 // list returns the entries of a folder; one that is not there has none.

@@ -1,0 +1,177 @@
+package localcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returner/record"
+)
+
+// A place is where a job lies, and when it began.
+type place struct {
+	folder string
+	began  time.Time
+}
+
+// places returns all folders of jobs. One that has no file jid is returned in stray.
+func (c *Cache) places(ctx context.Context) (jobs, stray []place, err error) {
+	tops, err := c.list(".")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, top := range tops {
+		if !top.IsDir() || len(top.Name()) != 2 {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		some, others, err := c.placesIn(top.Name())
+		if err != nil {
+			c.tell(top.Name(), err)
+			continue
+		}
+		jobs, stray = append(jobs, some...), append(stray, others...)
+	}
+	return jobs, stray, nil
+}
+
+// placesIn is places for the jobs whose hash begins so.
+func (c *Cache) placesIn(top string) (jobs, stray []place, err error) {
+	dir, err := c.root.OpenRoot(top)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer dir.Close()
+	names, err := names(dir)
+	for _, name := range names {
+		folder := filepath.Join(top, name)
+		if info, err := dir.Lstat(filepath.Join(name, fileID)); err == nil {
+			jobs = append(jobs, place{folder, began(info)})
+		} else if info, err := dir.Lstat(name); err == nil && info.IsDir() {
+			stray = append(stray, place{folder, info.ModTime()})
+		}
+	}
+	return jobs, stray, err
+}
+
+// Bounds of how jobs are read.
+const (
+	readAtOnce = 256 // jobs before it is asked whether there are enough
+	mostReads  = 8   // at the same time
+)
+
+// Jobs returns the jobs that f chooses, the newest first.
+func (c *Cache) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, error) {
+	end, err := c.use(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list jobs: %w", err)
+	}
+	defer end()
+	all, _, err := c.places(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list jobs: %w", err)
+	}
+	slices.SortFunc(all, func(a, b place) int { return b.began.Compare(a.began) })
+	if i := slices.IndexFunc(all, func(p place) bool { return p.began.Before(f.Since) }); i >= 0 && !f.Since.IsZero() {
+		all = all[:i] // those that Salt made have a later time than their start
+	}
+	step := readAtOnce
+	if f.Limit > 0 {
+		step = min(step, f.Limit+saltSlack)
+	}
+	var jobs []returner.Job
+	for some := range slices.Chunk(all, step) {
+		if jobs, err = c.appendFitting(ctx, jobs, some, f); err != nil {
+			return nil, err
+		}
+		if f.Limit > 0 && len(jobs) >= f.Limit+saltSlack {
+			break
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b returner.Job) int { return b.Started.Compare(a.Started) })
+	if f.Limit > 0 && len(jobs) > f.Limit {
+		jobs = jobs[:f.Limit]
+	}
+	return jobs, nil
+}
+
+// saltSlack is how many more jobs are read than asked for, since the times of Salt's files say only about when jobs began.
+const saltSlack = 16
+
+// appendFitting reads jobs, several at once, and appends those that a filter takes, in their order.
+func (c *Cache) appendFitting(ctx context.Context, jobs []returner.Job, places []place, f returner.Filter) ([]returner.Job, error) {
+	found := make([]*returner.Job, len(places))
+	var readers errgroup.Group
+	n := min(mostReads, runtime.GOMAXPROCS(0))
+	for first := range n {
+		readers.Go(func() error {
+			for i := first; i < len(places); i += n {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				found[i] = c.fitting(places[i], f)
+			}
+			return nil
+		})
+	}
+	if err := readers.Wait(); err != nil {
+		return nil, err
+	}
+	for _, j := range found {
+		if j != nil {
+			jobs = append(jobs, *j)
+		}
+	}
+	return jobs, nil
+}
+
+// fitting reads a job and returns it when a filter takes it.
+func (c *Cache) fitting(p place, f returner.Filter) *returner.Job {
+	dir, err := c.root.OpenRoot(p.folder)
+	if err != nil {
+		c.tell(p.folder, err)
+		return nil
+	}
+	defer dir.Close()
+	folder := jobFolder{dir, p.folder}
+	own, err := folder.id()
+	if err != nil {
+		c.tell(p.folder, err)
+		return nil
+	}
+	id := job.ID(own.id)
+	if want, err := id.Dir(c.o.HashType); err != nil || filepath.FromSlash(want) != p.folder {
+		c.tell(p.folder, errors.New("the file jid is not of this job"))
+		return nil
+	}
+	j, err := c.jobIn(folder, id, own)
+	switch {
+	case err != nil,
+		!f.Since.IsZero() && j.Started.Before(f.Since),
+		!f.Until.IsZero() && !j.Started.Before(f.Until),
+		f.Fun != "" && record.FunOf(j.Load) != f.Fun:
+		return nil
+	}
+	return j
+}
+
+// names returns what lies in a folder.
+func names(dir *os.Root) ([]string, error) {
+	d, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Readdirnames(-1)
+}

@@ -1,0 +1,134 @@
+package localcache
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returner/record"
+)
+
+// job reads a job; the error wraps ErrUnknownJob where there is none, or it is damaged.
+func (c *Cache) job(folder string, id job.ID) (*returner.Job, error) {
+	dir, err := c.root.OpenRoot(folder)
+	if err != nil {
+		if !missing(err) {
+			c.tell(folder, err)
+		}
+		return nil, fmt.Errorf("%w: %w", returner.ErrUnknownJob, err)
+	}
+	defer dir.Close()
+	return c.jobIn(jobFolder{dir, folder}, id, nil)
+}
+
+// A jobFolder is the open folder of a job: each of its files is one step away.
+type jobFolder struct {
+	*os.Root
+	name string
+}
+
+// An idFile is the file jid: the id that is in it, and when it was written.
+type idFile struct {
+	id string
+	at time.Time
+}
+
+func (f jobFolder) id() (*idFile, error) {
+	id, info, err := read(f.Root, fileID)
+	if err != nil {
+		return nil, err
+	}
+	return &idFile{string(id), began(info)}, nil
+}
+
+// jobIn reads the job of a folder, whose file jid was read or is nil.
+func (c *Cache) jobIn(f jobFolder, id job.ID, own *idFile) (*returner.Job, error) {
+	row, _, err := read(f.Root, fileRecord)
+	var j *returner.Job
+	switch {
+	case missing(err):
+		return c.saltJob(f, id, own)
+	case err == nil:
+		if j, err = record.UnmarshalJob(id, row); err == nil {
+			return j, nil
+		}
+	}
+	c.tell(f.name, err)
+	return nil, fmt.Errorf("%w: %w", returner.ErrUnknownJob, err)
+}
+
+// saltJob reads a job that Salt has written (salt/returners/local_cache.py, get_load).
+func (c *Cache) saltJob(f jobFolder, id job.ID, own *idFile) (*returner.Job, error) {
+	var err error
+	if own == nil {
+		own, err = f.id()
+	}
+	if err != nil || own.id != string(id) {
+		return nil, fmt.Errorf("%w: the file jid is of another: %w", returner.ErrUnknownJob, err)
+	}
+	j := &returner.Job{ID: id, Started: own.at.UTC()}
+	if at, err := id.Time(); err == nil {
+		j.Started = at
+	}
+	if j.Load, err = saltLoad(f); err != nil {
+		c.tell(f.name, err)
+		return nil, fmt.Errorf("%w: %w", returner.ErrUnknownJob, err)
+	}
+	names, err := names(f.Root)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if name == fileNoCache {
+			j.NoCache = true
+		}
+		if strings.HasPrefix(name, ".minions.") && strings.HasSuffix(name, ".p") {
+			j.Minions = c.saltMinions(f, name, j.Minions)
+		}
+	}
+	return j, nil
+}
+
+// saltLoad reads a load. A job for which there are returns alone has an empty one.
+func saltLoad(f jobFolder) (data.Raw, error) {
+	load, _, err := read(f.Root, fileLoad)
+	if missing(err) {
+		return payload.MarshalBin(data.NewMap())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := payload.ParseFields(load, payload.WireLimits()); err != nil {
+		return nil, err
+	}
+	return load, nil
+}
+
+// saltMinions adds to ids who is expected to return, by the list of the master or that of a syndic.
+func (c *Cache) saltMinions(f jobFolder, name string, ids []string) []string {
+	body, _, err := read(f.Root, name)
+	var v any
+	if err == nil {
+		v, err = payload.UnmarshalText(body, payload.WireLimits())
+	}
+	if err != nil {
+		c.tell(f.name, err)
+		return ids
+	}
+	list, _ := v.([]any)
+	more := make([]string, len(list))
+	for i, id := range list {
+		more[i] = data.Str(id)
+	}
+	ids, _ = record.MergeIDs(ids, more)
+	return ids
+}
+
+// errOther is that a file is not what it should be.
+var errOther = errors.New("it is no file of ours")
