@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/transport"
@@ -239,9 +241,30 @@ func (m *minion) event(ctx context.Context, i int) error {
 
 // freeReturn sends the i-th return of this minion's load, for which the master makes a job.
 func (m *minion) freeReturn(ctx context.Context, _ int) error {
-	_, err := m.client.Do(ctx, data.NewMap("cmd", "_return", "id", m.id, "return", true, "retcode", int64(0), "success", true,
+	_, err := m.client.Do(ctx, data.NewMap("cmd", "_return", "id", m.id, "return", m.swarm.result(), "retcode", int64(0), "success", true,
 		"jid", "req", "fun", "test.ping", "fun_args", []any{}))
 	return err
+}
+
+// result is what a return of the load holds.
+func (s *Swarm) result() any {
+	if s.opts.Size == 0 {
+		return true
+	}
+	return strings.Repeat("x", s.opts.Size)
+}
+
+// fetch pulls a file as Salt's minion does: one piece, then the next (salt/fileclient.py, RemoteClient.get_file).
+func (m *minion) fetch(ctx context.Context, _ int) error {
+	source := fileclient.RemoteRaw(m.client.Call, m.client.Do)
+	for loc := int64(0); ; {
+		piece, err := source.Read(ctx, "base", m.swarm.opts.Fetch, loc, 0)
+		if err != nil || len(piece.Data) == 0 {
+			return err
+		}
+		loc += int64(len(piece.Data))
+		m.swarm.Stats.Fetched.Add(int64(len(piece.Data)))
+	}
 }
 
 // ping sends a clear ping.

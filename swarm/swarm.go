@@ -41,10 +41,12 @@ type Options struct {
 	Filter  bool // subscribe to topics (zmq_filtering)
 	Short   int  // connect for each request, so many at once at most; 0 keeps a connection for each minion
 
-	Events  int // each minion fires so many
-	Returns int // each minion sends so many returns that no job asked for
-	Pings   int // each minion sends so many clear pings
-	Load    int // requests of this load under way at once; 0 means 16
+	Events  int    // each minion fires so many
+	Returns int    // each minion sends so many returns that no job asked for
+	Pings   int    // each minion sends so many clear pings
+	Size    int    // bytes of text in each of the returns; 0 returns True
+	Fetch   string // path in the saltenv base of a file that each minion pulls once, piece after piece; "" is none
+	Load    int    // requests of this load under way at once; 0 means 16
 
 	Log logrus.FieldLogger // nil logs nothing
 }
@@ -56,6 +58,7 @@ type Stats struct {
 	Jobs      atomic.Int64 // publications that were for a minion
 	Returned  atomic.Int64 // returns that the master acknowledged
 	Requests  atomic.Int64 // of the load
+	Fetched   atomic.Int64 // bytes of files
 	Failures  atomic.Int64 // requests and publications that went wrong
 }
 
@@ -127,7 +130,7 @@ func (s *Swarm) started() {
 	}
 }
 
-// load makes the crowd send what Events, Returns and Pings ask for, once all listen.
+// load makes the crowd send what Events, Returns, Pings and Fetch ask for, once all listen.
 func (s *Swarm) load(ctx context.Context) error {
 	defer close(s.idle)
 	select {
@@ -135,10 +138,14 @@ func (s *Swarm) load(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	files := 0
+	if s.opts.Fetch != "" {
+		files = 1
+	}
 	for _, kind := range []struct {
 		count int
 		send  func(*minion, context.Context, int) error
-	}{{s.opts.Events, (*minion).event}, {s.opts.Returns, (*minion).freeReturn}, {s.opts.Pings, (*minion).ping}} {
+	}{{s.opts.Events, (*minion).event}, {s.opts.Returns, (*minion).freeReturn}, {s.opts.Pings, (*minion).ping}, {files, (*minion).fetch}} {
 		if err := s.spread(ctx, kind.count, kind.send); err != nil {
 			return err
 		}

@@ -49,6 +49,8 @@ func flags() []urfave.Flag {
 		&urfave.IntFlag{Name: "events", Usage: "events that each minion fires"},
 		&urfave.IntFlag{Name: "returns", Usage: "returns that each minion sends without being asked"},
 		&urfave.IntFlag{Name: "pings", Usage: "clear pings that each minion sends"},
+		&urfave.IntFlag{Name: "size", Usage: "bytes of text in each of these returns; 0 returns True"},
+		&urfave.StringFlag{Name: "fetch", Usage: "file of the saltenv base that each minion pulls, by its `PATH`"},
 		&urfave.IntFlag{Name: "load", Value: 16, Usage: "requests of this load under way at once"},
 		&urfave.DurationFlag{Name: "for", Usage: "end after this time; 0 goes on until a signal, or until the load is done where there is one"},
 		&urfave.DurationFlag{Name: "report", Value: 5 * time.Second, Usage: "time between reports"},
@@ -96,7 +98,7 @@ func options(c *urfave.Context, log *logrus.Logger) (swarm.Options, error) {
 	return swarm.Options{
 		Count: c.Int("count"), Prefix: c.String("prefix"), Master: c.String("master"), Joining: c.Int("joining"), Filter: c.Bool("filter"), Short: c.Int("short"),
 		Keys:   swarm.Keys{Dir: c.String("keys"), Distinct: c.Int("distinct-keys")},
-		Events: c.Int("events"), Returns: c.Int("returns"), Pings: c.Int("pings"), Load: c.Int("load"), Log: log,
+		Events: c.Int("events"), Returns: c.Int("returns"), Pings: c.Int("pings"), Size: c.Int("size"), Fetch: c.String("fetch"), Load: c.Int("load"), Log: log,
 		Ports: swarm.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
 	}, err
 }
@@ -106,7 +108,7 @@ func watch(cancel context.CancelFunc, c *urfave.Context, s *swarm.Swarm, start t
 	tick := time.NewTicker(c.Duration("report"))
 	defer tick.Stop()
 	ready, loaded := s.Ready(), s.Loaded()
-	if c.Int("events")+c.Int("returns")+c.Int("pings") == 0 {
+	if c.Int("events")+c.Int("returns")+c.Int("pings") == 0 && c.String("fetch") == "" {
 		loaded = nil
 	}
 	for {
