@@ -37,7 +37,7 @@ var shelves = []string{"modules/", "states/", "runners/", "wheel/", "returners/"
 // onlyHere names outside packages that one room alone may import.
 var onlyHere = map[string][]string{
 	"github.com/go-zeromq/zmq4":      {"transport/zeromq"},
-	"github.com/urfave/cli/v2":       {"cli", "cli/"},
+	"github.com/urfave/cli/v2":       {"cli/flags/urfave", "cli/saltswarm"},
 	"modernc.org/sqlite":             {"returners/", "runners/queue"},
 	"github.com/go-sql-driver/mysql": {"returners/"},
 	"github.com/jackc/pgx/v5":        {"returners/"},

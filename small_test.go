@@ -11,13 +11,30 @@ import (
 // smallBudget is the most that the minion of a small build may have on armv7, in bytes: 3 % above what it had last.
 const smallBudget = 10_400_000
 
+// minionBudget is the same of the full minion on amd64.
+const minionBudget = 21_200_000
+
 // smallWithout lists packages that a small build must not reach: they are large, or make the linker keep much.
 var smallWithout = []string{
 	"net/http", "crypto/tls", "text/template", "html/template", "database/sql", "modernc.org/sqlite", "github.com/urfave/cli/v2",
 }
 
 func TestSmallMinionReachesNothingLarge(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "-tags", "small", "./cmd/salt-minion").Output()
+	reachesNone(t, "small", "./cmd/salt-minion", smallWithout)
+}
+
+// TestMinionReachesNoTemplates holds the programs of a minion free of what looks methods up by name, as github.com/urfave/cli
+// does through text/template.
+func TestMinionReachesNoTemplates(t *testing.T) {
+	for _, program := range []string{"./cmd/salt-minion", "./cmd/salt-call"} {
+		reachesNone(t, "", program, []string{"text/template", "html/template", "modernc.org/sqlite", "github.com/urfave/cli/v2"})
+	}
+}
+
+// reachesNone tells which packages, or those below them, a program depends on in a build with these tags.
+func reachesNone(t *testing.T, tags, program string, without []string) {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-deps", "-tags", tags, program).Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -26,18 +43,27 @@ func TestSmallMinionReachesNothingLarge(t *testing.T) {
 		t.Fatalf("go list names %d packages only", len(deps))
 	}
 	for _, dep := range deps {
-		if hasPrefix(dep, smallWithout) {
-			t.Errorf("the small minion reaches %s", dep)
+		if hasPrefix(dep, without) {
+			t.Errorf("%s reaches %s", program, dep)
 		}
 	}
 }
 
-// TestSmallMinionKeepsToItsSize also holds that the linker may drop methods that nobody calls, which it cannot where
-// methods are looked up by name (reflect.Value.MethodByName).
 func TestSmallMinionKeepsToItsSize(t *testing.T) {
-	bin := filepath.Join(t.TempDir(), "salt-minion")
-	cmd := exec.Command("go", "build", "-tags", "small", "-trimpath", "-ldflags", "-s -w -dumpdep", "-o", bin, "./cmd/salt-minion")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm", "GOARM=7", "GOFLAGS=")
+	keepsToSize(t, smallBudget, "small", "./cmd/salt-minion", "GOARCH=arm", "GOARM=7")
+}
+
+func TestMinionKeepsToItsSize(t *testing.T) {
+	keepsToSize(t, minionBudget, "", "./cmd/salt-minion", "GOARCH=amd64")
+}
+
+// keepsToSize also holds that the linker may drop methods that nobody calls, which it cannot where methods are looked up by
+// name (reflect.Value.MethodByName).
+func keepsToSize(t *testing.T, budget int64, tags, program string, env ...string) {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "program")
+	cmd := exec.Command("go", "build", "-tags", tags, "-trimpath", "-ldflags", "-s -w -dumpdep", "-o", bin, program)
+	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS="), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go build: %v\n%s", err, out[max(0, len(out)-2000):])
@@ -54,9 +80,9 @@ func TestSmallMinionKeepsToItsSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d bytes, of %d", info.Size(), smallBudget)
-	if info.Size() > smallBudget {
-		t.Errorf("the small minion has %d bytes, more than the %d that it may have", info.Size(), smallBudget)
+	t.Logf("%d bytes, of %d", info.Size(), budget)
+	if info.Size() > budget {
+		t.Errorf("%s has %d bytes, more than the %d that it may have", program, info.Size(), budget)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/brineproject/brine/data"
 )
@@ -67,13 +68,15 @@ func (i *Identity) MayPublish(p Publication) bool {
 	return true
 }
 
-// functionName is what a function may be called, so that no rule like test.* lets another name hide behind a comma or a space.
-var functionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$`)
+var functionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+
+// isFunction reports what a function may be called, so that no rule like test.* lets another name hide behind a comma or a space.
+func isFunction(name string) bool { return len(name) <= 255 && functionName.MatchString(name) }
 
 // calls returns the functions of a job and the arguments of each. What is no text or list of texts is not ok.
 func (p Publication) calls() (funs []string, args [][]any, ok bool) {
 	if name, ok := p.Fun.(string); ok {
-		return []string{name}, [][]any{p.Arg}, functionName.MatchString(name)
+		return []string{name}, [][]any{p.Arg}, isFunction(name)
 	}
 	list, ok := p.Fun.([]any)
 	if !ok || len(list) == 0 || len(p.Arg) != len(list) {
@@ -82,7 +85,7 @@ func (p Publication) calls() (funs []string, args [][]any, ok bool) {
 	args = make([][]any, len(list))
 	for n, v := range list {
 		name, isText := v.(string)
-		if !isText || !functionName.MatchString(name) {
+		if !isText || !isFunction(name) {
 			return nil, nil, false
 		}
 		if args[n], ok = p.Arg[n].([]any); !ok {
@@ -93,8 +96,16 @@ func (p Publication) calls() (funs []string, args [][]any, ok bool) {
 	return funs, args, true
 }
 
-// kwargText is an argument that minions may take for one with a name (salt/utils/args.py, KWARG_REGEX).
-var kwargText = regexp.MustCompile(`(?s)^[\pL_][\pL\pN_.-]*=([^=].*)?$`)
+// isKwarg reports whether minions may take an argument for one with a name (salt/utils/args.py, KWARG_REGEX).
+func isKwarg(arg string) bool {
+	name, value, ok := strings.Cut(arg, "=")
+	for i, r := range name {
+		if !unicode.IsLetter(r) && r != '_' && (i == 0 || !unicode.IsNumber(r) && r != '.' && r != '-') {
+			return false
+		}
+	}
+	return ok && name != "" && !strings.HasPrefix(value, "=")
+}
 
 // bind tells arguments from those with names, which stand in a last map that says so (salt/minion.py, load_args_and_kwargs). Minions find
 // such maps anywhere, and names in texts besides, where Salt's master does not look.
@@ -112,7 +123,7 @@ func bind(args []any) arguments {
 			}
 			a.args, a.kwargs = args[:n:n], v
 		case string:
-			a.odd = a.odd || kwargText.MatchString(v)
+			a.odd = a.odd || isKwarg(v)
 		}
 	}
 	return a
@@ -148,7 +159,7 @@ func (i *Identity) MayRun(form, fun string, args []any, kwargs *data.Map) error 
 	if !ok || strings.Contains(name, ".") {
 		return badSyntax()
 	}
-	if functionName.MatchString(fun) && i.rules.allowForm(form, module, name, arguments{args: args, kwargs: kwargs}) {
+	if isFunction(fun) && i.rules.allowForm(form, module, name, arguments{args: args, kwargs: kwargs}) {
 		return nil
 	}
 	return notAuthorized(i)

@@ -1,6 +1,6 @@
 // Package cli holds the command lines of all programs: what they take, what they print and how they exit.
 //
-//	o, err := cli.ParseSalt(cli.System())      // reads os.Args, the environment, the Saltfile
+//	o, err := cli.ParseSalt(cli.System(nil))   // reads os.Args, the environment, the Saltfile
 //	var exit *cli.Exit
 //	if errors.As(err, &exit) {                 // --help, --version, a wrong option: print and end
 //		os.Exit(exit.Print(os.Stdout, os.Stderr))
@@ -9,9 +9,10 @@
 //
 // Salt's programs read their arguments with Python's optparse, and operators rely on what that allows: options after
 // the target, -vt5, --time 5, --opt=value, a lone -- to end options. The rules are in optparse.go: it checks the
-// arguments, in order and with optparse's texts, and writes them down anew in the one form --name=value, which
-// github.com/urfave/cli then reads into the values of the flags that the tables (table_*.go) describe. The tables
-// hold the names, defaults and help texts of Salt 3006; options.go has a struct for each program.
+// arguments, in order and with optparse's texts, and writes them down anew in the one form --name=value, which a reader of
+// package flags then turns into the values of the options that the tables (table_*.go) describe: github.com/urfave/cli's,
+// or the small one for the programs of a minion. The tables hold the names, defaults and help texts of Salt 3006; options.go
+// has a struct for each program.
 //
 // The value of an option comes from, in this order: the command line, the Saltfile (--saltfile, SALT_SALTFILE,
 // ./Saltfile, ~/.salt/Saltfile; see saltfile.go), the configuration, the default. The sources are optparse.py of
@@ -31,6 +32,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/brineproject/brine/cli/flags"
 )
 
 // Exit codes of Salt (salt/defaults/exitcodes.py).
@@ -48,14 +51,15 @@ type environ func(string) string
 type Invocation struct {
 	Args  []string // without the name of the program
 	Env   func(string) string
-	Stdin io.Reader // read for --args-stdin only
-	Dir   string    // the working directory; "" when it is gone
+	Stdin io.Reader    // read for --args-stdin only
+	Dir   string       // the working directory; "" when it is gone
+	Flags flags.Reader // reads the flags; nil: flags.Read
 }
 
-// System returns the Invocation of this process.
-func System() Invocation {
+// System returns the Invocation of this process, whose flags are read by read; nil stands for flags.Read.
+func System(read flags.Reader) Invocation {
 	dir, _ := os.Getwd() // it may have been removed under us, which is no fault
-	return Invocation{Args: os.Args[1:], Env: os.Getenv, Stdin: os.Stdin, Dir: dir}
+	return Invocation{Args: os.Args[1:], Env: os.Getenv, Stdin: os.Stdin, Dir: dir, Flags: read}
 }
 
 // An Exit is an error that ends the program at once with a code and texts, which may be empty.

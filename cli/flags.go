@@ -1,75 +1,49 @@
-//go:build !small
-
 package cli
 
-import (
-	"fmt"
-	"io"
+import "github.com/brineproject/brine/cli/flags"
 
-	urfave "github.com/urfave/cli/v2"
-
-	"github.com/brineproject/brine/data"
-)
-
-// readFlags reads canonical arguments with these options among them: the values by dest, and the arguments that are no
-// options. Only flags that are there are declared, because urfave's cost for each is a good part of a short command's.
-func readFlags(p *program, options []*option, args []string) (given *data.Map, rest []string, err error) {
-	given = &data.Map{}
-	app := &urfave.App{
-		Name: p.name, Flags: flags(options), HideHelp: true, HideVersion: true, DisableSliceFlagSeparator: true,
-		Writer: io.Discard, ErrWriter: io.Discard, ExitErrHandler: func(*urfave.Context, error) {},
-		Action: func(c *urfave.Context) error {
-			for _, o := range options {
-				given.Set(o.dest, o.flagValue(c))
-			}
-			rest = c.Args().Slice()
-			return nil
-		},
-	}
-	if err := app.Run(append([]string{p.name}, args...)); err != nil {
-		return nil, nil, fmt.Errorf("read arguments of %s: %w", p.name, err)
-	}
-	return given, rest, nil
+// flag is what a [flags.Reader] needs to know of an option.
+func (o *option) flag() flags.Flag {
+	return flags.Flag{Name: o.long(), Kind: o.flagKind(), Usage: o.help}
 }
 
-func flags(options []*option) []urfave.Flag {
-	var list []urfave.Flag
-	for _, o := range options {
-		list = append(list, o.flag())
-	}
-	return list
-}
-
-func (o *option) flag() urfave.Flag {
+func (o *option) flagKind() flags.Kind {
 	switch o.kind {
 	case boolean, negated:
-		return &urfave.BoolFlag{Name: o.long(), Usage: o.help}
+		return flags.Truth
 	case integer:
-		return &urfave.Int64Flag{Name: o.long(), Usage: o.help}
+		return flags.Int
 	case real:
-		return &urfave.Float64Flag{Name: o.long(), Usage: o.help}
+		return flags.Float
 	case repeated:
-		return &urfave.StringSliceFlag{Name: o.long(), Usage: o.help}
+		return flags.Texts
 	}
-	return &urfave.StringFlag{Name: o.long(), Usage: o.help}
+	return flags.Text
 }
 
-func (o *option) flagValue(c *urfave.Context) any {
-	switch o.kind {
-	case boolean:
-		return true
-	case negated:
-		return false
-	case integer:
-		return c.Int64(o.long())
-	case real:
-		return c.Float64(o.long())
-	case repeated:
-		list := []any{}
-		for _, s := range c.StringSlice(o.long()) {
-			list = append(list, s)
-		}
-		return list
+// readFlags sets the values of the options that were taken from plain, which canonical returned with them.
+func (l *Line) readFlags(taken []*option, plain []string) error {
+	var list []flags.Flag
+	for _, o := range taken {
+		list = append(list, o.flag())
 	}
-	return c.String(o.long())
+	values, rest, err := l.in.reader()(l.program.name, list, plain)
+	if err != nil {
+		return err
+	}
+	for i, o := range taken {
+		if o.kind == negated {
+			values[i] = false
+		}
+		l.set(o.dest, values[i])
+	}
+	l.Args = append(l.Args, rest...)
+	return nil
+}
+
+func (in Invocation) reader() flags.Reader {
+	if in.Flags == nil {
+		return flags.Read
+	}
+	return in.Flags
 }

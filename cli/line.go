@@ -57,15 +57,7 @@ func (l *Line) read(args []string) error {
 	if err != nil {
 		return err
 	}
-	given, rest, err := readFlags(l.program, taken, plain)
-	if err != nil {
-		return err
-	}
-	for k, v := range given.All() {
-		l.set(k.(string), v)
-	}
-	l.Args = append(l.Args, rest...)
-	return nil
+	return l.readFlags(taken, plain)
 }
 
 // readStdin reads further arguments from standard input, one a line, when --args-stdin is given.

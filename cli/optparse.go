@@ -155,7 +155,7 @@ func (r *reader) take(o *option, name, value string) error {
 	return nil
 }
 
-// check returns the value in the form that urfave's flags read.
+// check returns the value in the form that flags are read in.
 func (r *reader) check(o *option, name, value string) (string, error) {
 	switch o.kind {
 	case integer:

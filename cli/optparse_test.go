@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/brineproject/brine/cli/flags"
+	"github.com/brineproject/brine/cli/flags/urfave"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/vectors"
 )
@@ -30,12 +32,14 @@ func TestGoldenOptparse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := c.On(t)
 			c.Only("program", "argv", "columns", "exit_code", "stdout", "stderr", "values", "args", "given")
-			checkOptparse(t, c)
+			for _, read := range []flags.Reader{flags.Read, urfave.Read} {
+				checkOptparse(t, c, read)
+			}
 		})
 	}
 }
 
-func checkOptparse(t *testing.T, c *vectors.Case) {
+func checkOptparse(t *testing.T, c *vectors.Case, read flags.Reader) {
 	env := func(name string) string {
 		if name == "COLUMNS" && c.Has("columns") {
 			return c.Text("columns")
@@ -43,7 +47,7 @@ func checkOptparse(t *testing.T, c *vectors.Case) {
 		return ""
 	}
 	p := programs()[c.Text("program")](env)
-	l := &Line{in: Invocation{Env: env}, program: p, values: &data.Map{}, given: map[string]bool{}}
+	l := &Line{in: Invocation{Env: env, Flags: read}, program: p, values: &data.Map{}, given: map[string]bool{}}
 	err := l.read(texts(c.Value("argv")))
 	var exit *Exit
 	if errors.As(err, &exit) {

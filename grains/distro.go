@@ -62,10 +62,9 @@ func shellFields(text string) map[string]string {
 	return fields
 }
 
-var releaseName = regexp.MustCompile(`^[\pL\pN_]+[-_](release|version)$`)
-
 // releaseFile reads the first release file in /etc that names a distribution.
 func (h *host) releaseFile() distro {
+	releaseName := regexp.MustCompile(`^[\pL\pN_]+[-_](release|version)$`)
 	ignored := []string{"debian_version", "lsb-release", "oem-release", "os-release", "system-release", "plesk-release", "iredmail-release"}
 	for _, name := range h.list("/etc") {
 		if !releaseName.MatchString(name) || slices.Contains(ignored, name) || !h.isFile("/etc/"+name) {

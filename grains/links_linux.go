@@ -6,15 +6,19 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"regexp"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 )
 
-// linkName matches the names of interfaces that Salt's reader of `ip link show` takes.
-var linkName = regexp.MustCompile(`^[\pL\pN_.\-]+$`)
+// isLinkName reports whether Salt's reader of `ip link show` takes an interface of this name.
+func isLinkName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("_.-", r)
+	})
+}
 
 // systemLinks asks the kernel for the interfaces, in the order of `ip addr show`.
 func systemLinks() ([]link, error) {
@@ -73,7 +77,7 @@ func parseLink(m syscall.NetlinkMessage) (link, bool) {
 			l.hwaddr = hardwareAddr(kind, a.value)
 		}
 	}
-	return l, linkName.MatchString(l.name)
+	return l, isLinkName(l.name)
 }
 
 // hardwareAddr writes an address as the program ip does: those of tunnels are IP addresses.

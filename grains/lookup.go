@@ -192,7 +192,7 @@ func (n *names) reverse(ctx context.Context, addr netip.Addr) []string {
 	return nil
 }
 
-var label = regexp.MustCompile(`^[A-Za-z\d_\-]{1,63}$`)
+var label = regexp.MustCompile(`^[A-Za-z\d_\-]+$`)
 
 // fullNames returns the first name that has a dot, the first of all when none has, and the other full names.
 func fullNames(list []string) []string {
@@ -214,7 +214,7 @@ func isFullName(name string) bool {
 		return false
 	}
 	for _, part := range strings.Split(strings.TrimRight(name, "."), ".") {
-		if !label.MatchString(part) || strings.HasPrefix(part, "-") || strings.HasSuffix(part, "-") {
+		if len(part) > 63 || !label.MatchString(part) || strings.HasPrefix(part, "-") || strings.HasSuffix(part, "-") {
 			return false
 		}
 	}

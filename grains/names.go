@@ -38,8 +38,6 @@ func osFamilies() map[string][]string {
 	}
 }
 
-var linuxWord = regexp.MustCompile(`(?i)[^\pL\pN_](?:gnu/)?linux`)
-
 // osName derives the grain os from a distribution's name and the ID of its os-release file ("" when unknown).
 func osName(fullName, id string) string {
 	switch {
@@ -50,6 +48,7 @@ func osName(fullName, id string) string {
 	case id == "pop" && fullName == "Pop!_OS":
 		return "Pop"
 	}
+	linuxWord := regexp.MustCompile(`(?i)[^\pL\pN_](?:gnu/)?linux`)
 	name := strings.TrimSpace(linuxWord.ReplaceAllString(fullName, ""))
 	short := []rune(strings.ToLower(strings.ReplaceAll(name, " ", "")))
 	if known, ok := osNames()[string(short[:min(10, len(short))])]; ok {

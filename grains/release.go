@@ -45,10 +45,9 @@ func unescape(s string) string {
 	return b.String()
 }
 
-var lsbLine = regexp.MustCompile(`^(DISTRIB_(?:ID|RELEASE|CODENAME|DESCRIPTION))=['"]?([\pL\pN_\s.\-]+)`)
-
 // lsbRelease returns the grains of an lsb-release file, lsb_distrib_id and so on.
 func lsbRelease(text string) *data.Map {
+	lsbLine := regexp.MustCompile(`^(DISTRIB_(?:ID|RELEASE|CODENAME|DESCRIPTION))=['"]?([\pL\pN_\s.\-]+)`)
 	g := data.NewMap()
 	for _, line := range strings.Split(text, "\n") {
 		if m := lsbLine.FindStringSubmatch(line); m != nil {

@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"hash"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 // An ID is a job id ("jid"): the UTC time of the job's start as 20 digits (year to microseconds), and after
@@ -93,12 +93,23 @@ func (id ID) StartTime() string {
 // as an integer, and after them nothing or an underscore and anything. Use ParseID for what becomes a path.
 func Looks(s string) bool {
 	r := []rune(s)
-	return idLength(r) && integerForm.MatchString(strings.TrimSpace(string(r[:20])))
+	return idLength(r) && isInteger(strings.TrimSpace(string(r[:20])))
 }
 
 func idLength(r []rune) bool { return len(r) == 20 || len(r) > 21 && r[20] == '_' }
 
-var integerForm = regexp.MustCompile(`^[-+]?\p{Nd}+(_\p{Nd}+)*$`)
+// isInteger reports whether Python's int() takes s: decimal digits with single underscores between them, behind a sign.
+func isInteger(s string) bool {
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		s = s[1:]
+	}
+	for digits := range strings.SplitSeq(s, "_") {
+		if digits == "" || strings.ContainsFunc(digits, func(r rune) bool { return !unicode.IsDigit(r) }) {
+			return false
+		}
+	}
+	return true
+}
 
 // Dir returns the folder of the job below the job cache of Salt's local_cache, as "33/f441…": the hash of the id
 // (salt/utils/jid.py, jid_dir). The name of the hash is that of the option hash_type.

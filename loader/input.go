@@ -2,9 +2,9 @@ package loader
 
 import (
 	"math/big"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
@@ -84,16 +84,27 @@ func jidText(a any) any {
 	return a
 }
 
-// kwargForm is KWARG_REGEX of salt/utils/args.py but for its look-ahead. Python's \w knows all letters and numbers.
-var kwargForm = regexp.MustCompile(`^([\pL\p{Nl}\p{No}_][\pL\pN_.-]*)=([^\n]*)\n?$`)
-
-// ParseKwarg splits name=value. A value that begins with = or holds a line feed is none.
+// ParseKwarg splits name=value as KWARG_REGEX of salt/utils/args.py does. A value that begins with = or holds a line feed,
+// but at its end, is none.
 func ParseKwarg(s string) (name, value string, ok bool) {
-	m := kwargForm.FindStringSubmatch(s)
-	if m == nil || strings.HasPrefix(m[2], "=") {
+	name, value, ok = strings.Cut(s, "=")
+	value = strings.TrimSuffix(value, "\n")
+	if !ok || !isKwargName(name) || strings.HasPrefix(value, "=") || strings.Contains(value, "\n") {
 		return "", "", false
 	}
-	return m[1], m[2], true
+	return name, value, true
+}
+
+// isKwargName reports whether name is letters and numbers, as Python's \w knows them, with dots and dashes among them; a
+// decimal digit does not come first.
+func isKwargName(name string) bool {
+	for i, r := range name {
+		first := r == '_' || unicode.In(r, unicode.L, unicode.Nl, unicode.No)
+		if !first && (i == 0 || r != '.' && r != '-' && !unicode.IsDigit(r)) {
+			return false
+		}
+	}
+	return name != ""
 }
 
 // YAMLArg reads one argument of a command line as a value: yamlify_arg of salt/utils/args.py. Maps must stand in braces and

@@ -93,8 +93,10 @@ func (e *minionEvents) allowed(id, tag string) bool {
 	return true
 }
 
-// tagGrammar is what a tag may look like: printable, without spaces, and not without end.
-var tagGrammar = regexp.MustCompile(`^[\x21-\x7e]{1,1000}$`)
+// isTag reports what a tag may look like: printable, without spaces, and not without end.
+func isTag(tag string) bool {
+	return tag != "" && len(tag) <= 1000 && !strings.ContainsFunc(tag, func(r rune) bool { return r < '!' || r > '~' })
+}
 
 // jobTag is how tags begin that are of a job by its bare id, by which masters tell who is expected to return. Whoever waits for
 // them takes all tags that begin so.
@@ -110,7 +112,7 @@ var reserved = []string{
 // checkTag returns an error for a tag that minion id must not use.
 func checkTag(id, tag string) error {
 	switch {
-	case !tagGrammar.MatchString(tag):
+	case !isTag(tag):
 		return fmt.Errorf("tag %s is not valid", strconv.QuoteToGraphic(clipText(tag, 100)))
 	case strings.Contains(tag, reactor.ManageTag): // the reactor looks for it anywhere in a tag
 		return fmt.Errorf("tag %s is the master's own", tag)
@@ -138,7 +140,7 @@ func ownTag(id, tag string) bool {
 		return parts[2] == id
 	case "job":
 		return len(parts) > 4 && parts[3] == "prog" && parts[4] == id ||
-			len(parts) == 5 && parts[3] == "ack" && parts[4] == id && jobID.MatchString(parts[2])
+			len(parts) == 5 && parts[3] == "ack" && parts[4] == id && isJobID(parts[2])
 	}
 	return false
 }

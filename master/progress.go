@@ -116,7 +116,7 @@ func soughtJob(asked *returner.Job) (job.ID, bool) {
 		return "", false
 	}
 	id := data.Str(arg[0])
-	return job.ID(id), jobID.MatchString(id)
+	return job.ID(id), isJobID(id)
 }
 
 // hasEntries reports whether an encoded value is a map, and whether that has entries, without decoding it.

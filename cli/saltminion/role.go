@@ -92,7 +92,7 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 	if err != nil {
 		return nil, err
 	}
-	spareMemory()
+	restSparingly()
 	p.Minion = m
 	return p, nil
 }

@@ -35,13 +35,12 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	return p.daemon.Serve(ctx, in, stdout, stderr)
 }
 
-// spareMemory gives back what the start needed, and lets the heap grow by half only before it is cleaned: a minion rests
-// most of the time, on hosts that are there for something else. GOGC in the environment says otherwise.
-func spareMemory() {
+// restSparingly lets the heap grow by half only before it is cleaned: a minion rests most of the time, on hosts that are
+// there for something else. GOGC in the environment says otherwise.
+func restSparingly() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
 	}
-	debug.FreeOSMemory()
 }
 
 // Options lends a minion the network, the functions and the facts of this host. The error says what is wrong with option

@@ -22,7 +22,7 @@ const asProgram = "BRINE_TEST_SALT_RUN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(saltrun.Run(context.Background(), cli.System(), os.Stdout, os.Stderr))
+		os.Exit(saltrun.Run(context.Background(), cli.System(nil), os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

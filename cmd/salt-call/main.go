@@ -13,5 +13,5 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	os.Exit(saltcall.Run(ctx, cli.System(), os.Stdout, os.Stderr))
+	os.Exit(saltcall.Run(ctx, cli.System(nil), os.Stdout, os.Stderr))
 }

@@ -7,10 +7,11 @@ import (
 	"os/signal"
 
 	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/cli/flags/urfave"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	os.Exit(cli.Cp(ctx, cli.System(), os.Stdout, os.Stderr))
+	os.Exit(cli.Cp(ctx, cli.System(urfave.Read), os.Stdout, os.Stderr))
 }

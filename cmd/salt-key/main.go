@@ -6,8 +6,9 @@ import (
 	"os"
 
 	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/cli/flags/urfave"
 )
 
 func main() {
-	os.Exit(cli.Key(context.Background(), cli.System(), os.Stdout, os.Stderr))
+	os.Exit(cli.Key(context.Background(), cli.System(urfave.Read), os.Stdout, os.Stderr))
 }

@@ -6,9 +6,10 @@ import (
 	"os"
 
 	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/cli/flags/urfave"
 	"github.com/brineproject/brine/cli/saltmaster"
 )
 
 func main() {
-	os.Exit(saltmaster.Run(context.Background(), cli.System(), os.Stdout, os.Stderr))
+	os.Exit(saltmaster.Run(context.Background(), cli.System(urfave.Read), os.Stdout, os.Stderr))
 }

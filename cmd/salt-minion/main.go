@@ -10,5 +10,5 @@ import (
 )
 
 func main() {
-	os.Exit(saltminion.Run(context.Background(), cli.System(), os.Stdout, os.Stderr))
+	os.Exit(saltminion.Run(context.Background(), cli.System(nil), os.Stdout, os.Stderr))
 }

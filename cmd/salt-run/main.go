@@ -7,11 +7,12 @@ import (
 	"os/signal"
 
 	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/cli/flags/urfave"
 	"github.com/brineproject/brine/cli/saltrun"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	os.Exit(saltrun.Run(ctx, cli.System(), os.Stdout, os.Stderr))
+	os.Exit(saltrun.Run(ctx, cli.System(urfave.Read), os.Stdout, os.Stderr))
 }

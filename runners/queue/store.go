@@ -21,12 +21,15 @@ import (
 // A store is the folder of the queues.
 type store struct{ dir string }
 
+// maxQueueName is the length of the longest name of a queue.
+const maxQueueName = 64
+
 // queueName is what a queue may be called: it is the name of a file and of the table in it.
-var queueName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+var queueName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // with opens a queue, makes it where there is none, and does one thing with it as a whole.
 func (s *store) with(ctx context.Context, queue string, do func(tx *sql.Tx) error) error {
-	if !queueName.MatchString(queue) {
+	if len(queue) > maxQueueName || !queueName.MatchString(queue) {
 		return loader.Invocation("%q cannot be the name of a queue: letters, digits and underscores only", queue)
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {

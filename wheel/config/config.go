@@ -98,8 +98,11 @@ type updateArgs struct {
 	YAMLContents any `name:"yaml_contents"`
 }
 
+// maxFileName is the length of the longest name of a file below master.d.
+const maxFileName = 201
+
 // fileName is what a file below master.d may be called.
-var fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}$`)
+var fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 // updateConfig writes options to the file FILE_NAME.conf in the folder of default_include, which is master.d.
 //
@@ -108,7 +111,7 @@ var fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}$`)
 //	salt-call saltutil.wheel config.update_config gui yaml_contents='{loop_interval: 60}'
 func (m *module) updateConfig(_ context.Context, a updateArgs) (any, error) {
 	name := a.FileName + ".conf"
-	if !fileName.MatchString(name) {
+	if len(name) > maxFileName || !fileName.MatchString(name) {
 		return "Invalid path", nil
 	}
 	text, err := yaml.Dump(a.YAMLContents, yaml.DumpOptions{SortKeys: true})
