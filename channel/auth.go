@@ -32,6 +32,7 @@ type SignInOptions struct {
 	MaxWait     time.Duration                                       // how long a sign-in may wait for its turn; 0 means 4 s, as minions give up after 5
 	OnEvent     func(data *data.Map)                                // told the data of the event salt/auth; nil is not told
 	OnDenied    func(id string, key *crypto.PublicKey, from string) // told of keys for ids that have another one; nil is not told
+	Host        func(id string) string                              // from where the minion that has an id was last heard, "" where that is not known; may be nil
 	Log         logrus.FieldLogger
 }
 
@@ -263,12 +264,23 @@ func (s *SignIn) log(c *claim, v pki.Verdict, r transport.Request) {
 		s.opts.Log.Infof("Authentication failed from host %s, the key is in pending and needs to be accepted with salt-key -a %s", id, id)
 	case v.Act == "pend":
 	case v.Action == pki.Deny && s.told.first("refused "+hostOf(r.Remote()), logPause):
-		s.opts.Log.Warnf("Sign-in of %s from %s refused: the id has another key; salt-key -f %s shows both, and salt-key -a %s --include-denied takes the new one, "+
-			"as after the host was installed anew", id, r.Remote(), id, id)
+		s.opts.Log.Warnf("Sign-in of %s from %s refused: the id has another key%s; salt-key -f %s shows both, and salt-key -a %s --include-denied takes the new one, "+
+			"as after the host was installed anew", id, r.Remote(), s.holder(c.id), id, id)
 	case v.Action == pki.Deny:
 	case s.told.first("refused "+hostOf(r.Remote()), logPause):
 		s.opts.Log.Warnf("Sign-in of %s from %s refused: %s", id, r.Remote(), v.Action)
 	}
+}
+
+// holder says where the minion is that has an id. It is for the log alone: who signs in as another one is not told where that is.
+func (s *SignIn) holder(id string) string {
+	if s.opts.Host == nil {
+		return ""
+	}
+	if host := s.opts.Host(id); host != "" {
+		return ", of a minion at " + host
+	}
+	return ""
 }
 
 func authEvent(c *claim, v pki.Verdict) *data.Map {

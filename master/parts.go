@@ -78,6 +78,9 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 	p.bus = eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log, Private: reactor.Private})
 	p.queue = m.openQueue(p)
 	p.presence = newPresence(m.publish, earlier(cfg.CacheDir, o.Log), p.settings, o.Now)
+	p.presence.twice = func(id, host, other string) {
+		o.Log.Warnf("Minion %s speaks from %s and from %s by turns, with one key; a host that was copied needs an id and a key of its own", id, host, other)
+	}
 	p.sender = channel.NewPublisher(p.key, p.secrets, m.publish, channel.PublisherOptions{
 		Sign: cfg.SignPubMessages, Algorithm: cfg.PublishSigningAlgorithm, Filter: cfg.ZMQFiltering, Syndics: cfg.OrderMasters,
 	})
@@ -134,7 +137,7 @@ func (p *parts) markers() *markers {
 func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
 	cfg := p.cfg
 	o := channel.SignInOptions{
-		PublishPort: publishPort, Connected: p.presence.connected, Policy: policy(cfg, p.keys),
+		PublishPort: publishPort, Connected: p.presence.connected, Policy: policy(cfg, p.keys), Host: p.presence.host,
 		Parallel: max(1, runtime.GOMAXPROCS(0)/2), Log: p.o.Log, // the other half is for who is in already
 	}
 	o.OnDenied = func(id string, key *crypto.PublicKey, from string) {

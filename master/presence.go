@@ -35,6 +35,7 @@ type presence struct {
 	changes  func() uint64 // changes with what list returns; nil where that is not known
 	settings *settings
 	now      func() time.Time
+	twice    func(id, host, other string) // told of minions that are at two hosts; nil is not told
 
 	mu      sync.Mutex
 	seen    map[string]*sighting
@@ -52,6 +53,9 @@ type sighting struct {
 	host  string // of its last proved request
 	at    time.Time
 	named time.Time // when a connection was last seen that bears its name
+	left  string    // the host before
+	moved time.Time // when it came from there
+	told  bool      // that it is at two hosts
 }
 
 // A picture is who is connected.
@@ -102,9 +106,21 @@ func earlier(cachedir string, log logrus.FieldLogger) map[string]string {
 	return hosts
 }
 
-// note remembers where a proved request of minion id came from.
+// note remembers where a proved request of minion id came from, and tells when there are two such minions.
 func (p *presence) note(id string, from net.Addr) {
-	host, now := hostOf(from), p.now()
+	host := hostOf(from)
+	if other := p.noted(id, host); other != "" && p.twice != nil {
+		p.twice(id, host, other)
+	}
+}
+
+// twoPlaces is how soon a minion that has moved does not come back to where it was.
+const twoPlaces = 5 * time.Minute
+
+// noted remembers where minion id is, and returns where another one of that id is: who has come to another host and is back at the
+// first soon after is two, as of a host that was copied with its keys.
+func (p *presence) noted(id, host string) (other string) {
+	now := p.now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.seen[id]
@@ -114,10 +130,24 @@ func (p *presence) note(id string, from net.Addr) {
 		p.names[channel.Topic(id)] = id
 	}
 	if s.host != host {
-		s.host = host
+		if host == s.left && now.Sub(s.moved) < twoPlaces && !s.told {
+			other, s.told = s.host, true
+		}
+		s.left, s.moved, s.host = s.host, now, host
 		p.version++
 	}
 	s.at = now
+	return other
+}
+
+// host returns from where minion id was last heard, "" where it was not.
+func (p *presence) host(id string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.seen[id]; s != nil {
+		return s.host
+	}
+	return p.before[id]
 }
 
 // cameFrom reports whether the last proved request of minion id came from the host of an address.

@@ -235,3 +235,31 @@ func TestOneStartWaits(t *testing.T) {
 		}
 	})
 }
+
+// TestTwoMinionsOfOneIDAreTold tells a minion that has moved from two that speak by turns.
+func TestTwoMinionsOfOneIDAreTold(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	p := newPresence(&crowd{}, nil, newSettings(config.DefaultMaster()), func() time.Time { return now })
+	var told []string
+	p.twice = func(id, host, other string) { told = append(told, id+" "+host+" "+other) }
+	speak := func(after time.Duration, id, host string) {
+		now = now.Add(after)
+		p.note(id, from(host))
+	}
+	speak(0, "web1", "10.0.0.1")
+	speak(time.Second, "web1", "10.0.0.2") // it has moved
+	speak(time.Hour, "web1", "10.0.0.1")   // and back
+	speak(time.Second, "web2", "10.0.0.2")
+	if len(told) > 0 {
+		t.Errorf("told of a minion that moves: %q", told)
+	}
+	speak(time.Second, "web1", "10.0.0.2")
+	speak(time.Second, "web1", "10.0.0.1")
+	speak(time.Second, "web1", "10.0.0.2")
+	if len(told) != 1 || told[0] != "web1 10.0.0.2 10.0.0.1" {
+		t.Errorf("told %q", told)
+	}
+	if got := p.host("web1") + p.host("nobody"); got != "10.0.0.2" {
+		t.Errorf("host = %q", got)
+	}
+}

@@ -13,10 +13,20 @@ import (
 	"github.com/brineproject/brine/daemon"
 )
 
-// tables returns the rows of the tables of docs/operations.md by the heading above them, each row as its cells.
+// tables returns the rows of the tables of docs/operations.md, and of the exit codes in docs/compatibility.md, by the heading above
+// them, each row as its cells.
 func tables(t *testing.T) map[string][][]string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/operations.md")
+	all := tablesOf(t, "../../docs/operations.md")
+	all[exitCodes] = tablesOf(t, "../../docs/compatibility.md")[exitCodes]
+	return all
+}
+
+const exitCodes = "Exit codes"
+
+func tablesOf(t *testing.T, file string) map[string][][]string {
+	t.Helper()
+	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +94,28 @@ func covers(t *testing.T) map[string]string {
 		}
 	}
 	return all
+}
+
+// TestExitCodesAreThoseOfTheTable compares the codes with those that the script of each row wants.
+func TestExitCodesAreThoseOfTheTable(t *testing.T) {
+	script, err := os.ReadFile("testdata/script/exit-codes.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	row := ""
+	for line := range strings.Lines(string(script)) {
+		if name, ok := strings.CutPrefix(line, "# covers "+exitCodes+": "); ok {
+			row = plain(strings.TrimSpace(name))
+		} else if words := strings.Fields(line); row != "" && len(words) > 1 && words[0] == "try" {
+			want[row], row = words[1], "" // the first one; those below are of the remark
+		}
+	}
+	for _, cells := range tables(t)[exitCodes] {
+		if got := cells[1]; got != want[plain(cells[0])] {
+			t.Errorf("%s: the table says %s, the script %q", cells[0], got, want[plain(cells[0])])
+		}
+	}
 }
 
 func TestSignalsAreThoseOfTheDaemons(t *testing.T) {
