@@ -22,12 +22,18 @@ type door struct {
 
 func openDoor(t *testing.T) *door {
 	t.Helper()
+	return openDoorFor(t, "fred", []any{"test.*", "sys.list_functions"})
+}
+
+// openDoorFor returns a door for users and their rights, all with the same password.
+func openDoorFor(t *testing.T, rights ...any) *door {
+	t.Helper()
 	d := &door{root: testsalt.Dir(t)}
 	users := filepath.Join(d.root, "users")
 	cfg := testsalt.MasterConfig(filepath.Join(d.root, "m"))
-	cfg.ExternalAuth = data.NewMap("file", data.NewMap("^filename", users, "fred", []any{"test.*", "sys.list_functions"}))
+	cfg.ExternalAuth = data.NewMap("file", data.NewMap(append([]any{"^filename", users}, rights...)...))
 	cfg.TokenDir = filepath.Join(d.root, "tokens")
-	if err := os.WriteFile(users, []byte("fred:secret\n"), 0o600); err != nil {
+	if err := os.WriteFile(users, []byte("fred:secret\neve:secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.master = testsalt.StartMaster(t, cfg)

@@ -71,8 +71,7 @@ func (k *keyRun) prepare(stdout io.Writer) error {
 		return &Exit{Code: exitGeneric, Stderr: fmt.Sprintln(err)}
 	}
 	if k.o.EAuth != "" {
-		return k.o.fail("external authentication (--eauth) is not available: this release has no wheel functions for " +
-			"keys; run salt-key without it, as the user of the master")
+		return k.prepareRemote(stdout)
 	}
 	if err := k.o.EmptyOutputFile(); err != nil {
 		return err
@@ -95,6 +94,20 @@ func (k *keyRun) prepare(stdout io.Writer) error {
 	k.ring = keyring.New(keyring.Options{Tree: pki.Visit(k.opts.Text("pki_dir"), pki.Options{}), CacheDir: k.opts.Text("cachedir"),
 		PreserveCaches: data.Truth(k.opts.Value("preserve_minion_cache")), PreserveAccepted: k.o.PreserveMinions == true,
 		Rotate: data.Truth(k.o.RotateAESKey), Changed: k.bus.changed})
+	k.ready = true
+	return nil
+}
+
+// prepareRemote is prepare for a run through the master, which needs nothing of the master's files.
+func (k *keyRun) prepareRemote(stdout io.Writer) error {
+	log := logrus.New()
+	log.SetOutput(k.stderr)
+	log.SetLevel(logrus.WarnLevel)
+	k.log, k.closeLog, k.bus = log, io.NopCloser(nil), &keyEvents{off: true}
+	var err error
+	if k.printing, err = Printing(k.opts, isTerminal(stdout) && k.o.OutputFile == ""); err != nil {
+		k.log.Warn(err)
+	}
 	k.ready = true
 	return nil
 }
@@ -149,6 +162,8 @@ func (*interruptError) Error() string { return "\nExiting gracefully on Ctrl-c" 
 func (k *keyRun) run(ctx context.Context) error {
 	o := k.o
 	switch {
+	case o.EAuth != "":
+		return k.remote(ctx)
 	case o.GenKeys != "":
 		return k.generateKeys()
 	case o.GenSignature:

@@ -45,8 +45,33 @@ func orderBy(load func() (*config.Master, error), env func(string) string) Order
 			}
 			s.o.Timeout = min(max(seconds, 1), 1<<30)
 		}
+		if kind := order.Text("client"); kind != "" {
+			return s.control(ctx, kind, order, yield)
+		}
 		return s.order(ctx, order, yield)
 	}
+}
+
+// control has the master call one of its own functions, and hands on the job.
+func (s *saltRun) control(ctx context.Context, kind string, order *data.Map, yield func(id string, answer *data.Map) bool) error {
+	wire, err := HostWire(s.opts)
+	if err != nil {
+		return err
+	}
+	requester := wire.Request(s.dialMaster())
+	defer requester.Close()
+	local, err := client.Open(ctx, s.clientOptions(requester))
+	if err != nil {
+		return err
+	}
+	defer local.Close()
+	arg, _ := order.Value("arg").([]any)
+	kwarg, _ := order.Value("kwarg").(*data.Map)
+	job, err := local.Control(ctx, kind, order.Text("fun"), arg, kwarg)
+	if err == nil {
+		yield("", job)
+	}
+	return err
 }
 
 // order publishes an order and hands on the answers.

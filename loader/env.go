@@ -48,7 +48,9 @@ type Host struct {
 	Await func(ctx context.Context, tag string, act func() error) (*data.Map, error)
 	// Order gives an order to the master on this host as the program salt does, and hands the answers to yield until that
 	// returns false. The fields of order are those of LocalClient.cmd: tgt, tgt_type, fun, arg, ret, jid, timeout,
-	// gather_job_timeout. With silent true the minions that did not answer come at the end, each with a nil answer.
+	// gather_job_timeout. With silent true the minions that did not answer come at the end, each with a nil answer. With the
+	// field client, which is runner or wheel, the order is for the function fun of the master itself, with arg and kwarg; its
+	// job is the only answer, of no id.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
 }
 

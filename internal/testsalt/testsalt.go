@@ -23,7 +23,9 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/minion"
+	runners "github.com/brineproject/brine/runners/all"
 	"github.com/brineproject/brine/transport"
+	wheels "github.com/brineproject/brine/wheel/all"
 )
 
 // A Master is a master in this process.
@@ -108,7 +110,7 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), EventSinks: saltmaster.EventSinks(cfg), Engines: engines.Engines(), Login: logins.Open, Log: m.Log}); err != nil {
+	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), EventSinks: saltmaster.EventSinks(cfg), Engines: engines.Engines(), Login: logins.Open, Runners: runners.Plugins, Wheel: wheels.Plugins, Log: m.Log}); err != nil {
 		t.Fatal(err)
 	}
 	reply, publish := m.Master.Addrs()

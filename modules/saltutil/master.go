@@ -335,9 +335,28 @@ func takes(shelf *loader.Registry, fun, param string) bool {
 	return ok && f.Spec().Has(param)
 }
 
+// ordered has the master on this host call a function, where it does not lie on a shelf of this process. A minion carries no
+// functions of masters, so the master does it, with the rights of the minion's user there.
+func (m *module) ordered(ctx context.Context, client, fun string, arg []any, kwarg *data.Map) (job *data.Map, err error) {
+	args, words := loader.ParseInput(arg)
+	words.Update(kwarg)
+	order := data.NewMap("client", client, "fun", fun, "arg", args, "kwarg", words)
+	err = m.env.Host.Order(ctx, order, func(_ string, answer *data.Map) bool {
+		job = answer
+		return false
+	})
+	if err != nil {
+		return nil, loader.Execution("%s (%w)", notOnMaster, err)
+	}
+	return job, nil
+}
+
 // low calls a function of the master's shelves and returns its job as a map (salt/client/mixins.py, low).
 func (m *module) low(ctx context.Context, client string, shelf *loader.Registry, fun string, arg []any, kwarg, pub *data.Map) (*data.Map, error) {
-	if shelf == nil {
+	switch {
+	case shelf == nil && m.env.Host.Order != nil:
+		return m.ordered(ctx, client, fun, arg, kwarg)
+	case shelf == nil:
 		return nil, loader.Execution(notOnMaster)
 	}
 	f, ok := shelf.Func(fun)
