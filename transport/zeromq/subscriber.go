@@ -25,14 +25,19 @@ func NewSubscriber(d transport.Dialer, topics ...string) *Subscriber {
 	return &Subscriber{dialer: d, topics: slices.Clone(topics)}
 }
 
+// answers is how many heartbeats a publisher answers before its subscriber is told of the connection. A publisher reads in
+// order, so one would do, but libzmq answers before it hands on what it has read before, and has handed that on when it reads
+// again (libzmq, stream_engine_base.cpp, in_event_internal).
+const answers = 2
+
 // Run hands each publication to fn until ctx ends. The dialer's OnState is told of a connection when the publisher has
-// taken the subscriptions, so that what is published from then on comes. It has once it answers a PING that was sent after
-// them, since it reads in order; peers of ZMTP 3.0 have no PING, and are believed at once.
+// taken the subscriptions, so that what is published from then on comes. It has once it has answered heartbeats that were
+// sent after them; peers of ZMTP 3.0 have no heartbeats, and are believed at once.
 func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error {
 	l := newLink(zmq4.Sub, s.dialer)
 	l.run(ctx, func(_ context.Context, p *peer) error {
 		taken := sync.OnceFunc(l.Up)
-		p.pong = taken
+		p.pong = s.countdown(p, taken)
 		if err := p.out.Send(s.introduction(p.guard)); err != nil {
 			return err
 		}
@@ -49,6 +54,18 @@ func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error
 		}
 	})
 	return nil
+}
+
+// countdown returns what is told of the answers to heartbeats, and asks for more until taken may be called.
+func (s *Subscriber) countdown(p *peer, taken func()) func() {
+	left := answers
+	return func() {
+		if left--; left > 0 {
+			p.ping()
+			return
+		}
+		taken()
+	}
 }
 
 // introduction returns what is sent first: the subscriptions, and a PING where it is answered.
