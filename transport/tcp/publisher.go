@@ -49,8 +49,7 @@ func (p *Publisher) SetIdentify(f func(hello []byte) (id string, err error)) { p
 
 // Serve runs the server until ctx ends.
 func (p *Publisher) Serve(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, p.finish)
-	defer stop()
+	defer context.AfterFunc(ctx, p.finish)()
 	err := p.serve(ctx, p.start, p.converse)
 	if err == nil {
 		p.finish()
@@ -61,20 +60,20 @@ func (p *Publisher) Serve(ctx context.Context) error {
 
 func (p *Publisher) start() {
 	for _, s := range p.shards {
-		s.start()
-	}
-}
-
-func (p *Publisher) await() {
-	for _, s := range p.shards {
-		<-s.done
+		s.Start(s.deliver)
 	}
 }
 
 // finish lets the shards send what they have, and end.
 func (p *Publisher) finish() {
 	for _, s := range p.shards {
-		s.finish()
+		s.Finish()
+	}
+}
+
+func (p *Publisher) await() {
+	for _, s := range p.shards {
+		s.Settle(context.Background())
 	}
 }
 
@@ -82,7 +81,7 @@ func (p *Publisher) finish() {
 func (p *Publisher) Publish(m transport.Message) {
 	pub := publication{ids: m.IDs, frame: payload.AppendFrame(nil, m.Body)}
 	for _, s := range p.shards {
-		s.add(pub)
+		s.Add(pub)
 	}
 }
 
@@ -130,7 +129,8 @@ func (p *Publisher) converse(ctx context.Context, pe *peer) error {
 	for {
 		frame, err := pe.next()
 		if err == errDraining || pe.draining.Load() {
-			return l.shard.settle(ctx)
+			l.shard.Settle(ctx)
+			return errDraining
 		}
 		if err == nil {
 			err = l.hear(ctx, frame.Body)

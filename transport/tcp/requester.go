@@ -2,10 +2,8 @@ package tcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"sync"
 
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
@@ -15,22 +13,13 @@ import (
 // replies may come in any order. It connects at once, and after a loss when there is a request: a server closes those that
 // ask nothing.
 type Requester struct {
-	link *link
-	stop context.CancelFunc
-	done chan struct{}
-	soon chan struct{} // has an element when the next attempt to connect is to come at once
-
-	mu      sync.Mutex
-	up      chan struct{} // closed while there is a connection
-	wanted  chan struct{} // has an element when somebody waits for a connection
-	session *session      // nil while there is none
-	calls   map[uint32]chan<- answer
-	last    uint32
-}
-
-type answer struct {
-	body []byte
-	err  error
+	link   *link
+	calls  *transport.Calls[uint32, *session]
+	last   uint32 // id of a request
+	stop   context.CancelFunc
+	done   chan struct{}
+	soon   chan struct{} // has an element when the next attempt to connect is to come at once
+	wanted chan struct{} // has an element when somebody waits for a connection
 }
 
 // A session is one connection of a requester.
@@ -43,18 +32,23 @@ type session struct {
 // no TLS.
 func NewRequester(d transport.Dialer, t *TLS) *Requester {
 	ctx, stop := context.WithCancel(context.Background())
-	q := &Requester{
-		link: newLink(d, t), stop: stop, done: make(chan struct{}), soon: make(chan struct{}, 1),
-		up: make(chan struct{}), wanted: make(chan struct{}, 1), calls: map[uint32]chan<- answer{},
-	}
-	q.link.Wanted = q.use
-	q.link.Hurry = q.soon
+	q := &Requester{link: newLink(d, t), stop: stop, done: make(chan struct{}), soon: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
+	q.calls = transport.NewCalls[uint32, *session](d.Addr, q.done, q.number, q.want)
+	q.link.Wanted, q.link.Hurry = q.use, q.soon
 	go func() {
 		defer close(q.done)
 		q.link.run(ctx, q.converse)
-		q.lose(nil, transport.ErrClosed)
 	}()
 	return q
+}
+
+// number returns the next id, after the largest the first that is free.
+func (q *Requester) number(taken func(uint32) bool) uint32 {
+	q.last = q.last%maxID + 1
+	for taken(q.last) {
+		q.last = q.last%maxID + 1
+	}
+	return q.last
 }
 
 // Close ends the requests under way with ErrClosed, and the connection.
@@ -62,6 +56,14 @@ func (q *Requester) Close() error {
 	q.stop()
 	<-q.done
 	return nil
+}
+
+// want asks for a connection.
+func (q *Requester) want() {
+	select {
+	case q.wanted <- struct{}{}:
+	default:
+	}
 }
 
 // use waits until a request wants a connection.
@@ -84,162 +86,41 @@ func (q *Requester) Hurry() {
 
 // Do sends one request and returns its reply.
 func (q *Requester) Do(ctx context.Context, body []byte) ([]byte, error) {
-	for {
-		s, err := q.await(ctx)
+	return q.calls.Do(ctx, func(ctx context.Context, s *session, id uint32) error {
+		head, tail, err := encode(midHead(id), body)
 		if err != nil {
-			return nil, err
-		}
-		id, reply := q.enter(s)
-		if reply == nil {
-			continue // the connection was lost in between
-		}
-		if err := q.send(ctx, s, id, body); err != nil {
-			q.leave(id)
-			return nil, err
-		}
-		return q.receive(ctx, id, reply)
-	}
-}
-
-// await waits for a connection.
-func (q *Requester) await(ctx context.Context) (*session, error) {
-	for {
-		q.mu.Lock()
-		s, up := q.session, q.up
-		if s == nil {
-			q.want()
-		}
-		q.mu.Unlock()
-		if s != nil {
-			return s, nil
-		}
-		select {
-		case <-up:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for connection to %s: %w", q.link.Dialer.Addr, ctx.Err())
-		case <-q.done:
-			return nil, transport.ErrClosed
-		}
-	}
-}
-
-// want asks for a connection.
-func (q *Requester) want() {
-	select {
-	case q.wanted <- struct{}{}:
-	default:
-	}
-}
-
-// enter gives a request its id; the channel is nil if s is not the connection any more.
-func (q *Requester) enter(s *session) (uint32, <-chan answer) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.session != s {
-		return 0, nil
-	}
-	q.last = q.last%maxID + 1
-	for q.calls[q.last] != nil {
-		q.last = q.last%maxID + 1
-	}
-	ch := make(chan answer, 1)
-	q.calls[q.last] = ch
-	return q.last, ch
-}
-
-func (q *Requester) leave(id uint32) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	delete(q.calls, id)
-}
-
-// send waits, while the server does not read and the queue is full, for as long as ctx lasts.
-func (q *Requester) send(ctx context.Context, s *session, id uint32, body []byte) error {
-	head, tail, err := encode(midHead(id), body)
-	if err != nil {
-		return err
-	}
-	for {
-		_, err := s.out.SendParts(head, tail)
-		if errors.Is(err, transport.ErrGone) {
-			return transport.ErrDisconnected
-		}
-		if !errors.Is(err, transport.ErrQueueFull) {
 			return err
 		}
-		if err := s.out.Drained(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-func (q *Requester) receive(ctx context.Context, id uint32, reply <-chan answer) ([]byte, error) {
-	select {
-	case a := <-reply:
-		return a.body, a.err
-	case <-ctx.Done():
-		q.leave(id)
-		return nil, ctx.Err()
-	}
+		return s.out.SendRequest(ctx, head, tail)
+	})
 }
 
 // converse hands the replies of one connection to those who wait for them.
 func (q *Requester) converse(ctx context.Context, s *session) error {
-	q.connect(s)
+	q.calls.Connect(s)
+	select { // what was wanted is there
+	case <-q.wanted:
+	default:
+	}
 	q.link.Up()
 	for {
 		frame, err := s.guard.next()
 		if err == nil {
 			err = q.deliver(frame)
 		}
-		if err == nil {
-			continue
+		if err != nil {
+			return q.calls.Lose(ctx, err)
 		}
-		if ctx.Err() != nil {
-			q.lose(s, transport.ErrClosed)
-			return transport.ErrClosed
-		}
-		q.lose(s, fmt.Errorf("%w: %w", transport.ErrDisconnected, err))
-		return err
 	}
 }
 
-func (q *Requester) connect(s *session) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	select { // what was wanted is there
-	case <-q.wanted:
-	default:
-	}
-	q.session = s
-	close(q.up)
-}
-
-// lose ends all requests under way.
-func (q *Requester) lose(s *session, err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if s != nil {
-		q.session, q.up = nil, make(chan struct{})
-	}
-	for id, ch := range q.calls {
-		ch <- answer{err: err}
-		delete(q.calls, id)
-	}
-}
-
-// deliver hands a reply to the request of its id. One that nobody waits for any more is dropped.
+// deliver hands a reply to the request of its id.
 func (q *Requester) deliver(f payload.Frame) error {
 	id, err := idOf(f.Head)
 	if err != nil {
 		return err
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if ch := q.calls[id]; ch != nil {
-		ch <- answer{body: f.Body}
-		delete(q.calls, id)
-	}
+	q.calls.Answer(id, f.Body)
 	return nil
 }
 

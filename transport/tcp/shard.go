@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"context"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -10,10 +9,7 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-const (
-	batchBytes = 1 << 20 // joined into one write
-	backlog    = 64 << 20
-)
+const batchBytes = 1 << 20 // joined into one write
 
 // A publication waits in a shard.
 type publication struct {
@@ -26,14 +22,8 @@ func (p *publication) size() int { return len(p.ids)*32 + len(p.frame) + 64 }
 // A shard sends publications to its own subscribers, from one goroutine, in order. It takes all that is pending, joins
 // what is for everybody and writes once per subscriber.
 type shard struct {
+	*transport.Feed[publication]
 	changes *atomic.Uint64 // of the lists below
-	done    chan struct{}
-
-	mu      sync.Mutex // of the queue
-	more    sync.Cond
-	pending []publication
-	size    int
-	running bool
 
 	index   sync.Mutex // of what follows
 	all     []*subscriber
@@ -55,73 +45,10 @@ type subscriber struct {
 }
 
 func newShard(changes *atomic.Uint64) *shard {
-	s := &shard{changes: changes, done: make(chan struct{}), ids: map[string][]*subscriber{}, unknown: map[*subscriber]struct{}{}}
-	s.more.L = &s.mu
-	return s
+	return &shard{Feed: transport.NewFeed((*publication).size), changes: changes, ids: map[string][]*subscriber{}, unknown: map[*subscriber]struct{}{}}
 }
 
-func (s *shard) start() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = true
-	go s.run()
-}
-
-func (s *shard) finish() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = false
-	s.more.Broadcast()
-}
-
-// settle waits until what was published before the end has been given to the subscribers' outboxes.
-func (s *shard) settle(ctx context.Context) error {
-	select {
-	case <-s.done:
-	case <-ctx.Done():
-	}
-	return errDraining
-}
-
-// add queues a publication. It waits when very much is pending: for the shard, which waits for nobody.
-func (s *shard) add(p publication) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for s.running && s.size > 0 && s.size+p.size() > backlog {
-		s.more.Wait()
-	}
-	if !s.running {
-		return
-	}
-	s.pending = append(s.pending, p)
-	s.size += p.size()
-	s.more.Broadcast()
-}
-
-func (s *shard) run() {
-	defer close(s.done)
-	var work []publication
-	for {
-		if work = s.take(work[:0]); len(work) == 0 {
-			return
-		}
-		s.deliver(work)
-		clear(work)
-	}
-}
-
-func (s *shard) take(into []publication) []publication {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for s.running && len(s.pending) == 0 {
-		s.more.Wait()
-	}
-	taken := s.pending
-	s.pending, s.size = into, 0
-	s.more.Broadcast()
-	return taken
-}
-
+// deliver sends what is pending.
 func (s *shard) deliver(work []publication) {
 	s.index.Lock()
 	defer s.index.Unlock()

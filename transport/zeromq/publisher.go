@@ -34,8 +34,7 @@ func NewPublisher(l net.Listener, o transport.Options) *Publisher {
 
 // Serve runs the server until ctx ends.
 func (p *Publisher) Serve(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, p.finish)
-	defer stop()
+	defer context.AfterFunc(ctx, p.finish)()
 	err := p.serve(ctx, p.start, p.converse)
 	if err == nil {
 		p.finish()
@@ -46,20 +45,20 @@ func (p *Publisher) Serve(ctx context.Context) error {
 
 func (p *Publisher) start() {
 	for _, s := range p.shards {
-		s.start()
-	}
-}
-
-func (p *Publisher) await() {
-	for _, s := range p.shards {
-		<-s.done
+		s.Start(s.handle)
 	}
 }
 
 // finish lets the shards send what they have, and end.
 func (p *Publisher) finish() {
 	for _, s := range p.shards {
-		s.finish()
+		s.Finish()
+	}
+}
+
+func (p *Publisher) await() {
+	for _, s := range p.shards {
+		s.Settle(context.Background())
 	}
 }
 
@@ -70,7 +69,7 @@ func (p *Publisher) Publish(m transport.Message) {
 		pub.encoded = encode(m.Body)
 	}
 	for _, s := range p.shards {
-		s.add(pub)
+		s.Add(pub)
 	}
 }
 
@@ -116,7 +115,8 @@ func (p *Publisher) converse(ctx context.Context, pe *peer) error {
 	for {
 		frames, err := pe.receive()
 		if err == errDraining || pe.guard.draining.Load() {
-			return shard.settle(ctx)
+			shard.Settle(ctx)
+			return errDraining
 		}
 		if err != nil {
 			return err

@@ -1,7 +1,6 @@
 package zeromq
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -9,10 +8,7 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-const (
-	batchBytes = 1 << 20 // joined into one write
-	backlog    = 64 << 20
-)
+const batchBytes = 1 << 20 // joined into one write
 
 // A publication waits in a shard.
 type publication struct {
@@ -26,14 +22,8 @@ func (p *publication) size() int { return len(p.topics)*64 + len(p.body) + 64 }
 // A shard sends publications to its own subscribers, from one goroutine. It takes all that is pending, joins it and
 // writes once per subscriber.
 type shard struct {
+	*transport.Feed[publication]
 	limits *transport.Limits
-	done   chan struct{}
-
-	mu      sync.Mutex // of the queue
-	changed sync.Cond
-	pending []publication
-	size    int
-	running bool
 
 	index sync.Mutex // of what follows
 	subs  index
@@ -54,77 +44,19 @@ type wire struct {
 }
 
 func newShard(l *transport.Limits) *shard {
-	s := &shard{limits: l, done: make(chan struct{})}
-	s.changed.L = &s.mu
+	s := &shard{Feed: transport.NewFeed((*publication).size), limits: l}
 	s.subs.topics = map[string]*topic{}
 	return s
 }
 
-func (s *shard) start() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = true
-	go s.run()
-}
-
-func (s *shard) finish() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = false
-	s.changed.Broadcast()
-}
-
-// settle waits until what was published before the end has been given to the subscribers' outboxes.
-func (s *shard) settle(ctx context.Context) error {
-	select {
-	case <-s.done:
-	case <-ctx.Done():
+// handle sends what is pending.
+func (s *shard) handle(work []publication) {
+	s.index.Lock()
+	defer s.index.Unlock()
+	for i := range work {
+		s.wire(&work[i])
 	}
-	return errDraining
-}
-
-// add queues a publication. It waits when very much is pending: for the shard, which waits for nobody.
-func (s *shard) add(p publication) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for s.running && s.size > 0 && s.size+p.size() > backlog {
-		s.changed.Wait()
-	}
-	if !s.running {
-		return
-	}
-	s.pending = append(s.pending, p)
-	s.size += p.size()
-	s.changed.Broadcast()
-}
-
-func (s *shard) run() {
-	defer close(s.done)
-	var work []publication
-	for {
-		if work = s.take(work[:0]); len(work) == 0 {
-			return
-		}
-		s.index.Lock()
-		for i := range work {
-			s.wire(&work[i])
-		}
-		s.deliver()
-		s.index.Unlock()
-		clear(work)
-	}
-}
-
-func (s *shard) take(into []publication) []publication {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for s.running && len(s.pending) == 0 {
-		s.changed.Wait()
-	}
-	taken := s.pending
-	s.pending, s.size = into, 0
-	s.changed.Broadcast()
-	return taken
+	s.deliver()
 }
 
 // wire adds what is to be sent of a publication to the batch: for topics, only those that somebody wants.
