@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -32,6 +33,13 @@ func (a *assembly) text(name string) string {
 
 func (a *assembly) warn(name, format string, args ...any) {
 	a.report.warn(a.report.Sources[name], format, args...)
+}
+
+// doubt adds findings, all of them doubts, to the warnings.
+func (a *assembly) doubt(name string, err error) {
+	if err := a.report.Judge(name, err); err != nil {
+		a.warn(name, "%v", err) // no doubt after all
+	}
 }
 
 func (a *assembly) run() {
@@ -204,14 +212,16 @@ func (a *assembly) common() {
 func (a *assembly) roots(name, otherwise string) *data.Map {
 	roots, ok := a.opts.Value(name).(*data.Map)
 	if !ok {
-		a.warn(name, "%s: expected a mapping of environments to lists of folders; the default is used", name)
+		a.warn(name, "%s: expected a mapping of environments to lists of folders, got %s; the default is used; write %s: {base: [%s]}", name,
+			describe(a.opts.Value(name)), name, localPath(otherwise))
 		return data.NewMap("base", []any{localPath(otherwise)})
 	}
 	out := &data.Map{}
 	for env, v := range roots.All() {
 		dirs, ok := v.([]any)
 		if !ok && v != nil {
-			a.warn(name, "%s: expected a list of folders for %s, got %s; it has none", name, data.Str(env), describe(v))
+			f := Expected("a list of folders", v, fmt.Sprintf("it has none; write %s: [%s]", data.Str(env), localPath(otherwise)))
+			a.doubt(name, Doubt(Below(env, f)))
 		}
 		out.Set(data.Str(env), expandDirs(dirs))
 	}

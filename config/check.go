@@ -27,6 +27,10 @@ func (s *source) check(opts *data.Map) {
 func (s *source) unknown(name string) {
 	s.report.Unknown = append(s.report.Unknown, name)
 	at := s.report.Sources[name]
+	if now := renamed(name); now != "" {
+		s.report.warn(at, "%s: is not used any more, as in Salt; the option is called %s now", name, now)
+		return
+	}
 	if near := known().nearest(name); near != "" {
 		s.report.warn(at, "%s: unknown option; is %s meant?", name, near)
 		return
@@ -34,6 +38,17 @@ func (s *source) unknown(name string) {
 	if !strings.ContainsAny(name, ".") && !strings.HasPrefix(name, "_") {
 		s.report.warn(at, "%s: unknown option; it is kept for modules and templates", name)
 	}
+}
+
+// renamed returns what an option of older versions of Salt, which new ones pass over, is called now.
+func renamed(name string) string {
+	switch name {
+	case "client_acl":
+		return "publisher_acl"
+	case "client_acl_blacklist":
+		return "publisher_acl_blacklist"
+	}
+	return ""
 }
 
 func (s *source) value(opts *data.Map, o option) {
