@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"io"
 	"net"
 	"time"
 
@@ -87,6 +88,18 @@ type Options struct {
 	Linger    time.Duration // how long Serve finishes work and sends what is queued after its context ended; 0 means 5 s, negative not at all
 	KeepAlive KeepAlive
 	Log       logrus.FieldLogger // nil logs nothing
+}
+
+// Filled returns o with the defaults filled in, but for those of Limits.
+func (o Options) Filled() Options {
+	fill(&o.Workers, 64)
+	fill(&o.Linger, 5*time.Second)
+	if o.Log == nil {
+		quiet := logrus.New()
+		quiet.SetOutput(io.Discard)
+		o.Log = quiet
+	}
+	return o
 }
 
 // KeepAlive are the TCP keepalive settings tcp_keepalive, tcp_keepalive_idle, tcp_keepalive_cnt and

@@ -16,7 +16,10 @@ package transport
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"os"
+	"syscall"
 )
 
 // Errors that callers decide on.
@@ -37,6 +40,12 @@ var (
 	// ErrProtocol is wrapped when a peer breaks the rules of the protocol.
 	ErrProtocol = errors.New("protocol error")
 )
+
+// Ordinary reports whether err is how connections end every day, which no log need tell.
+func Ordinary(err error) bool {
+	return err == nil || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, context.Canceled)
+}
 
 // A Request is one message that waits for a reply. Its methods may be called by several goroutines.
 type Request interface {

@@ -3,11 +3,8 @@ package tcp
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
-	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -34,17 +31,7 @@ type server struct {
 }
 
 func newServer(l net.Listener, o transport.Options, t *TLS) *server {
-	if o.Workers == 0 {
-		o.Workers = 64
-	}
-	if o.Linger == 0 {
-		o.Linger = 5 * time.Second
-	}
-	if o.Log == nil {
-		quiet := logrus.New()
-		quiet.SetOutput(io.Discard)
-		o.Log = quiet
-	}
+	o = o.Filled()
 	s := &server{opts: o, limits: o.Limits.ServerLimits(), counters: &transport.Counters{}, tls: t, log: o.Log, peers: map[*peer]struct{}{}}
 	s.budget = transport.NewBudget(s.limits.Assembly)
 	s.acceptor = &transport.Acceptor{Listener: l, Limits: s.limits, KeepAlive: lively(o.KeepAlive), Counters: s.counters, Log: o.Log}
@@ -209,14 +196,8 @@ func (s *server) account(p *peer, err error) {
 	case p.expect:
 		s.counters.HandshakeFailures.Add(1)
 	}
-	if !ordinary(err) {
+	if !transport.Ordinary(err) {
 		s.log.WithError(err).Debugf("connection of %s closed", p.remote())
 	}
 	p.close()
-}
-
-// ordinary reports whether err is how connections end every day.
-func ordinary(err error) bool {
-	return err == nil || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, context.Canceled)
 }

@@ -3,11 +3,8 @@ package zeromq
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
-	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/go-zeromq/zmq4"
@@ -32,17 +29,7 @@ type server struct {
 
 func newServer(kind zmq4.SocketType, readAhead int, l net.Listener, o transport.Options) *server {
 	limits := o.Limits.ServerLimits()
-	if o.Workers == 0 {
-		o.Workers = 64
-	}
-	if o.Linger == 0 {
-		o.Linger = 5 * time.Second
-	}
-	if o.Log == nil {
-		quiet := logrus.New()
-		quiet.SetOutput(io.Discard)
-		o.Log = quiet
-	}
+	o = o.Filled()
 	counters := &transport.Counters{}
 	return &server{
 		profile: profile{
@@ -170,14 +157,8 @@ func (s *server) account(p *peer, err error) {
 	case errors.Is(err, errDead) || transport.TimedOut(err):
 		s.counters.Evicted.Add(1)
 	}
-	if !ordinary(err) {
+	if !transport.Ordinary(err) {
 		s.log.WithError(err).Debugf("connection of %s closed", p.remote())
 	}
 	p.close()
-}
-
-// ordinary reports whether err is how connections end every day.
-func ordinary(err error) bool {
-	return err == nil || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, context.Canceled)
 }
