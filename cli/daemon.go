@@ -132,7 +132,10 @@ func (d *Daemon) life(in Invocation, stderr io.Writer) *daemon.Daemon {
 			d.log.Infof("Setting up the %s", d.title())
 			Warn(d.log, d.Report)
 			role, err := d.Start(ctx, d.log, settle)
-			return role, d.Report.Locate(err)
+			if err != nil {
+				return nil, d.Report.Locate(err)
+			}
+			return &sparing{Role: role, log: d.log}, nil
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"regexp"
 	"strconv"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/brineproject/brine/daemon"
 )
 
 const smaps = `00400000-00c61000 r-xp 00000000 fe:00 17                     /usr/bin/salt minion
@@ -76,4 +79,28 @@ func fileRSS(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// readyRole is ready twice, and ends.
+type readyRole struct{ daemon.Role }
+
+func (readyRole) Run(_ context.Context, ready func()) error {
+	ready()
+	ready()
+	return nil
+}
+
+func TestStartIsGivenBackWhenTheRoleIsReady(t *testing.T) {
+	calls, before, after := 0, 0, 0
+	s := &sparing{Role: readyRole{}}
+	err := s.Run(t.Context(), func() {
+		if calls++; calls == 1 {
+			before = fileRSS(t)
+		} else {
+			after = fileRSS(t)
+		}
+	})
+	if err != nil || calls != 2 || after >= before {
+		t.Errorf("error %v, ready %d times, %d kB of files in memory before and %d after", err, calls, before, after)
+	}
 }
