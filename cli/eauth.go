@@ -19,6 +19,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
+// NoToken is told of -T without -a, which Salt passes over.
+const NoToken = "-T makes a token only with a login, by -a; none is made"
+
 // exitUnauthenticated is the code of a run that asks for a system that there is not.
 const exitUnauthenticated = 2
 
@@ -36,7 +39,7 @@ func (s *saltRun) logIn(ctx context.Context) (code int, ok bool) {
 		return 0, true
 	case s.o.EAuth == "":
 		if s.o.MakeToken {
-			s.out.Tell("[WARNING ] -T makes a token only with a login, by -a; none is made\n")
+			s.out.Log("WARNING", NoToken)
 		}
 		return 0, true
 	case !s.hasSystem():

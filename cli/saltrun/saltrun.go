@@ -130,6 +130,9 @@ func (r *run) function(ctx context.Context) int {
 	if err := r.bind(&call, wire); err != nil {
 		return r.refused(ctx, call, wire, err)
 	}
+	if r.o.MakeToken && r.o.EAuth == "" {
+		r.out.Log("WARNING", cli.NoToken)
+	}
 	switch {
 	case r.o.EAuth != "":
 		return r.throughMaster(ctx, call, wire)

@@ -90,6 +90,16 @@ func TestWithoutMaster(t *testing.T) {
 	}
 }
 
+func TestNoTokenWithoutALogin(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("the configuration names root as the master's user")
+	}
+	_, stderr, code := run(t, place(t, ""), "-T", "test.arg")
+	if code != 0 || !strings.Contains(stderr, "[WARNING ] -T makes a token only with a login, by -a; none is made") {
+		t.Errorf("salt-run -T: %d %s", code, stderr)
+	}
+}
+
 func TestDocs(t *testing.T) {
 	dir := place(t, "")
 	stdout, _, code := run(t, dir, "-d", "test.stdout_print")
