@@ -160,6 +160,14 @@ func (r *run) addText(a, b any) (any, error) {
 	return x + y, nil
 }
 
+func plainSequence(v any) bool {
+	switch v.(type) {
+	case string, *List, data.Tuple, []byte:
+		return true
+	}
+	return false
+}
+
 // repeatEither is text or a list times a number, either way round.
 func (r *run) repeatEither(a, b any) (any, error) {
 	if isInt(b) {
@@ -172,6 +180,17 @@ func (r *run) repeatEither(a, b any) (any, error) {
 			return v, err
 		}
 	}
+	if _, ok := a.(Markup); ok && !plainSequence(b) {
+		return nil, unsupported("*", a, b)
+	}
+	if _, ok := b.(Markup); ok && !plainSequence(a) {
+		return nil, unsupported("*", a, b)
+	} else if ok {
+		a, b = b, a
+	}
+	if _, ok := a.(Markup); ok {
+		a, b = b, a
+	}
 	for _, pair := range [][2]any{{a, b}, {b, a}} {
 		if _, ok, _ := r.repeat(pair[0], int64(0)); ok {
 			return nil, Raise(TypeError, "can't multiply sequence by non-int of type '%s'", typeName(pair[1]))
@@ -181,6 +200,9 @@ func (r *run) repeatEither(a, b any) (any, error) {
 }
 
 func (r *run) repeat(v, times any) (out any, known bool, err error) {
+	if _, far := times.(*big.Int); far && (plainSequence(v) || typeName(v) == "Markup") {
+		return nil, true, Raise(OverflowError, "cannot fit 'int' into an index-sized integer")
+	}
 	n := count(times)
 	switch v := v.(type) {
 	case string:
@@ -390,6 +412,9 @@ func divideInts(x, y *big.Int) (any, error) {
 	if y.Sign() == 0 {
 		return nil, Raise(ZeroDivisionError, "division by zero")
 	}
+	if x.Sign() == 0 {
+		return math.Copysign(0, float64(y.Sign())), nil
+	}
 	f, _ := new(big.Rat).SetFrac(x, y).Float64()
 	if math.IsInf(f, 0) {
 		return nil, Raise(OverflowError, "integer division result too large for a float")
@@ -440,11 +465,36 @@ func floatPower(x, y float64) (any, error) {
 	if x < 0 && y != math.Trunc(y) && !math.IsInf(y, 0) && !math.IsInf(x, 0) {
 		return nil, Raise(ValueError, "complex numbers are not supported")
 	}
-	z := math.Pow(x, y)
+	z := pow(x, y)
 	if math.IsInf(z, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) {
 		return nil, Raise(OverflowError, "(34, 'Numerical result out of range')")
 	}
 	return z, nil
+}
+
+// pow is x to the power y. Go's own is some digits off where the exponent is a whole number or ends in a half.
+func pow(x, y float64) float64 {
+	const bits = 256
+	if y2 := 2 * y; y2 != math.Trunc(y2) || math.Abs(y) > 1024 || x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
+		return math.Pow(x, y)
+	}
+	base := new(big.Float).SetPrec(bits).SetFloat64(x)
+	out := new(big.Float).SetPrec(bits).SetInt64(1)
+	if whole := math.Trunc(y); whole != y {
+		out.Sqrt(base)
+	}
+	n := int(math.Abs(math.Trunc(y)))
+	for ; n > 0; n >>= 1 {
+		if n&1 == 1 {
+			out.Mul(out, base)
+		}
+		base.Mul(base, base)
+	}
+	if y < 0 {
+		out.Quo(new(big.Float).SetPrec(bits).SetInt64(1), out)
+	}
+	z, _ := out.Float64()
+	return z
 }
 
 func (r *run) unary(op tokenKind, v any) (any, error) {

@@ -141,11 +141,12 @@ func dunder(v any, name string) bool {
 		case *macro, *module, *loopContext, *cycler, *joiner:
 			return true
 		}
-	case "__call__", "__name__", "__self__", "__globals__", "__code__", "__closure__", "__func__", "__defaults__":
-		switch v.(type) {
-		case *builtin, *boundMethod, *macro:
-			return true
-		}
+	case "__call__", "__name__", "__qualname__":
+		return isCallable(v)
+	case "__self__":
+		return typeName(v) == "builtin_function_or_method"
+	case "__globals__", "__code__", "__closure__", "__defaults__", "__kwdefaults__", "__annotations__":
+		return typeName(v) == "function"
 	case "__int__", "__float__", "__bool__", "__abs__", "__neg__", "__sub__":
 		return isNumber(v)
 	}
@@ -267,12 +268,12 @@ func (r *run) slice(v any, bounds [3]any) (any, error) {
 	if !ok {
 		return nil, Raise(TypeError, "'%s' object is not subscriptable", typeName(v))
 	}
-	start, step, count, err := sliceBounds(bounds, n)
+	start, stop, step, count, err := sliceBounds(bounds, n)
 	if err != nil {
 		return nil, err
 	}
 	if rng, ok := v.(*rangeValue); ok {
-		return rng.slice(start, step, count), nil
+		return rng.slice(start, stop, step, count), nil
 	}
 	if err := r.room(16 * count); err != nil {
 		return nil, err
@@ -321,15 +322,15 @@ func pickText(s string, start, step, count int) string {
 	return string(out)
 }
 
-// sliceBounds are the first index, the step and the count of a slice of a sequence of n (PySlice_AdjustIndices).
-func sliceBounds(bounds [3]any, n int) (start, step, count int, err error) {
+// sliceBounds are the first index, the one to stop at, the step and the count of a slice of a sequence of n (PySlice_AdjustIndices).
+func sliceBounds(bounds [3]any, n int) (start, stop, step, count int, err error) {
 	step = 1
 	if bounds[2] != nil {
 		if step, err = sliceIndex(bounds[2]); err != nil {
-			return 0, 0, 0, err
+			return 0, 0, 0, 0, err
 		}
 		if step == 0 {
-			return 0, 0, 0, Raise(ValueError, "slice step cannot be zero")
+			return 0, 0, 0, 0, Raise(ValueError, "slice step cannot be zero")
 		}
 	}
 	low, high := 0, n
@@ -345,7 +346,7 @@ func sliceBounds(bounds [3]any, n int) (start, step, count int, err error) {
 			continue
 		}
 		if *at, err = sliceIndex(bounds[i]); err != nil {
-			return 0, 0, 0, err
+			return 0, 0, 0, 0, err
 		}
 		if *at < 0 {
 			*at += n
@@ -358,7 +359,7 @@ func sliceBounds(bounds [3]any, n int) (start, step, count int, err error) {
 	case step < 0 && last < first:
 		count = (first-last-1)/(-step) + 1
 	}
-	return first, step, count, nil
+	return first, last, step, count, nil
 }
 
 // sliceIndex reads a bound; what is beyond reach is cut.

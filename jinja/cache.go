@@ -25,6 +25,9 @@ type cacheKey struct {
 	nesting               int
 }
 
+// fromText stands for the loader of templates that come from no loader.
+const fromText = "text"
+
 type cached struct {
 	key  cacheKey
 	prog *program

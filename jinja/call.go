@@ -230,7 +230,7 @@ func (a *arguments) spread(f *frame, c *Call) error {
 	}
 	items, err := f.run.list(v)
 	if isKind(err, TypeError) {
-		return Raise(TypeError, "jinja2.runtime.Context.call() argument after * must be an iterable, not %s", typeName(v))
+		return Raise(TypeError, "Value after * must be an iterable, not %s", typeName(v))
 	}
 	c.Args = append(c.Args, items...)
 	return err
@@ -246,7 +246,7 @@ func (a *arguments) spreadNamed(f *frame, c *Call) error {
 	}
 	m, ok := v.(*data.Map)
 	if !ok {
-		return Raise(TypeError, "jinja2.runtime.Context.call() argument after ** must be a mapping, not %s", typeName(v))
+		return Raise(TypeError, "jinja2.sandbox.SandboxedEnvironment.call() argument after ** must be a mapping, not %s", typeName(v))
 	}
 	for k, v := range m.All() {
 		name, ok := textOf(k)
@@ -255,7 +255,7 @@ func (a *arguments) spreadNamed(f *frame, c *Call) error {
 		}
 		for _, have := range c.Kw {
 			if have.Name == name {
-				return Raise(TypeError, "jinja2.runtime.Context.call() got multiple values for keyword argument %s", quote(name))
+				return Raise(TypeError, "jinja2.sandbox.SandboxedEnvironment.call() got multiple values for keyword argument %s", quote(name))
 			}
 		}
 		c.Kw = append(c.Kw, Keyword{name, v})

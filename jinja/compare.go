@@ -274,7 +274,7 @@ func (r *run) compareItems(op tokenKind, a, b []any) (bool, error) {
 func (r *run) contains(v, key any) (bool, error) {
 	switch v := v.(type) {
 	case *data.Map:
-		k, err := hashKey(key)
+		k, err := lookupKey(key)
 		return err == nil && v.Has(k), err
 	case *List:
 		return r.among(v.Items, key)
@@ -368,6 +368,18 @@ func hashKey(v any) (any, error) {
 		return v, nil
 	}
 	return nil, Raise(TypeError, "unhashable type: '%s'", typeName(v))
+}
+
+// lookupKey is hashKey of a key that is only looked for: objects that have no place in a dict here are in none.
+func lookupKey(v any) (any, error) {
+	k, err := hashKey(v)
+	if err != nil {
+		switch v.(type) {
+		case *rangeValue, *macro, *builtin, *class, *boundMethod, *module, *cycler, *joiner, *namespace, *loopContext, Iterator:
+			return missing{}, nil
+		}
+	}
+	return k, err
 }
 
 // sameable reports whether Go's == can compare v with another value.

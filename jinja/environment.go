@@ -53,7 +53,7 @@ type Template struct {
 
 // Parse returns the template of a source. The name is told in errors, and relative names are looked up from it.
 func (e *Environment) Parse(name, source string) (*Template, error) {
-	prog, err := e.program(cacheKey{name: name, version: source}, func() (string, error) { return source, nil })
+	prog, err := e.program(cacheKey{loader: fromText, name: name, version: source}, func() (string, error) { return source, nil })
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (e *Environment) program(key cacheKey, read func() (string, error)) (*progr
 		if err != nil {
 			return nil, err
 		}
-		if prog, err = compile(source, key.name, e.syntax, e.tags, e.limits); err != nil {
+		if prog, err = compile(source, key, e.tags, e.limits); err != nil {
 			return nil, err
 		}
 		e.cache.put(key, prog)
@@ -111,7 +111,7 @@ func (e *Environment) find(ctx context.Context, name, parent string) (*program, 
 	if err != nil {
 		return nil, asError(err)
 	}
-	key := cacheKey{loader: e.loader.ID(), name: src.Name, version: src.Version}
+	key := cacheKey{loader: "id " + e.loader.ID(), name: src.Name, version: src.Version}
 	if src.Version == "" {
 		text, err := src.Read()
 		if err != nil {
@@ -153,7 +153,10 @@ func (e *Environment) newRun(ctx context.Context, globals map[string]any) *run {
 
 func (r *run) newScope(p *program, parent *layer) *scope {
 	escape := r.env.autoescape
-	s := &scope{parent: parent, name: p.name, autoescape: &escape}
+	s := &scope{parent: parent, name: "None", autoescape: &escape}
+	if p.named {
+		s.name = quote(p.name)
+	}
 	if len(p.order) > 0 {
 		s.blocks = make(map[string][]*blockDef, len(p.order))
 		for _, n := range p.order {

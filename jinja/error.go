@@ -27,6 +27,8 @@ const (
 	AttributeError    Kind = "AttributeError"
 	ZeroDivisionError Kind = "ZeroDivisionError"
 	OverflowError     Kind = "OverflowError"
+	LookupError       Kind = "LookupError"
+	UnicodeEncodeErr  Kind = "UnicodeEncodeError"
 	AssertError       Kind = "AssertionError"
 	PythonError       Kind = "RuntimeError"
 	PythonSyntaxError Kind = "SyntaxError" // break or continue outside a loop

@@ -291,11 +291,12 @@ func (e *testExpr) eval(f *frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch e.name { // those that templates use most
-	case "defined":
+	switch { // those that templates use most
+	case len(e.pos) > 0 || e.kw != nil || e.star != nil || e.starStar != nil:
+	case e.name == "defined":
 		_, undefined := v.(*Undefined)
 		return !undefined, nil
-	case "none":
+	case e.name == "none":
 		return v == nil, nil
 	}
 	fn := f.run.env.tests[e.name]

@@ -103,10 +103,7 @@ func filterLast(c *Call) (any, error) {
 	switch v := args[0].(type) {
 	case *List, data.Tuple, string, Markup, *data.Map, *dictView, *rangeValue:
 	case *Undefined:
-		if v.lenience != Strict {
-			return c.f.run.hint("No last item, sequence was empty."), nil
-		}
-		return nil, Raise(TypeError, "'%s' object is not reversible", typeName(v))
+		return c.f.run.hint("No last item, sequence was empty."), v.strict()
 	default:
 		return nil, Raise(TypeError, "'%s' object is not reversible", typeName(v))
 	}
@@ -550,8 +547,13 @@ func filterMap(c *Call) (any, error) {
 		if len(c.Args) == 1 {
 			return c.attributeMap()
 		}
-		fn, err := c.byName("filter", c.f.run.env.filters, c.Args[1])
-		return func(v any) (any, error) { return fn(c.next(v, 2)) }, err
+		return func(v any) (any, error) {
+			fn, err := c.byName("filter", c.f.run.env.filters, c.Args[1])
+			if err != nil {
+				return nil, err
+			}
+			return fn(c.next(v, 2))
+		}, nil
 	}, nil)
 }
 
@@ -664,13 +666,16 @@ func (c *Call) choose(keep, byAttr bool) (any, error) {
 		if len(c.Args) <= n {
 			return get, nil
 		}
-		test, err := c.byName("test", c.f.run.env.tests, c.Args[n])
 		return func(v any) (any, error) {
 			v, err := get(v)
 			if err != nil {
 				return nil, err
 			}
+			test, err := c.byName("test", c.f.run.env.tests, c.Args[n])
+			if err != nil {
+				return nil, err
+			}
 			return test(c.next(v, n+1))
-		}, err
+		}, nil
 	}, &keep)
 }

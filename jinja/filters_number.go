@@ -198,7 +198,7 @@ func (r *run) round(v, digits any) (any, error) {
 	f, float := v.(float64)
 	if digits == nil {
 		if !float {
-			return v, nil
+			return normal(bigOf(v)), nil
 		}
 		return r.toInt(math.RoundToEven(f), int64(10))
 	}

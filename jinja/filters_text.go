@@ -56,14 +56,14 @@ func filterTitle(c *Call) (any, error) {
 }
 
 func filterString(c *Call) (any, error) {
-	args, err := c.bind(takes("soft_str", 0, need("s")))
+	v, err := c.one("markupsafe._speedups.soft_str")
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := textOf(args[0]); ok {
-		return args[0], nil
+	if _, ok := textOf(v); ok {
+		return v, nil
 	}
-	return c.f.run.str(args[0])
+	return c.f.run.str(v)
 }
 
 func filterTrim(c *Call) (any, error) {
@@ -167,13 +167,29 @@ func filterIndent(c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := c.f.run.binary("+", args[0], like(args[0], "\n"))
+	s, err := indentable(args[0])
 	if err != nil {
 		return nil, err
 	}
-	s, _ := textOf(whole)
 	out, err := c.f.run.indent(s, by, first, blank)
 	return like(args[0], out), err
+}
+
+// indentable is the text that indent begins with, one line break longer, or the error of what is no text.
+func indentable(v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return v + "\n", nil
+	case Markup:
+		return string(v) + "\n", nil
+	case *Undefined:
+		return "", v.fail()
+	case *List:
+		return "", Raise(AttributeError, "'list' object has no attribute 'splitlines'")
+	case data.Tuple:
+		return "", Raise(TypeError, `can only concatenate tuple (not "str") to tuple`)
+	}
+	return "", unsupported("+=", v, "")
 }
 
 func indentWidth(v any) (int, error) {
@@ -342,7 +358,17 @@ func filterWordWrap(c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	glue := c.f.run.env.syntax.NewlineSequence
+	if args[3] != nil {
+		var ok bool
+		if glue, ok = textOf(args[3]); !ok {
+			return nil, Raise(AttributeError, "'%s' object has no attribute 'join'", typeName(args[3]))
+		}
+	}
 	s, ok := textOf(args[0])
+	if u, undefined := args[0].(*Undefined); undefined {
+		return nil, u.fail()
+	}
 	if !ok {
 		return nil, Raise(AttributeError, "'%s' object has no attribute 'splitlines'", typeName(args[0]))
 	}
@@ -356,12 +382,6 @@ func filterWordWrap(c *Call) (any, error) {
 	}
 	if w.hyphens, err = c.bool(args[4]); err != nil {
 		return nil, err
-	}
-	glue := c.f.run.env.syntax.NewlineSequence
-	if args[3] != nil {
-		if glue, ok = textOf(args[3]); !ok {
-			return nil, Raise(AttributeError, "'%s' object has no attribute 'join'", typeName(args[3]))
-		}
 	}
 	lines := splitLines(s, false)
 	if width <= 0 && len(lines) > 0 {

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"strconv"
@@ -22,6 +23,8 @@ type spec struct {
 	group     byte // , _ or 0
 	precision int  // -1 when not given
 	kind      byte // the letter; 0 when not given
+	owner     string
+	positive  bool // z: no negative zero
 }
 
 // parseSpec reads Python's format mini-language.
@@ -36,7 +39,7 @@ func parseSpec(s string) (spec, error) {
 		f.sign, s = s[0], s[1:]
 	}
 	if strings.HasPrefix(s, "z") {
-		s = s[1:]
+		f.positive, s = true, s[1:]
 	}
 	if strings.HasPrefix(s, "#") {
 		f.alternate, s = true, s[1:]
@@ -97,6 +100,10 @@ func (r *run) formatValue(v any, text string) (string, error) {
 		return r.str(v)
 	}
 	f, err := parseSpecOf(v, text)
+	f.owner = typeName(v)
+	if err != nil && err.(*Error).Message == "Invalid format specifier" {
+		err = Raise(ValueError, "Invalid format specifier %s for object of type %s", quote(text), quote(f.owner))
+	}
 	if err != nil {
 		return "", err
 	}
@@ -159,23 +166,29 @@ func (r *run) pad(sign, body string, f spec, align byte) (string, error) {
 }
 
 func unknownCode(f spec, kind string) error {
-	return Raise(ValueError, "Unknown format code '%c' for object of type '%s'", f.kind, kind)
+	code := string(rune(f.kind))
+	if f.kind <= ' ' || f.kind > '~' {
+		code = fmt.Sprintf("\\x%x", f.kind)
+	}
+	return Raise(ValueError, "Unknown format code '%s' for object of type '%s'", code, kind)
 }
 
 func (r *run) formatString(s string, f spec) (string, error) {
 	switch {
 	case f.kind != 0 && f.kind != 's':
-		return "", unknownCode(f, "str")
+		return "", unknownCode(f, f.owner)
+	case f.group != 0:
+		return "", Raise(ValueError, "Cannot specify '%c' with 's'.", f.group)
 	case f.sign == ' ':
 		return "", Raise(ValueError, "Space not allowed in string format specifier")
 	case f.sign != 0:
 		return "", Raise(ValueError, "Sign not allowed in string format specifier")
+	case f.positive:
+		return "", Raise(ValueError, "Negative zero coercion (z) not allowed in string format specifier")
 	case f.alternate:
 		return "", Raise(ValueError, "Alternate form (#) not allowed in string format specifier")
 	case f.align == '=':
 		return "", Raise(ValueError, "'=' alignment not allowed in string format specifier")
-	case f.group != 0:
-		return "", Raise(ValueError, "Cannot specify '%c' with 's'.", f.group)
 	}
 	if f.precision >= 0 && runeCount(s) > f.precision {
 		s = pickText(s, 0, 1, f.precision)
@@ -205,6 +218,9 @@ func (r *run) formatInt(v any, f spec) (string, error) {
 			return "", err
 		}
 		return r.formatFloat(x, f)
+	}
+	if f.positive {
+		return "", Raise(ValueError, "Negative zero coercion (z) not allowed in integer format specifier")
 	}
 	if f.precision >= 0 {
 		return "", Raise(ValueError, "Precision not allowed in integer format specifier")

@@ -58,7 +58,10 @@ func (r *run) take(n int) error {
 
 // room asks for size bytes of memory, or elements of a list, before they are made.
 func (r *run) room(size int) error {
-	if size > r.limits.Value || size < 0 {
+	if size < 0 {
+		return Raise(LimitError, "a value larger than %d bytes or elements", r.limits.Value)
+	}
+	if size > r.limits.Value {
 		return Raise(LimitError, "a value of %d bytes or elements is larger than %d", size, r.limits.Value)
 	}
 	r.memory += size
@@ -125,7 +128,7 @@ type scope struct {
 	vars       map[string]any // set at the top level
 	exported   map[string]bool
 	parent     *layer
-	name       string
+	name       string                 // as it prints
 	blocks     map[string][]*blockDef // of each name, the one to run first
 	autoescape *bool
 }
@@ -181,7 +184,7 @@ type frame struct {
 }
 
 func (r *run) newFrame(slots int, cx *scope, prog *program, out *buffer) *frame {
-	f := &frame{slots: make([]any, slots), run: r, cx: cx, prog: prog, out: out}
+	f := &frame{slots: make([]any, slots), run: r, cx: cx, prog: prog, out: out, line: 1}
 	for i := range f.slots {
 		f.slots[i] = missing{}
 	}

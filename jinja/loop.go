@@ -291,6 +291,12 @@ func (l *loopContext) Call(c *Call) (any, error) {
 	return l.recurse(args[0], l.depth0+1)
 }
 
+// Len implements Sized.
+func (l *loopContext) Len() int {
+	n, _ := l.size()
+	return n
+}
+
 // TypeName implements Namer.
 func (l *loopContext) TypeName() string { return "jinja2.runtime.LoopContext" }
 

@@ -1,6 +1,8 @@
 package jinja
 
 import (
+	"strings"
+
 	"github.com/brineproject/brine/data"
 )
 
@@ -38,7 +40,15 @@ type boundMethod struct {
 }
 
 func (m *boundMethod) Call(c *Call) (any, error) { return m.fn(c, m.self) }
-func (m *boundMethod) TypeName() string          { return "builtin_function_or_method" }
+
+// TypeName implements Namer. The sandbox puts a function of its own in the place of format.
+func (m *boundMethod) TypeName() string {
+	if strings.HasPrefix(m.name, "format") {
+		return "function"
+	}
+	return "builtin_function_or_method"
+}
+
 func (m *boundMethod) Text() string {
 	return "<built-in method " + m.name + " of " + typeName(m.self) + " object>"
 }
@@ -143,7 +153,7 @@ type selfRef struct {
 }
 
 func (s *selfRef) TypeName() string { return "jinja2.runtime.TemplateReference" }
-func (s *selfRef) Text() string     { return "<TemplateReference " + quote(s.cx.name) + ">" }
+func (s *selfRef) Text() string     { return "<TemplateReference " + s.cx.name + ">" }
 func (s *selfRef) Item(key any) (any, bool, error) {
 	name, _ := textOf(key)
 	stack, ok := s.cx.blocks[name]

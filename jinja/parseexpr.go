@@ -1,13 +1,10 @@
 package jinja
 
-import "fmt"
-
 // tupleRules say how a list of expressions is read that may have no brackets.
 type tupleRules struct {
-	simple   bool   // names and literals only
-	condexpr bool   // with inline ifs
-	until    string // a name that ends it
-	brackets bool   // it stands in round brackets, so it may be empty
+	simple   bool // names and literals only
+	condexpr bool // with inline ifs
+	brackets bool // it stands in round brackets, so it may be empty
 }
 
 func (p *parser) tuple(r tupleRules) expr {
@@ -18,7 +15,7 @@ func (p *parser) tuple(r tupleRules) expr {
 		if len(items) > 0 {
 			p.expect(",")
 		}
-		if p.tupleEnds(r.until) {
+		if p.tupleEnds() {
 			break
 		}
 		items = append(items, p.tupleItem(r))
@@ -52,12 +49,12 @@ func (p *parser) tupleItem(r tupleRules) expr {
 	return p.or()
 }
 
-func (p *parser) tupleEnds(until string) bool {
+func (p *parser) tupleEnds() bool {
 	switch p.cur.kind {
 	case tokVarEnd, tokBlockEnd, ")":
 		return true
 	}
-	return p.err != nil || until != "" && p.cur.isName(until)
+	return p.err != nil
 }
 
 func (p *parser) expression() expr {
@@ -72,7 +69,7 @@ func (p *parser) expression() expr {
 		if p.skipName("else") {
 			c.no = p.expression()
 		} else {
-			c.where = fmt.Sprintf("line %d in %s", line, quote(p.name))
+			c.where = p.place(line)
 		}
 		e = c
 		line = p.cur.line

@@ -13,7 +13,7 @@ type parser struct {
 	tokens   []token
 	pos      int
 	cur      *token
-	name     string
+	name     string // as messages about places tell it; "" of a template that no loader gave
 	tags     map[string]Tag
 	tagStack []string
 	endStack [][]string // of the names that end the blocks that are open
@@ -23,8 +23,11 @@ type parser struct {
 	end      token
 }
 
-func parse(src, name string, syntax Syntax, tags map[string]Tag, limits Limits) ([]stmt, *Error) {
-	p := &parser{tokens: lex(src, syntax), name: name, tags: tags, nesting: limits.Nesting}
+func parse(src string, key cacheKey, tags map[string]Tag, limits Limits) ([]stmt, *Error) {
+	p := &parser{tokens: lex(src, key.syntax), tags: tags, nesting: limits.Nesting}
+	if key.loader != fromText {
+		p.name = key.name
+	}
 	p.arrive()
 	stmts := p.subparse(nil)
 	return stmts, p.err
@@ -293,9 +296,9 @@ func (p *parser) rareBuiltin(tag string) stmt {
 
 func (p *parser) parseFor() stmt {
 	s := &forStmt{at: at{p.next().line}, loop: -1}
-	s.target = p.target(targetRules{tuple: true, until: "in"})
+	s.target = p.target(targetRules{tuple: true})
 	p.expectName("in")
-	s.iter = p.tuple(tupleRules{until: "recursive"})
+	s.iter = p.tuple(tupleRules{})
 	if p.skipName("if") {
 		s.test = p.expression()
 	}
@@ -443,8 +446,16 @@ func (p *parser) parseFrom() stmt {
 			break
 		}
 	}
-	s.where = fmt.Sprintf("line %d in %s", s.line, quote(p.name))
+	s.where = p.place(s.line)
 	return s
+}
+
+// place names a line in messages of the language itself.
+func (p *parser) place(line int) string {
+	if p.name == "" {
+		return fmt.Sprintf("line %d", line)
+	}
+	return fmt.Sprintf("line %d in %s", line, quote(p.name))
 }
 
 func (p *parser) importedName() importedName {
@@ -526,7 +537,6 @@ func (p *parser) parsePrint() stmt {
 type targetRules struct {
 	tuple     bool
 	namespace bool
-	until     string // a name that ends a tuple
 }
 
 func (p *parser) storeName() *nameExpr {
@@ -547,7 +557,7 @@ func (p *parser) target(r targetRules) expr {
 		attr := p.expect(tokName)
 		return &nsRef{at: at{name.line}, name: name.text, attr: attr.text}
 	}
-	e := p.tuple(tupleRules{simple: true, until: r.until})
+	e := p.tuple(tupleRules{simple: true})
 	if kind, line := assignable(e); kind != "" && p.err == nil {
 		p.fail(line, "can't assign to '%s'", kind)
 	}

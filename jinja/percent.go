@@ -30,7 +30,7 @@ func (r *run) percent(format string, left, v any) (any, error) {
 	switch x := v.(type) {
 	case data.Tuple:
 		p.args = x
-	case *data.Map, *List, Mapper:
+	case *data.Map, *List, Mapper, *rangeValue:
 		p.args, p.dict = []any{v}, v
 	case *Undefined:
 		p.args, p.dict = []any{v}, v
@@ -204,11 +204,10 @@ func (p *percentage) size() (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		n, ok := v.(int64)
-		if !ok {
+		if !isInt(v) {
 			return 0, Raise(TypeError, "* wants int")
 		}
-		return int(n), nil
+		return indexOf(v)
 	}
 	n, rest, err := leadingNumber(p.format[p.pos:])
 	if err != nil {
@@ -235,7 +234,7 @@ func (p *percentage) convert(v any, c rune, f spec) (string, error) {
 		}
 		return p.r.pad("", text, f, '>')
 	case 'd', 'i', 'u':
-		return p.integer(v, 'd', f, "a real number")
+		return p.integer(v, byte(c), f, "a real number")
 	case 'x', 'X', 'o':
 		return p.integer(v, byte(c), f, "an integer")
 	case 'e', 'E', 'f', 'F', 'g', 'G':
@@ -265,7 +264,7 @@ func (p *percentage) text(v any, c rune) (string, error) {
 }
 
 func (p *percentage) integer(v any, c byte, f spec, want string) (string, error) {
-	if x, ok := v.(float64); ok && c == 'd' {
+	if x, ok := v.(float64); ok && want != "an integer" {
 		if math.IsInf(x, 0) || math.IsNaN(x) {
 			return "", notFinite(x)
 		}
@@ -279,7 +278,13 @@ func (p *percentage) integer(v any, c byte, f spec, want string) (string, error)
 		return "", Raise(TypeError, "%%%c format: %s is required, not %s", c, want, typeName(v))
 	}
 	n := bigOf(v)
-	base := map[byte]int{'d': 10, 'o': 8, 'x': 16, 'X': 16}[c]
+	base := 10
+	switch c {
+	case 'o':
+		base = 8
+	case 'x', 'X':
+		base = 16
+	}
 	digits := new(big.Int).Abs(n).Text(base)
 	if c == 'X' {
 		digits = strings.ToUpper(digits)
@@ -291,7 +296,7 @@ func (p *percentage) integer(v any, c byte, f spec, want string) (string, error)
 		digits = strings.Repeat("0", gap) + digits
 	}
 	sign := signOf(n.Sign() < 0, f)
-	if f.alternate && c != 'd' {
+	if f.alternate && base != 10 {
 		sign += "0" + string(c)
 	}
 	return p.pad(sign, digits, f)
@@ -341,11 +346,11 @@ func (p *percentage) char(v any, f spec) (string, error) {
 		}
 		return p.r.pad("", s, f, '>')
 	}
-	n, ok := smallInt(v)
-	if !ok {
+	if !isInt(v) {
 		return "", Raise(TypeError, "%%c requires int or char")
 	}
-	if n < 0 || n > utf8.MaxRune {
+	n, ok := smallInt(v)
+	if !ok || n < 0 || n > utf8.MaxRune {
 		return "", Raise(OverflowError, "%%c arg not in range(0x110000)")
 	}
 	return p.r.pad("", string(rune(n)), f, '>')

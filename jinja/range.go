@@ -104,8 +104,8 @@ func (r *rangeValue) equal(o *rangeValue) bool {
 	return r.count == o.count && (r.count == 0 || r.start == o.start && (r.count == 1 || r.step == o.step))
 }
 
-func (r *rangeValue) slice(start, step, count int) any {
+func (r *rangeValue) slice(start, stop, step, count int) any {
 	first := r.start + int64(start)*r.step
 	by := r.step * int64(step)
-	return &rangeValue{first, by, count, first + by*int64(count)}
+	return &rangeValue{first, by, count, r.start + int64(stop)*r.step}
 }

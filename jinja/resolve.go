@@ -10,7 +10,7 @@ import (
 type program struct {
 	name   string
 	source string
-	syntax Syntax
+	named  bool // by a loader, so that the language itself may tell the name
 	stmts  []stmt
 	body   body
 	slots  int
@@ -28,12 +28,13 @@ type use struct {
 }
 
 // compile parses and resolves a source.
-func compile(src, name string, syntax Syntax, tags map[string]Tag, limits Limits) (*program, error) {
-	p := &program{name: name, source: src, syntax: syntax, self: -1, blocks: map[string]*blockDef{}}
+func compile(src string, key cacheKey, tags map[string]Tag, limits Limits) (*program, error) {
+	name := key.name
+	p := &program{name: name, source: src, named: key.loader != fromText, self: -1, blocks: map[string]*blockDef{}}
 	if len(src) > limits.Source {
 		return nil, p.locate(&Error{Kind: LimitError, Message: fmt.Sprintf("source of %d bytes is larger than %d", len(src), limits.Source)})
 	}
-	stmts, err := parse(src, name, syntax, tags, limits)
+	stmts, err := parse(src, key, tags, limits)
 	if err != nil {
 		return nil, p.locate(err)
 	}
@@ -513,12 +514,8 @@ func (r *resolver) forStmt(s *forStmt, at place) {
 	if s.recursive || r.loop && r.extended(s) {
 		s.loop = sym.param("loop")
 	}
-	eachName(s.target, func(n *nameExpr) {
-		if n.name == "loop" {
-			r.fail(n.line, "Can't assign to special loop variable in for-loop target")
-		}
-		sym.param(n.name)
-	})
+	eachName(s.target, func(n *nameExpr) { sym.param(n.name) })
+	r.keepLoop(s)
 	r.declare(sym, s.body.stmts)
 	r.loopTest(s, at, sym)
 	r.expr(at, s.iter)
@@ -531,6 +528,20 @@ func (r *resolver) forStmt(s *forStmt, at place) {
 		r.loopElse(s, at, sym)
 	}
 	s.slots = sym.fn.slots
+}
+
+// keepLoop refuses loops that assign to the loop variable.
+func (r *resolver) keepLoop(s *forStmt) {
+	if !r.loop {
+		return
+	}
+	v := &visitor{enter: func(stmt) bool { return true }}
+	v.name = func(n *nameExpr) {
+		if n.access == stores && n.name == "loop" {
+			r.fail(n.line, "Can't assign to special loop variable in for-loop target")
+		}
+	}
+	v.children(s)
 }
 
 // extended reports whether the body of a loop uses the loop variable.

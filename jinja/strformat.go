@@ -230,7 +230,7 @@ func (f *formatter) first(name string) (any, error) {
 	}
 	if isNumber {
 		if n >= int64(len(f.args)) {
-			return nil, Raise(IndexError, "Replacement index %d out of range for positional args tuple", n)
+			return nil, Raise(IndexError, "tuple index out of range")
 		}
 		return f.args[n], nil
 	}

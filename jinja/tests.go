@@ -22,8 +22,8 @@ func builtinTests() map[string]Func {
 		"mapping":   ask(isMapping, "test_mapping"),
 		"sequence":  testSequence,
 		"iterable":  testIterable,
-		"callable":  ask(isCallable, "callable"),
-		"escaped":   ask(func(v any) bool { _, ok := v.(Markup); return ok }, "test_escaped"),
+		"callable":  testCallable,
+		"escaped":   ask(isEscaped, "test_escaped"),
 		"lower":     testCase(isLower, "test_lower"),
 		"upper":     testCase(isUpper, "test_upper"),
 
@@ -82,7 +82,25 @@ func isCallable(v any) bool {
 	return false
 }
 
+func isEscaped(v any) bool {
+	switch v := v.(type) {
+	case Markup:
+		return true
+	case *Undefined:
+		return v.lenience == Chainable
+	}
+	return false
+}
+
+func testCallable(c *Call) (any, error) {
+	v, err := c.one("callable")
+	return isCallable(v), err
+}
+
 func testSequence(c *Call) (any, error) {
+	if _, err := c.bind(signature{name: "test_sequence", params: []param{need("value")}}); err != nil {
+		return nil, err
+	}
 	switch v := c.Args[0].(type) {
 	case string, Markup, *List, data.Tuple, *data.Map, []byte, *rangeValue:
 		return true, nil
@@ -98,6 +116,9 @@ func testSequence(c *Call) (any, error) {
 }
 
 func testIterable(c *Call) (any, error) {
+	if _, err := c.bind(signature{name: "test_iterable", params: []param{need("value")}}); err != nil {
+		return nil, err
+	}
 	_, err := c.f.run.iterate(c.Args[0])
 	if isKind(err, TypeError) {
 		return false, nil
@@ -164,7 +185,7 @@ func testKnown(name string, table func(*run) map[string]Func) Func {
 		if err != nil {
 			return nil, err
 		}
-		k, err := hashKey(args[0])
+		k, err := lookupKey(args[0])
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +197,7 @@ func testKnown(name string, table func(*run) map[string]Func) Func {
 func testOperator(op tokenKind) Func {
 	name := map[tokenKind]string{"==": "eq", "!=": "ne", ">": "gt", ">=": "ge", "<": "lt", "<=": "le"}[op]
 	return func(c *Call) (any, error) {
-		if err := c.between(name, 2, 2); err != nil {
+		if err := c.between("_operator."+name, 2, 2); err != nil {
 			return nil, err
 		}
 		return c.f.run.operate(op, c.Args[0], c.Args[1])

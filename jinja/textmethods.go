@@ -131,7 +131,7 @@ func textPart(s string, bounds []any) (string, int, error) {
 			return "", 0, err
 		}
 	}
-	start, _, count, err := sliceBounds(b, n)
+	start, _, _, count, err := sliceBounds(b, n)
 	if err != nil {
 		return "", 0, err
 	}
@@ -326,12 +326,12 @@ func textEncode(c *Call, self any) (any, error) {
 	case "ascii", "us-ascii":
 		for i, r := range []rune(s) {
 			if r >= utf8.RuneSelf {
-				return nil, Raise(ValueError, "'ascii' codec can't encode character %s in position %d: ordinal not in range(128)", quote(string(r)), i)
+				return nil, Raise(UnicodeEncodeErr, "'ascii' codec can't encode character '%s' in position %d: ordinal not in range(128)", asciiEscape(r), i)
 			}
 		}
 		return []byte(s), nil
 	}
-	return nil, Raise(KeyError, "unknown encoding: %s", encoding)
+	return nil, Raise(LookupError, "unknown encoding: %s", encoding)
 }
 
 func textTranslate(c *Call, self any) (any, error) {

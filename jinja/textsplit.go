@@ -231,6 +231,9 @@ func caseMethod(name string) method {
 			return nil, err
 		}
 		s, _ := textOf(self)
+		if name == "casefold" {
+			return change(s), c.f.run.room(len(s))
+		}
 		return like(self, change(s)), c.f.run.room(len(s))
 	}
 }
