@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,18 +78,19 @@ func TestLineOfThoseWhoGiveUp(t *testing.T) {
 		l := newLine(1)
 		_, err := l.join(addr(1), 1)
 		must(t, err)
+		var waiting sync.WaitGroup
 		for i := range 300 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			p, err := l.join(addr(i%7), 1)
 			must(t, err)
-			go func() {
+			waiting.Go(func() {
 				defer cancel()
 				if l.wait(ctx, p) == nil {
 					t.Error("a turn that nobody gave up")
 				}
-			}()
+			})
 		}
-		time.Sleep(2 * time.Second)
+		waiting.Wait()
 		if l.length != 0 || l.bytes != 0 || len(l.order) != 0 || len(l.queues) != 0 {
 			t.Errorf("after all have gone: %d places, %d bytes, %d addresses, %d queues", l.length, l.bytes, len(l.order), len(l.queues))
 		}
