@@ -3,8 +3,8 @@ package grains
 import (
 	"context"
 	"io"
+	"net"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -14,8 +14,10 @@ import (
 
 // Bounds of one collection.
 const (
-	lookupTime  = time.Second     // all look-ups of names together
-	programTime = 3 * time.Second // one helper program
+	lookupTime  = time.Second      // all look-ups of names together
+	programTime = 3 * time.Second  // one helper program
+	sourceTime  = 10 * time.Second // everything that one source asks for
+	lateTime    = time.Second      // what it then has to come back
 )
 
 // Options tell a Collector where it is and what the minion's configuration says.
@@ -36,6 +38,7 @@ type Collector struct {
 	links    func() ([]link, error)
 	gateways func() (v4, v6 any, ok bool)
 	uname    func() *data.Map
+	dial     func(ctx context.Context, network, addr string) (net.Conn, error) // to metadata servers
 }
 
 // New returns a Collector.
@@ -51,15 +54,16 @@ func New(o Options) *Collector {
 	if o.ConfFile == "" {
 		o.ConfFile = o.Opts.Text("conf_file")
 	}
-	return &Collector{o: o, host: newHost(o), dns: systemResolver(), links: systemLinks, gateways: systemGateways, uname: uname}
+	return &Collector{o: o, host: newHost(o), dns: systemResolver(), links: systemLinks, gateways: systemGateways, uname: uname,
+		dial: systemDial}
 }
 
 // Collect returns the grains in Salt's order: those of the system, the grains file, and over all the option
 // grains. The map is the caller's. What cannot be found out is left out; the error is that of ctx when it ended.
 //
-// Options that count: grains, grains_blacklist, grains_deep_merge, skip_grains, enable_lspci, enable_gpu_grains,
-// enable_fqdns_grains, enable_lvm_grains, nvme_grains, iscsi_grains, fibre_channel_grains, grain_opts, append_domain,
-// server_id_use_crc, id, master.
+// Options that count: grains, grains_blacklist, grains_cache, grains_deep_merge, skip_grains, enable_lspci, enable_gpu_grains,
+// enable_fqdns_grains, enable_lvm_grains, nvme_grains, iscsi_grains, fibre_channel_grains, metadata_server_grains, grain_opts,
+// append_domain, server_id_use_crc, cachedir, id, master.
 func (c *Collector) Collect(ctx context.Context) (*data.Map, error) {
 	all := data.NewMap()
 	if data.Truth(c.o.Opts.Value("skip_grains")) {
@@ -76,6 +80,9 @@ func (c *Collector) Collect(ctx context.Context) (*data.Map, error) {
 	if set, ok := c.o.Opts.Value("grains").(*data.Map); ok {
 		all.Update(data.Clone(set).(*data.Map))
 	}
+	if ctx.Err() == nil {
+		c.writeCache(all)
+	}
 	return all, ctx.Err()
 }
 
@@ -85,12 +92,34 @@ func (c *Collector) gather(ctx context.Context) []*data.Map {
 	defer cancel()
 	run := &collection{Collector: c, lookups: lookups, net: c.network()}
 	sources := run.sources()
-	found := make([]*data.Map, len(sources))
-	var wg sync.WaitGroup
+	ctx, cancel = context.WithTimeout(ctx, sourceTime)
+	defer cancel()
+	results := make([]chan *data.Map, len(sources))
 	for i, s := range sources {
-		wg.Go(func() { found[i] = s(ctx) })
+		results[i] = make(chan *data.Map, 1)
+		go func() { results[i] <- s(ctx) }()
 	}
-	wg.Wait()
+	return await(ctx, results, c.o.Log)
+}
+
+// await returns what the sources found. One that does not return in time, though ctx told it to, is left behind: it hangs in
+// a program or in a file that nothing can interrupt.
+func await(ctx context.Context, results []chan *data.Map, log logrus.FieldLogger) []*data.Map {
+	late := make(chan struct{})
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lateTime, func() { close(late) }) })()
+	found := make([]*data.Map, len(results))
+	for i, r := range results {
+		select {
+		case found[i] = <-r:
+			continue
+		default:
+		}
+		select {
+		case found[i] = <-r:
+		case <-late:
+			log.Warnf("Some grains are missing: a program or file did not answer within %s", sourceTime+lateTime)
+		}
+	}
 	return found
 }
 
@@ -114,7 +143,7 @@ func (c *collection) sources() []source {
 	}
 	other := []source{
 		c.disks, c.grainsFile, c.shell, c.transactional, c.firmware, c.fibreChannel, c.iscsi, c.lvm, c.mdadm,
-		c.process, c.nvme, c.options, c.zfs,
+		c.mdata, c.metadata, c.process, c.nvme, c.options, c.zfs,
 	}
 	return append(core, other...)
 }

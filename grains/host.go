@@ -136,7 +136,7 @@ func (h *host) output(ctx context.Context, name string, args ...string) (out str
 	if path == "" {
 		return "", false
 	}
-	ctx, cancel := context.WithTimeout(ctx, programTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, programTime, process.ErrTimeout)
 	defer cancel()
 	b, err := h.run(ctx, h.at(path), args...)
 	return strings.TrimRight(clean(b), "\r\n\t "), err == nil

@@ -21,6 +21,7 @@ import (
 	"github.com/brineproject/brine/cli/saltminion"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/minion"
 )
 
@@ -140,6 +141,9 @@ func (r *run) run(ctx context.Context, in cli.Invocation) int {
 	if err != nil {
 		return r.fail(err)
 	}
+	o.Grains = saltminion.Grains(func() grains.Options {
+		return grains.Options{Opts: r.opts, Env: in.Env, Log: r.log, ConfFile: r.cfg.ConfFile}
+	})
 	if r.call, err = minion.NewCaller(ctx, r.cfg, r.opts, o); err != nil {
 		return r.fail(err)
 	}

@@ -84,10 +84,10 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 	if cfg.Transport != "tcp" && cfg.Map().Value("ssl") != nil {
 		log.Warn("TLS not supported with zeromq transport")
 	}
-	o.Grains = func(ctx context.Context) (*data.Map, error) {
+	o.Grains = Grains(func() grains.Options {
 		now := p.cfg.Load()
-		return grains.New(grains.Options{Opts: now.Map(), Env: p.in.Env, Log: log, ConfFile: now.ConfFile}).Collect(ctx)
-	}
+		return grains.Options{Opts: now.Map(), Env: p.in.Env, Log: log, ConfFile: now.ConfFile}
+	})
 	m, err := minion.New(ctx, cfg, o)
 	if err != nil {
 		return nil, err

@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/minion"
@@ -50,13 +52,26 @@ func Options(cfg *config.Minion, env func(string) string, log *logrus.Logger) (m
 	if err != nil {
 		return minion.Options{}, err
 	}
-	facts := grains.New(grains.Options{Opts: cfg.Map(), Env: env, Log: log, ConfFile: cfg.ConfFile})
+	facts := grains.Options{Opts: cfg.Map(), Env: env, Log: log, ConfFile: cfg.ConfFile}
 	return minion.Options{
 		Ports:     minion.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
 		Plugins:   loader.Allowed(all.Plugins(), cfg.Map(), "modules"),
 		Returners: loader.Allowed(returners.Plugins(), cfg.Map(), "returners"),
-		Grains:    facts.Collect,
+		Grains:    Grains(func() grains.Options { return facts }),
 		Log:       log,
 		Order:     cli.OrderOf(cfg, env),
 	}, nil
+}
+
+// Grains returns what gives a program its grains: at its start those of the cache, where the options want that, later those of the
+// host as it is then. now returns the options of the moment.
+func Grains(now func() grains.Options) func(context.Context) (*data.Map, error) {
+	var started atomic.Bool
+	return func(ctx context.Context) (*data.Map, error) {
+		c := grains.New(now())
+		if started.Swap(true) {
+			return c.Collect(ctx)
+		}
+		return c.Start(ctx)
+	}
 }

@@ -48,7 +48,10 @@ func (m *module) filterBy(_ context.Context, a filterArgs) (any, error) {
 		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'get'", loader.TypeName(a.LookupDict))
 	}
 	found := data.Clone(choose(table, m.grains(), a.Grain))
-	if found == nil && data.Hashable(a.Default) {
+	if found == nil {
+		if !data.Hashable(a.Default) {
+			return nil, loader.TypeError("unhashable type: '%s'", loader.TypeName(a.Default))
+		}
 		found = data.Clone(table.Value(a.Default))
 	}
 	found, err := overBase(table, a.Base, found)
