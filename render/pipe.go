@@ -1,0 +1,202 @@
+package render
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A Stage is one renderer of a pipe, by name, with what stands behind it.
+type Stage struct {
+	Name     string
+	Argument string
+}
+
+// oldPipes are names of pipes from before there were pipes (salt/template.py, OLD_STYLE_RENDERERS).
+func oldPipe(name string) (string, bool) {
+	switch name {
+	case "yaml_jinja", "yaml_mako", "yaml_wempy", "json_jinja", "json_mako", "json_wempy", "yamlex_jinja", "yamlexyamlex_mako", "yamlexyamlex_wempy":
+		format, template, _ := strings.Cut(name, "_")
+		return template + "|" + format, true
+	}
+	return "", false
+}
+
+// ParsePipe takes a pipe such as "jinja -s | yaml" apart (salt/template.py, check_render_pipe_str).
+func ParsePipe(pipe string) []Stage {
+	if old, ok := oldPipe(pipe); ok {
+		pipe = old
+	}
+	var stages []Stage
+	for part := range strings.SplitSeq(pipe, "|") {
+		name, arg, _ := strings.Cut(trimSpace(part), " ")
+		stages = append(stages, Stage{Name: name, Argument: trimSpace(arg)})
+	}
+	return stages
+}
+
+// Shebang returns the pipe that the first line of a source names, and whether it names one. A line #!/path is that of a
+// script (salt/template.py, template_shebang). With words true only the first word counts, as in texts without a file.
+func Shebang(source string, words bool) (string, bool) {
+	line, _, _ := strings.Cut(source, "\n")
+	line, _, _ = strings.Cut(line, "\r")
+	if words {
+		line = ""
+		if fields := strings.Fields(source); len(fields) > 0 {
+			line = fields[0]
+		}
+	}
+	if !strings.HasPrefix(line, "#!") || strings.HasPrefix(line, "#!/") {
+		return "", false
+	}
+	return trimSpace(line)[2:], true
+}
+
+func trimSpace(s string) string { return strings.TrimSpace(s) }
+
+func newEngine(o Options) (*Engine, error) {
+	e := &Engine{env: o.Env, files: o.Files, lookup: o.Lookup, byName: make(map[string]Renderer, len(o.Renderers))}
+	if e.files == nil {
+		e.files = noFiles{}
+	}
+	for _, r := range o.Renderers {
+		if e.byName[r.Name()] != nil {
+			return nil, fmt.Errorf("two renderers are named %s", r.Name())
+		}
+		e.byName[r.Name()] = r
+	}
+	return e, nil
+}
+
+// Renderer returns the renderer of a name.
+func (e *Engine) Renderer(name string) (Renderer, bool) {
+	if r, ok := e.byName[name]; ok {
+		return r, true
+	}
+	if e.lookup == nil {
+		return nil, false
+	}
+	return e.lookup(name)
+}
+
+func (e *Engine) render(ctx context.Context, in Input) (any, error) {
+	if trimSpace(in.Text) == "" {
+		return data.NewMap(), nil
+	}
+	pipe, ok := Shebang(in.Text, in.Path == "")
+	if !ok {
+		pipe = e.defaultPipe(in)
+	}
+	out, err := e.run(ctx, pipe, in.Text, in)
+	if text, isText := out.(string); isText && strings.Contains(in.Text, "\r\n") && !strings.Contains(text, "\r\n") {
+		out = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return out, err
+}
+
+func (e *Engine) defaultPipe(in Input) string {
+	if in.Default != "" {
+		return in.Default
+	}
+	if pipe, ok := e.option("renderer").(string); ok && pipe != "" {
+		return pipe
+	}
+	return DefaultPipe
+}
+
+func (e *Engine) renderData(ctx context.Context, v any, in Input) (any, error) {
+	return e.run(ctx, e.defaultPipe(in), v, in)
+}
+
+// run hands v through the renderers of a pipe. An empty pipe gives an empty map, as in Salt.
+func (e *Engine) run(ctx context.Context, pipe string, v any, in Input) (any, error) {
+	stages, err := e.stages(pipe, in)
+	if err != nil {
+		return nil, err
+	}
+	if len(stages) == 0 {
+		return data.NewMap(), nil
+	}
+	for _, st := range stages {
+		s := &Step{Input: in, Data: v, Argument: st.argument, Engine: e}
+		if v, err = st.renderer.Render(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+type stage struct {
+	renderer Renderer
+	argument string
+}
+
+// stages looks up the renderers of a pipe, and leaves out those that options forbid.
+func (e *Engine) stages(pipe string, in Input) ([]stage, error) {
+	white, black := names(e.option("renderer_whitelist")), names(e.option("renderer_blacklist"))
+	var found []stage
+	for _, p := range ParsePipe(pipe) {
+		if len(white) > 0 && !slices.Contains(white, p.Name) || slices.Contains(black, p.Name) {
+			e.warn("The renderer %q is disallowed by configuration and will be skipped.", p.Name)
+			continue
+		}
+		r, ok := e.Renderer(p.Name)
+		if !ok {
+			return nil, unknown(p.Name, pipe, in, e.known())
+		}
+		found = append(found, stage{r, p.Argument})
+	}
+	return found, nil
+}
+
+func (e *Engine) warn(format string, args ...any) {
+	if e.env.Log != nil {
+		e.env.Log.Warnf(format, args...)
+	}
+}
+
+// names are the texts of an option that is a list or one text.
+func names(v any) []string {
+	switch v := v.(type) {
+	case string:
+		if v != "" {
+			return []string{v}
+		}
+	case []any:
+		out := make([]string, len(v))
+		for i, n := range v {
+			out[i] = data.Str(n)
+		}
+		return out
+	}
+	return nil
+}
+
+// known are the names of the renderers in the list, sorted.
+func (e *Engine) known() []string {
+	out := make([]string, 0, len(e.byName))
+	for n := range e.byName {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (e *Engine) template(ctx context.Context, engine string, in Input) (string, error) {
+	r, ok := e.Renderer(engine)
+	if !ok {
+		return "", unknown(engine, engine, in, e.known())
+	}
+	v, err := r.Render(ctx, &Step{Input: in, Data: in.Text, File: true, Engine: e})
+	if err != nil {
+		return "", err
+	}
+	text, ok := v.(string)
+	if !ok {
+		return "", Errorf("the renderer %s makes data, no text, of %s: it cannot render file templates", engine, in.place())
+	}
+	return text, nil
+}
