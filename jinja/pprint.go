@@ -28,11 +28,8 @@ func (p *prettyPrinter) value(v any, indent, allowance int) error {
 	if p.b.Len() > p.r.limits.Value || len(p.above) > maxDepth {
 		return p.r.room(-1)
 	}
-	for _, a := range p.above {
-		if sameable(v) && sameable(a) && v != nil && a == v {
-			p.b.WriteString("<Recursion on " + typeName(v) + ">")
-			return nil
-		}
+	if p.inside(v) {
+		v = selfHeld(typeName(v))
 	}
 	flat, err := p.flat(v)
 	if err != nil {
@@ -65,6 +62,22 @@ func (p *prettyPrinter) value(v any, indent, allowance int) error {
 	return nil
 }
 
+// inside reports whether v is one of the lists and dicts that are being written.
+func (p *prettyPrinter) inside(v any) bool {
+	for _, a := range p.above {
+		if sameable(v) && sameable(a) && v != nil && a == v {
+			return true
+		}
+	}
+	return false
+}
+
+// selfHeld stands where a value holds itself; Python prints its address there.
+type selfHeld string
+
+// Text implements Texter.
+func (s selfHeld) Text() string { return "<Recursion on " + string(s) + " with id=0>" }
+
 // flat is repr with the keys of dicts in order.
 func (p *prettyPrinter) flat(v any) (string, error) {
 	sorted, err := p.sort(v, nil)
@@ -78,7 +91,7 @@ func (p *prettyPrinter) flat(v any) (string, error) {
 func (p *prettyPrinter) sort(v any, above []any) (any, error) {
 	for _, a := range above {
 		if a == v {
-			return v, nil
+			return selfHeld(typeName(v)), nil
 		}
 	}
 	if err := p.r.step(); err != nil {
