@@ -69,7 +69,7 @@ func (m *module) setval(ctx context.Context, a setvalArgs) (any, error) {
 }
 
 type appendArgs struct {
-	Key       string
+	Key       any
 	Val       any
 	Convert   any    `default:"False"`
 	Delimiter string `default:"':'"`
@@ -93,10 +93,10 @@ func (m *module) append(ctx context.Context, a appendArgs) (any, error) {
 		case !ok && data.Truth(a.Convert):
 			list = []any{v}
 		case !ok:
-			return nil, fmt.Sprintf("The key %s is not a valid list", a.Key)
+			return nil, fmt.Sprintf("The key %s is not a valid list", data.Str(a.Key))
 		}
 		if has(list, a.Val) {
-			return nil, fmt.Sprintf("The val %s was already in the list %s", data.Str(a.Val), a.Key)
+			return nil, fmt.Sprintf("The val %s was already in the list %s", data.Str(a.Val), data.Str(a.Key))
 		}
 		if more, ok := a.Val.([]any); ok {
 			return slices.Concat(list, more), ""
@@ -110,7 +110,7 @@ func has(list []any, v any) bool {
 }
 
 type removeArgs struct {
-	Key       string
+	Key       any
 	Val       any
 	Delimiter string `default:"':'"`
 }
@@ -124,11 +124,11 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 	return m.edit(ctx, a.Key, a.Delimiter, func(v any) ([]any, string) {
 		list, ok := v.([]any)
 		if !ok {
-			return nil, fmt.Sprintf("The key %s is not a valid list", a.Key)
+			return nil, fmt.Sprintf("The key %s is not a valid list", data.Str(a.Key))
 		}
 		i := slices.IndexFunc(list, func(e any) bool { return data.Equal(e, a.Val) })
 		if i < 0 {
-			return nil, fmt.Sprintf("The val %s was not in the list %s", data.Str(a.Val), a.Key)
+			return nil, fmt.Sprintf("The val %s was not in the list %s", data.Str(a.Val), data.Str(a.Key))
 		}
 		return slices.Delete(slices.Clone(list), i, i+1), ""
 	})
@@ -136,34 +136,57 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 
 // edit replaces the list at key by what change makes of it, unless change answers with a text, which is then the result. For a
 // grain that is not there change gets an empty list.
-func (m *module) edit(ctx context.Context, key, delim string, change func(any) ([]any, string)) (any, error) {
+func (m *module) edit(ctx context.Context, key any, delim string, change func(any) ([]any, string)) (any, error) {
 	m.mu.Lock()
-	all := data.Clone(m.now()).(*data.Map)
-	v, ok := data.Lookup(all, key, delim)
-	if !ok {
-		v = []any{}
+	grain, value, trouble, err := edited(data.Clone(m.now()).(*data.Map), key, delim, change)
+	if err != nil {
+		m.mu.Unlock()
+		return nil, err
 	}
-	list, trouble := change(v)
 	if trouble != "" {
 		m.mu.Unlock()
 		return trouble, nil
 	}
-	var value any = list
-	for delim != "" && strings.Contains(key, delim) {
+	result, err := m.store(data.NewMap(grain, value), false)
+	m.mu.Unlock()
+	return m.refreshed(ctx, result, err, true)
+}
+
+// edited returns the grain of all that holds the list at key, with its value after the change, or the change's text.
+func edited(all *data.Map, key any, delim string, change func(any) ([]any, string)) (grain string, value any, trouble string, err error) {
+	v, found, err := lookup(all, key, delim)
+	if err != nil {
+		return "", nil, "", err
+	}
+	if !found {
+		v = []any{}
+	}
+	list, trouble := change(v)
+	if trouble != "" {
+		return "", nil, trouble, nil
+	}
+	if grain, err = storable(key); err != nil {
+		return "", nil, "", err
+	}
+	value = list
+	for delim != "" && strings.Contains(grain, delim) {
 		var rest string
-		key, rest = lastCut(key, delim)
-		outer, ok := data.Lookup(all, key, delim)
+		grain, rest = lastCut(grain, delim)
+		outer, ok := data.Lookup(all, grain, delim)
 		if !ok {
 			outer = data.NewMap()
 		}
-		if inside, ok := outer.(*data.Map); ok {
-			inside.Set(rest, value)
+		switch outer := outer.(type) {
+		case *data.Map:
+			outer.Set(rest, value)
+		case []any:
+			if found {
+				replaceIn(outer, rest, value)
+			}
 		}
 		value = outer
 	}
-	result, err := m.store(data.NewMap(key, value), false)
-	m.mu.Unlock()
-	return m.refreshed(ctx, result, err, true)
+	return grain, value, "", nil
 }
 
 // lastCut cuts key at its last delim.
@@ -173,7 +196,7 @@ func lastCut(key, delim string) (head, tail string) {
 }
 
 type setArgs struct {
-	Key         string
+	Key         any
 	Val         any    `default:"''"`
 	Force       any    `default:"False"`
 	Destructive any    `default:"False"`
@@ -198,7 +221,11 @@ type setArgs struct {
 func (m *module) set(ctx context.Context, a setArgs) (any, error) {
 	m.mu.Lock()
 	all := data.Clone(m.now()).(*data.Map)
-	key, value, comment, ok := place(all, a)
+	key, value, comment, ok, err := place(all, a)
+	if err != nil {
+		m.mu.Unlock()
+		return nil, err
+	}
 	if comment != "" {
 		m.mu.Unlock()
 		return report(comment, data.NewMap(), ok), nil
@@ -221,18 +248,24 @@ func report(comment string, changes any, result bool) *data.Map {
 
 // place puts the value of a into all and returns the grain that holds it, with its new value; or a comment, when nothing is to
 // be set, and whether that is fine.
-func place(all *data.Map, a setArgs) (key string, value any, comment string, ok bool) {
-	old, there := data.Lookup(all, a.Key, a.Delimiter)
+func place(all *data.Map, a setArgs) (key string, value any, comment string, ok bool, err error) {
+	old, there, err := lookup(all, a.Key, a.Delimiter)
+	if err != nil {
+		return "", nil, "", false, err
+	}
 	force, destructive := data.Truth(a.Force), data.Truth(a.Destructive)
 	switch {
 	case there && data.Equal(old, a.Val) && (a.Val != nil || a.Destructive != true):
-		return "", nil, "Grain is already set", true
+		return "", nil, "Grain is already set", true, nil
 	case there && old != nil && !force && isComplex(old):
-		return "", nil, fmt.Sprintf("The key '%s' exists but is a dict or a list. Use 'force=True' to overwrite.", a.Key), false
+		return "", nil, fmt.Sprintf("The key '%s' exists but is a dict or a list. Use 'force=True' to overwrite.", data.Str(a.Key)), false, nil
 	case there && old != nil && !force && isComplex(a.Val):
-		return "", nil, fmt.Sprintf("The key '%s' exists and the given value is a dict or a list. Use 'force=True' to overwrite.", a.Key), false
+		return "", nil, fmt.Sprintf("The key '%s' exists and the given value is a dict or a list. Use 'force=True' to overwrite.", data.Str(a.Key)), false, nil
 	}
-	key, value = a.Key, a.Val
+	if key, err = storable(a.Key); err != nil {
+		return "", nil, "", false, err
+	}
+	value = a.Val
 	for a.Delimiter != "" && strings.Contains(key, a.Delimiter) {
 		var rest string
 		key, rest = lastCut(key, a.Delimiter)
@@ -243,11 +276,11 @@ func place(all *data.Map, a setArgs) (key string, value any, comment string, ok 
 		next, fits := putInside(outer, rest, value, destructive, force)
 		if !fits {
 			return "", nil, fmt.Sprintf("The key '%s' value is '%s', which is different from the provided key '%s'. Use 'force=True' to overwrite.",
-				key, data.Str(outer), rest), false
+				key, data.Str(outer), rest), false, nil
 		}
 		value = next
 	}
-	return key, value, "", true
+	return key, value, "", true, nil
 }
 
 func isComplex(v any) bool {
@@ -296,7 +329,7 @@ func putInList(list []any, rest string, value any) []any {
 }
 
 type delkeyArgs struct {
-	Key   string
+	Key   any
 	Force any `default:"False"`
 }
 
@@ -314,7 +347,7 @@ func (m *module) delkey(ctx context.Context, a delkeyArgs) (any, error) {
 }
 
 type delvalArgs struct {
-	Key         string
+	Key         any
 	Destructive any `default:"False"`
 	Force       any `default:"False"`
 }

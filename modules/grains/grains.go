@@ -76,7 +76,7 @@ func (m *module) grains() *data.Map {
 }
 
 type getArgs struct {
-	Key       string
+	Key       any
 	Default   any    `default:"''"`
 	Delimiter string `default:"':'"`
 	Ordered   any    `default:"True"`
@@ -98,8 +98,10 @@ type getArgs struct {
 //	salt '*' grains.get pkg:apache
 //	salt '*' grains.get abc::def|ghi delimiter='|'
 func (m *module) get(_ context.Context, a getArgs) (any, error) {
-	v, ok := data.Lookup(m.grains(), a.Key, a.Delimiter)
+	v, ok, err := lookup(m.grains(), a.Key, a.Delimiter)
 	switch {
+	case err != nil:
+		return nil, err
 	case !ok:
 		return a.Default, nil
 	case a.Ordered == true:
@@ -129,7 +131,7 @@ func asJSON(v any) any {
 	return v
 }
 
-type keyArgs struct{ Key string }
+type keyArgs struct{ Key any }
 
 // hasValue tells whether a grain is there. Colons lead into dictionaries and lists as in grains.get.
 //
@@ -137,8 +139,8 @@ type keyArgs struct{ Key string }
 //
 //	salt '*' grains.has_value pkg:apache
 func (m *module) hasValue(_ context.Context, a keyArgs) (any, error) {
-	_, ok := data.Lookup(m.grains(), a.Key, delimiter)
-	return ok, nil
+	_, ok, err := lookup(m.grains(), a.Key, delimiter)
+	return ok, err
 }
 
 type itemsArgs struct {
@@ -180,7 +182,10 @@ func (m *module) item(_ context.Context, a itemArgs) (any, error) {
 		if !data.Hashable(name) {
 			return nil, loader.TypeError("unhashable type: '%s'", loader.TypeName(name))
 		}
-		v, ok := data.Lookup(g, data.Str(name), delim)
+		v, ok, err := lookup(g, name, delim)
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
 			v = fallback
 		}
@@ -235,7 +240,7 @@ func (m *module) ls(context.Context, loader.NoArgs) (any, error) {
 }
 
 type equalsArgs struct {
-	Key   string
+	Key   any
 	Value any
 }
 
@@ -246,7 +251,10 @@ type equalsArgs struct {
 //	salt '*' grains.equals fqdn <expected_fqdn>
 //	salt '*' grains.equals systemd:version 219
 func (m *module) equals(_ context.Context, a equalsArgs) (any, error) {
-	v, ok := data.Lookup(m.grains(), a.Key, delimiter)
+	v, ok, err := lookup(m.grains(), a.Key, delimiter)
+	if err != nil {
+		return nil, err
+	}
 	if !ok {
 		v = ""
 	}
