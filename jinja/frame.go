@@ -112,6 +112,9 @@ func (l *layer) get(name string) (any, bool) {
 			return v, true
 		}
 		if v, ok := at.host[name]; ok {
+			if lazy, isLazy := v.(Lazy); isLazy {
+				return lazy(), true
+			}
 			v = Import(v)
 			if at.values == nil {
 				at.values = map[string]any{}

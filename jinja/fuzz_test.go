@@ -48,7 +48,14 @@ func FuzzLexer(f *testing.F) {
 }
 
 func lexed(t *testing.T, src string, s Syntax) {
-	tokens := lex(src, s.filled())
+	l := newLexer(src, s.filled())
+	for {
+		l.more()
+		if k := l.tokens[len(l.tokens)-1].kind; k == tokEOF || k == tokError {
+			break
+		}
+	}
+	tokens := l.tokens
 	line := 1
 	for i, tok := range tokens {
 		if tok.line < line {

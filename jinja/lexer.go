@@ -18,7 +18,8 @@ type lexer struct {
 	src    string
 	pos    int
 	line   int
-	tokens []token
+	tokens []token // that the parser has not dropped yet
+	last   int     // line of the last token
 	starts []delimiter
 	closer []byte // brackets that are open, innermost last
 	fresh  bool   // the last match ended a line
@@ -42,28 +43,26 @@ const (
 	startLineComment
 )
 
-func lex(src string, syntax Syntax) []token {
-	l := &lexer{syntax: syntax, src: plainLines(src, syntax.KeepTrailingNewline), line: 1, fresh: true}
+func newLexer(src string, syntax Syntax) *lexer {
+	l := &lexer{syntax: syntax, src: plainLines(src, syntax.KeepTrailingNewline), line: 1, last: 1, fresh: true}
 	l.starts = startsOf(syntax)
 	for i := range l.starts {
 		l.seek(i)
 	}
-	l.tokens = make([]token, 0, 16+len(src)/6)
-	for l.pos < len(l.src) && !l.failed {
-		l.root()
-	}
-	if !l.failed {
-		l.tokens = append(l.tokens, token{kind: tokEOF, line: l.endLine()})
-	}
-	return l.tokens
+	l.tokens = make([]token, 0, 32)
+	return l
 }
 
-// endLine is the line of the last token: the end of a template has no line of its own.
-func (l *lexer) endLine() int {
-	if len(l.tokens) == 0 {
-		return 1
+// more adds the tokens up to the end of the next statement or expression, one at least.
+func (l *lexer) more() {
+	for n := len(l.tokens); len(l.tokens) == n; {
+		if l.failed || l.pos >= len(l.src) {
+			l.tokens = append(l.tokens, token{kind: tokEOF, line: l.last}) // the end has no line of its own
+			return
+		}
+		l.root()
 	}
-	return l.tokens[len(l.tokens)-1].line
+	l.last = l.tokens[len(l.tokens)-1].line
 }
 
 func plainLines(src string, keep bool) string {

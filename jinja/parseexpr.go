@@ -224,7 +224,7 @@ func (p *parser) unary(filters bool) expr {
 }
 
 func (p *parser) primary() expr {
-	t := p.cur
+	t := *p.cur
 	switch t.kind {
 	case tokName:
 		p.next()
@@ -250,7 +250,7 @@ func (p *parser) primary() expr {
 	return &constExpr{}
 }
 
-func namedValue(t *token) expr {
+func namedValue(t token) expr {
 	switch t.text {
 	case "true", "True":
 		return &constExpr{at{t.line}, true}

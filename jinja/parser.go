@@ -10,8 +10,8 @@ import (
 
 // A parser makes a tree of tokens (jinja2/parser.py). The first fault ends the tokens; what is parsed after it is lost.
 type parser struct {
-	tokens   []token
-	pos      int
+	lex      *lexer
+	pos      int // in the tokens that are there
 	cur      *token
 	name     string // as messages about places tell it; "" of a template that no loader gave
 	tags     map[string]Tag
@@ -24,7 +24,7 @@ type parser struct {
 }
 
 func parse(src string, key cacheKey, tags map[string]Tag, limits Limits) ([]stmt, *Error) {
-	p := &parser{tokens: lex(src, key.syntax), tags: tags, nesting: limits.Nesting}
+	p := &parser{lex: newLexer(src, key.syntax), tags: tags, nesting: limits.Nesting}
 	if key.loader != fromText {
 		p.name = key.name
 	}
@@ -38,15 +38,20 @@ func (p *parser) arrive() {
 	if p.err != nil {
 		return
 	}
-	p.cur = &p.tokens[p.pos]
+	if p.pos >= len(p.lex.tokens) {
+		p.lex.tokens, p.pos = p.lex.tokens[:0], 0
+		p.lex.more()
+	}
+	p.cur = &p.lex.tokens[p.pos]
 	if p.cur.kind == tokError {
 		e := p.cur.value.(*Error)
 		p.stop(e)
 	}
 }
 
-func (p *parser) next() *token {
-	was := p.cur
+// next goes on and returns the token that was the current one.
+func (p *parser) next() token {
+	was := *p.cur
 	if p.err == nil && p.cur.kind != tokEOF {
 		p.pos++
 		p.arrive()
@@ -55,14 +60,18 @@ func (p *parser) next() *token {
 }
 
 // look returns the token after the current one; a fault there is told at once.
-func (p *parser) look() *token {
+func (p *parser) look() token {
 	if p.err != nil || p.cur.kind == tokEOF {
-		return p.cur
+		return *p.cur
 	}
-	t := &p.tokens[p.pos+1]
+	if p.pos+1 >= len(p.lex.tokens) {
+		p.lex.more()
+		p.cur = &p.lex.tokens[p.pos]
+	}
+	t := p.lex.tokens[p.pos+1]
 	if t.kind == tokError {
 		p.stop(t.value.(*Error))
-		return p.cur
+		return *p.cur
 	}
 	return t
 }
@@ -100,18 +109,18 @@ func (p *parser) skipName(name string) bool {
 	return false
 }
 
-func (p *parser) expect(kind tokenKind) *token {
+func (p *parser) expect(kind tokenKind) token {
 	if p.cur.kind != kind {
 		p.unexpected(kind.describe())
-		return p.cur
+		return *p.cur
 	}
 	return p.next()
 }
 
-func (p *parser) expectName(name string) *token {
+func (p *parser) expectName(name string) token {
 	if !p.cur.isName(name) {
 		p.unexpected(name)
-		return p.cur
+		return *p.cur
 	}
 	return p.next()
 }
@@ -221,7 +230,7 @@ func (p *parser) statements(drop bool, ends ...string) []stmt {
 }
 
 func (p *parser) statement() []stmt {
-	t := p.cur
+	t := *p.cur
 	if t.kind != tokName {
 		p.fail(t.line, "tag name expected")
 		return nil

@@ -15,7 +15,7 @@ type TagParser struct {
 	s *tagStmt
 }
 
-func (p *parser) custom(t *token, tag Tag) []stmt {
+func (p *parser) custom(t token, tag Tag) []stmt {
 	s := &tagStmt{at: at{t.line}, name: t.text}
 	p.next()
 	s.run = tag.Parse(&TagParser{p, s})

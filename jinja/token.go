@@ -42,11 +42,11 @@ func (k tokenKind) describe() string {
 	return string(k)
 }
 
-func (t *token) describe() string {
+func (t token) describe() string {
 	if t.kind == tokName {
 		return t.text
 	}
 	return t.kind.describe()
 }
 
-func (t *token) isName(name string) bool { return t.kind == tokName && t.text == name }
+func (t token) isName(name string) bool { return t.kind == tokName && t.text == name }

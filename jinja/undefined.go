@@ -63,4 +63,6 @@ func (r *run) undefined(u Undefined) *Undefined {
 func (r *run) hint(text string) *Undefined { return r.undefined(Undefined{hint: text, obj: missing{}}) }
 
 // noMember is what an attribute or item that obj does not have gives.
-func (r *run) noMember(obj, name any) any { return r.undefined(Undefined{obj: obj, name: name}) }
+func (r *run) noMember(obj, name any) any {
+	return r.undefined(Undefined{obj: obj, name: name, hint: r.missingHint(obj, name)})
+}
