@@ -11,7 +11,7 @@ import (
 // mdata gives the metadata of a Linux zone of SmartOS, as its programs mdata-list and mdata-get tell it (salt/grains/mdata.py).
 func (c *collection) mdata(ctx context.Context) *data.Map {
 	h := c.host
-	if c.uname().Text("kernelversion") != "BrandZ virtual linux" || h.which("mdata-list") == "" || h.which("mdata-get") == "" {
+	if !c.isZone() || h.which("mdata-list") == "" || h.which("mdata-get") == "" {
 		return nil
 	}
 	m := data.NewMap()

@@ -16,8 +16,12 @@ import (
 type guest struct{ kind, subtype string }
 
 // virtual gives virtual and virtual_subtype: first what helper programs say, then what files say, which has the last
-// word (salt/grains/core.py, _virtual). product is the grain productname.
+// word (salt/grains/core.py, _virtual). product is the grain productname. Containers of Docker and Podman, and Nutanix AHV, are found
+// by the programs too, as in Salt 3007 and 3008.
 func (c *collection) virtual(ctx context.Context, product string) *data.Map {
+	if c.isZone() {
+		return data.NewMap("virtual", "zone")
+	}
 	g := &guest{kind: "physical"}
 	c.byProgram(ctx, g)
 	c.host.byFiles(g, product)
@@ -34,6 +38,9 @@ func (c *collection) virtual(ctx context.Context, product string) *data.Map {
 	}
 	return out
 }
+
+// isZone reports whether this is a Linux zone of SmartOS.
+func (c *collection) isZone() bool { return c.uname().Text("kernelversion") == "BrandZ virtual linux" }
 
 // byProgram asks the first of the programs that knows: virt-what, else systemd-detect-virt and dmidecode; then lspci.
 func (c *collection) byProgram(ctx context.Context, g *guest) {
@@ -67,6 +74,8 @@ func fromSystemd(out string, g *guest) bool {
 		*g = guest{"container", "LXC"}
 	case strings.Contains(out, "podman"):
 		*g = guest{"container", "Podman"}
+	case strings.Contains(out, "docker"):
+		*g = guest{"container", "Docker"}
 	case strings.Contains(out, "amazon"):
 		*g = guest{"Nitro", "Amazon EC2"}
 	default:
@@ -92,6 +101,8 @@ func virtWhat(line string) guest {
 		return guest{line, ""}
 	case strings.Contains(line, "lxc"):
 		return guest{"container", "LXC"}
+	case strings.Contains(line, "docker"):
+		return guest{"container", "Docker"}
 	case strings.Contains(line, "vmware"):
 		return guest{"VMware", ""}
 	case strings.Contains(line, "parallels"):
