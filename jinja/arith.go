@@ -335,6 +335,9 @@ func (r *run) bigs(op tokenKind, x, y *big.Int) (any, error) {
 		}
 		return normal(z.Mul(x, y)), r.room((x.BitLen() + y.BitLen()) / 8)
 	case "//", "%":
+		if err := r.room((x.BitLen() + y.BitLen()) / 8); err != nil {
+			return nil, err
+		}
 		return floorDivide(op, x, y)
 	}
 	return r.power(x, y)

@@ -59,6 +59,9 @@ func (c *Call) Equal(a, b any) (bool, error) { return c.f.run.equal(a, b) }
 // Items returns the elements of a value that can be looped over.
 func (c *Call) Items(v any) ([]any, error) { return c.f.run.list(v) }
 
+// Item is value[key] as a template has it: the item, the attribute, or an undefined value.
+func (c *Call) Item(v, key any) (any, error) { return c.f.run.getitem(v, key) }
+
 // Invoke calls a value, as a template would.
 func (c *Call) Invoke(fn any, args []any, kw []Keyword) (any, error) {
 	return c.f.run.call(fn, &Call{Args: args, Kw: kw, f: c.f})

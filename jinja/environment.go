@@ -249,7 +249,7 @@ func (f *frame) fetchAny(name any) (*program, error) {
 }
 
 // importModule runs a template to get at the names that it shows.
-func (f *frame) importModule(name any, withContext bool, locals []local) (*module, error) {
+func (f *frame) importModule(name any, withContext bool, locals *localNames) (*module, error) {
 	p, err := f.fetch(name)
 	if err != nil {
 		return nil, err
@@ -257,7 +257,11 @@ func (f *frame) importModule(name any, withContext bool, locals []local) (*modul
 	if !withContext {
 		return f.run.defaultModule(p)
 	}
-	return f.run.module(p, f.cx.all(f.locals(locals)))
+	names, err := f.locals(locals)
+	if err != nil {
+		return nil, err
+	}
+	return f.run.module(p, f.cx.all(names))
 }
 
 // defaultModule is a template without the context of another one; it is run once in a Render.

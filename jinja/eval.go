@@ -44,12 +44,18 @@ func evalTruth(f *frame, e expr) (bool, error) {
 
 func (e *tupleExpr) eval(f *frame) (any, error) {
 	items, err := evalAll(f, e.items)
-	return data.Tuple(items), err
+	if err != nil {
+		return nil, err
+	}
+	return data.Tuple(items), f.run.room(16 * len(items))
 }
 
 func (e *listExpr) eval(f *frame) (any, error) {
 	items, err := evalAll(f, e.items)
-	return &List{items}, err
+	if err != nil {
+		return nil, err
+	}
+	return &List{items}, f.run.room(16 * len(items))
 }
 
 func (e *dictExpr) eval(f *frame) (any, error) {
@@ -69,7 +75,7 @@ func (e *dictExpr) eval(f *frame) (any, error) {
 		}
 		m.Set(k, v)
 	}
-	return m, nil
+	return m, f.run.room(32 * len(e.keys))
 }
 
 func (e *binaryExpr) eval(f *frame) (any, error) {

@@ -263,7 +263,11 @@ func (s *blockStmt) exec(f *frame) error {
 	}
 	cx := f.cx
 	if s.scoped {
-		cx = cx.derived(f.locals(s.locals))
+		names, err := f.locals(s.locals)
+		if err != nil {
+			return err
+		}
+		cx = cx.derived(names)
 	}
 	return f.run.block(stack[0], cx, f.out)
 }
@@ -332,7 +336,11 @@ func (s *includeStmt) exec(f *frame) error {
 		}
 		return f.write(m.text)
 	}
-	cx := f.run.newScope(prog, f.cx.all(f.locals(s.locals)))
+	names, err := f.locals(s.locals)
+	if err != nil {
+		return err
+	}
+	cx := f.run.newScope(prog, f.cx.all(names))
 	return f.run.root(prog, cx, f.out)
 }
 

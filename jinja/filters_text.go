@@ -405,17 +405,17 @@ func (w *wrapper) wrap(s string) []string {
 	chunks := w.chunks(s)
 	var lines []string
 	for len(chunks) > 0 {
-		if isBlank(chunks[0]) && len(lines) > 0 {
+		if isBlank(chunks[0].text) && len(lines) > 0 {
 			chunks = chunks[1:]
 		}
 		var line []string
 		length := 0
-		for len(chunks) > 0 && length+runeCount(chunks[0]) <= w.width {
-			length += runeCount(chunks[0])
-			line = append(line, chunks[0])
+		for len(chunks) > 0 && length+chunks[0].size <= w.width {
+			length += chunks[0].size
+			line = append(line, chunks[0].text)
 			chunks = chunks[1:]
 		}
-		if len(chunks) > 0 && runeCount(chunks[0]) > w.width {
+		if len(chunks) > 0 && chunks[0].size > w.width {
 			line, chunks = w.long(line, chunks, length)
 		}
 		if n := len(line); n > 0 && isBlank(line[n-1]) {
@@ -428,37 +428,41 @@ func (w *wrapper) wrap(s string) []string {
 	return lines
 }
 
+// A chunk is a part of a line that is not cut if it need not be.
+type chunk struct {
+	text string
+	size int // in characters
+}
+
+func chunkOf(s string) chunk { return chunk{s, runeCount(s)} }
+
 // long puts as much as fits of a chunk that is wider than a line, or all of it on a line of its own.
-func (w *wrapper) long(line, chunks []string, length int) ([]string, []string) {
-	room := max(w.width-length, 0)
-	if w.width < 1 {
-		room = 1
-	}
+func (w *wrapper) long(line []string, chunks []chunk, length int) ([]string, []chunk) {
 	if !w.breakLong {
 		if len(line) == 0 {
-			return chunks[:1:1], chunks[1:]
+			return []string{chunks[0].text}, chunks[1:]
 		}
 		return line, chunks
 	}
-	end := room
-	chunk := chunks[0]
-	if w.hyphens && runeCount(chunk) > room {
-		head := pickText(chunk, 0, 1, room)
-		if at := strings.LastIndexByte(head, '-'); at > 0 && strings.Trim(head[:at], "-") != "" {
-			end = runeCount(head[:at]) + 1
+	long := &chunks[0]
+	end := max(w.width-length, 0)
+	cut := runeIndex(long.text, end)
+	if w.hyphens {
+		if at := strings.LastIndexByte(long.text[:cut], '-'); at > 0 && strings.Trim(long.text[:at], "-") != "" {
+			cut = at + 1
+			end = runeCount(long.text[:cut])
 		}
 	}
-	cut := runeIndex(chunk, end)
-	line = append(line, chunk[:cut])
-	chunks = append([]string{chunk[cut:]}, chunks[1:]...)
+	line = append(line, long.text[:cut])
+	long.text, long.size = long.text[cut:], long.size-end
 	return line, chunks
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // chunks are what a line is made of: words, and the space between them; words with hyphens in parts.
-func (w *wrapper) chunks(s string) []string {
-	var out []string
+func (w *wrapper) chunks(s string) []chunk {
+	var out []chunk
 	for s != "" {
 		space := isASCIISpace(rune(s[0]))
 		end := strings.IndexFunc(s, func(r rune) bool { return isASCIISpace(r) != space })
@@ -466,9 +470,11 @@ func (w *wrapper) chunks(s string) []string {
 			end = len(s)
 		}
 		if space || !w.hyphens {
-			out = append(out, s[:end])
+			out = append(out, chunkOf(s[:end]))
 		} else {
-			out = append(out, hyphenated(s[:end])...)
+			for _, part := range hyphenated(s[:end]) {
+				out = append(out, chunkOf(part))
+			}
 		}
 		s = s[end:]
 	}

@@ -276,17 +276,21 @@ func (f *frame) export(names []export) {
 }
 
 // locals collects the names that another template may see.
-func (f *frame) locals(list []local) map[string]any {
-	var out map[string]any
-	for _, l := range list {
-		if v := f.get(l.ref); !isMissing(v) {
-			if out == nil {
-				out = make(map[string]any, len(list))
+func (f *frame) locals(names *localNames) (map[string]any, error) {
+	out := map[string]any{}
+	for at := f; names != nil; names = names.up {
+		for _, l := range names.own {
+			if _, inner := out[l.name]; !inner {
+				out[l.name] = at.slots[l.slot]
 			}
-			out[l.name] = v
 		}
+		if err := f.run.take(len(names.own)); err != nil {
+			return nil, err
+		}
+		at = at.home(names.hops)
 	}
-	return out
+	maps.DeleteFunc(out, func(_ string, v any) bool { return isMissing(v) })
+	return out, nil
 }
 
 // jump is how break and continue travel to their loop.

@@ -4,6 +4,7 @@ package jinja
 type expr interface {
 	eval(f *frame) (any, error)
 	lineno() int
+	height() int
 }
 
 // A stmt is a statement.
@@ -11,10 +12,12 @@ type stmt interface {
 	exec(f *frame) error
 }
 
-// at is the line on which a node stands, as errors tell it.
-type at struct{ line int }
+// at is the line on which a node stands, as errors tell it, and how many nodes an expression is high.
+type at struct{ line, high int }
 
 func (a at) lineno() int { return a.line }
+
+func (a at) height() int { return a.high }
 
 // A ref is where a name lives: so many frames up, in that slot.
 type ref struct {
@@ -245,7 +248,7 @@ type (
 		name             string
 		scoped, required bool
 		toplevel         bool
-		locals           []local
+		locals           *localNames
 		def              *blockDef
 	}
 	// blockDef is the function of a block.
@@ -266,8 +269,7 @@ type (
 		template      expr
 		ignoreMissing bool
 		withContext   bool
-		many          bool // surely a list of names
-		locals        []local
+		locals        *localNames
 	}
 	importStmt struct {
 		at
@@ -276,7 +278,7 @@ type (
 		withContext bool
 		ref
 		toplevel bool
-		locals   []local
+		locals   *localNames
 	}
 	fromStmt struct {
 		at
@@ -284,7 +286,7 @@ type (
 		names       []importedName
 		withContext bool
 		toplevel    bool
-		locals      []local
+		locals      *localNames
 		where       string
 	}
 	importedName struct {
@@ -306,7 +308,7 @@ type (
 		target *nameExpr
 		bodies []*tagBody
 		run    func(r *TagRun) error
-		locals []local
+		locals *localNames
 		export []export
 	}
 	tagBody struct {
@@ -325,5 +327,12 @@ type export struct {
 // A local is a name that an included template sees.
 type local struct {
 	name string
-	ref
+	slot int
+}
+
+// localNames are the names of a frame and of those around it.
+type localNames struct {
+	own  []local
+	up   *localNames
+	hops int // to the frame of up
 }

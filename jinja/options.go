@@ -52,7 +52,7 @@ const (
 
 // Limits bound one Render. A zero field means its default.
 type Limits struct {
-	Depth    int // macros, blocks, includes and recursive loops within one another; 150
+	Depth    int // macros, blocks, includes and recursive loops within one another; 200
 	Output   int // bytes of the text, 64 MiB
 	Steps    int // statements run and elements visited, 20 million
 	Value    int // bytes of one text and elements of one list, 32 Mi
@@ -63,7 +63,7 @@ type Limits struct {
 }
 
 func (l Limits) filled() Limits {
-	l.Depth = cmp.Or(l.Depth, 150)
+	l.Depth = cmp.Or(l.Depth, 200)
 	l.Output = cmp.Or(l.Output, 64<<20)
 	l.Steps = cmp.Or(l.Steps, 20_000_000)
 	l.Value = cmp.Or(l.Value, 32<<20)

@@ -1,5 +1,7 @@
 package jinja
 
+import "strings"
+
 // tupleRules say how a list of expressions is read that may have no brackets.
 type tupleRules struct {
 	simple   bool // names and literals only
@@ -26,7 +28,7 @@ func (p *parser) tuple(r tupleRules) expr {
 		line = p.cur.line
 	}
 	if isTuple {
-		return &tupleExpr{at{line}, items}
+		return &tupleExpr{at{line: line}, items}
 	}
 	if len(items) > 0 {
 		return items[0]
@@ -34,7 +36,7 @@ func (p *parser) tuple(r tupleRules) expr {
 	if !r.brackets {
 		p.failHere("Expected an expression, got %s", quote(p.cur.describe()))
 	}
-	return &tupleExpr{at{line}, nil}
+	return &tupleExpr{at{line: line}, nil}
 }
 
 func (p *parser) tupleItem(r tupleRules) expr {
@@ -65,7 +67,7 @@ func (p *parser) expression() expr {
 	line := p.cur.line
 	e := p.or()
 	for p.skipName("if") {
-		c := &condExpr{at: at{line}, yes: e, test: p.or()}
+		c := &condExpr{at: p.over(line, e), yes: e, test: p.or()}
 		if p.skipName("else") {
 			c.no = p.expression()
 		} else {
@@ -81,7 +83,7 @@ func (p *parser) or() expr {
 	line := p.cur.line
 	e := p.and()
 	for p.skipName("or") {
-		e = &logicExpr{at{line}, true, e, p.and()}
+		e = &logicExpr{p.over(line, e), true, e, p.and()}
 		line = p.cur.line
 	}
 	return e
@@ -91,7 +93,7 @@ func (p *parser) and() expr {
 	line := p.cur.line
 	e := p.not()
 	for p.skipName("and") {
-		e = &logicExpr{at{line}, false, e, p.not()}
+		e = &logicExpr{p.over(line, e), false, e, p.not()}
 		line = p.cur.line
 	}
 	return e
@@ -104,7 +106,7 @@ func (p *parser) not() expr {
 	defer func() { p.depth-- }()
 	p.deeper()
 	line := p.next().line
-	return &notExpr{at{line}, p.not()}
+	return &notExpr{at{line: line}, p.not()}
 }
 
 func (p *parser) compare() expr {
@@ -124,7 +126,7 @@ func (p *parser) compare() expr {
 	if ops == nil {
 		return first
 	}
-	return &compareExpr{at{line}, first, ops, rest}
+	return &compareExpr{at{line: line}, first, ops, rest}
 }
 
 func (p *parser) compareOp() tokenKind {
@@ -149,22 +151,22 @@ func (p *parser) sum() expr {
 	e := p.concat()
 	for p.cur.kind == "+" || p.cur.kind == "-" {
 		op := p.next().kind
-		e = p.deepen(&binaryExpr{at{line}, op, e, p.concat()})
+		e = &binaryExpr{p.over(line, e), op, e, p.concat()}
 		line = p.cur.line
 	}
 	return e
 }
 
-// deepen bounds the depth of trees that grow to the left.
-func (p *parser) deepen(e *binaryExpr) expr {
-	n := 0
-	for l, ok := e.left.(*binaryExpr); ok; l, ok = l.left.(*binaryExpr) {
-		if n++; n > 50*p.nesting {
-			p.failHere("more than %d operators in a row", 50*p.nesting)
-			return &constExpr{}
-		}
+// maxHeight bounds trees that grow to the left, as operators and filters in a row make them.
+const maxHeight = 10_000
+
+// over is the place of a node that has below for its left part.
+func (p *parser) over(line int, below expr) at {
+	high := below.height() + 1
+	if high > maxHeight {
+		p.failHere("more than %d operators, filters and calls in a row", maxHeight)
 	}
-	return e
+	return at{line, high}
 }
 
 func (p *parser) concat() expr {
@@ -177,7 +179,7 @@ func (p *parser) concat() expr {
 	for p.skip("~") {
 		parts = append(parts, p.product())
 	}
-	return &concatExpr{at{line}, parts}
+	return &concatExpr{at{line: line}, parts}
 }
 
 func (p *parser) product() expr {
@@ -187,7 +189,7 @@ func (p *parser) product() expr {
 		switch op := p.cur.kind; op {
 		case "*", "/", "//", "%":
 			p.next()
-			e = p.deepen(&binaryExpr{at{line}, op, e, p.power()})
+			e = &binaryExpr{p.over(line, e), op, e, p.power()}
 			line = p.cur.line
 		default:
 			return e
@@ -199,7 +201,7 @@ func (p *parser) power() expr {
 	line := p.cur.line
 	e := p.unary(true)
 	for p.skip("**") {
-		e = p.deepen(&binaryExpr{at{line}, "**", e, p.unary(true)})
+		e = &binaryExpr{p.over(line, e), "**", e, p.unary(true)}
 		line = p.cur.line
 	}
 	return e
@@ -211,7 +213,7 @@ func (p *parser) unary(filters bool) expr {
 	case "-", "+":
 		p.deeper()
 		line := p.next().line
-		e = &unaryExpr{at{line}, k, p.unary(false)}
+		e = &unaryExpr{at{line: line}, k, p.unary(false)}
 		p.depth--
 	default:
 		e = p.primary()
@@ -233,7 +235,7 @@ func (p *parser) primary() expr {
 		return p.textLiteral()
 	case tokInteger, tokFloat:
 		p.next()
-		return &constExpr{at{t.line}, t.value}
+		return &constExpr{at{line: t.line}, t.value}
 	case "(":
 		p.next()
 		p.deeper()
@@ -253,27 +255,31 @@ func (p *parser) primary() expr {
 func namedValue(t token) expr {
 	switch t.text {
 	case "true", "True":
-		return &constExpr{at{t.line}, true}
+		return &constExpr{at{line: t.line}, true}
 	case "false", "False":
-		return &constExpr{at{t.line}, false}
+		return &constExpr{at{line: t.line}, false}
 	case "none", "None":
-		return &constExpr{at{t.line}, nil}
+		return &constExpr{at{line: t.line}, nil}
 	}
-	return &nameExpr{at: at{t.line}, name: t.text}
+	return &nameExpr{at: at{line: t.line}, name: t.text}
 }
 
 // textLiteral reads literals that stand side by side as one.
 func (p *parser) textLiteral() expr {
 	t := p.next()
-	text := t.text
-	for p.cur.kind == tokString {
-		text += p.next().text
+	if p.cur.kind != tokString {
+		return &constExpr{at{line: t.line}, t.text}
 	}
-	return &constExpr{at{t.line}, text}
+	var b strings.Builder
+	b.WriteString(t.text)
+	for p.cur.kind == tokString {
+		b.WriteString(p.next().text)
+	}
+	return &constExpr{at{line: t.line}, b.String()}
 }
 
 func (p *parser) list() expr {
-	e := &listExpr{at: at{p.next().line}}
+	e := &listExpr{at: at{line: p.next().line}}
 	for p.more("]") {
 		if len(e.items) > 0 {
 			p.expect(",")
@@ -288,7 +294,7 @@ func (p *parser) list() expr {
 }
 
 func (p *parser) dict() expr {
-	e := &dictExpr{at: at{p.next().line}}
+	e := &dictExpr{at: at{line: p.next().line}}
 	for p.more("}") {
 		if len(e.keys) > 0 {
 			p.expect(",")
@@ -304,14 +310,8 @@ func (p *parser) dict() expr {
 	return e
 }
 
-// maxChain bounds attributes, items, calls and filters in a row, for the same reason as nesting.
-const maxChain = 2000
-
 func (p *parser) postfix(e expr) expr {
-	for n := 0; p.err == nil; n++ {
-		if n > maxChain {
-			p.failHere("more than %d parts in a row", maxChain)
-		}
+	for p.err == nil {
 		switch p.cur.kind {
 		case ".":
 			e = p.attribute(e)
@@ -327,10 +327,7 @@ func (p *parser) postfix(e expr) expr {
 }
 
 func (p *parser) filterExprs(e expr) expr {
-	for n := 0; p.err == nil; n++ {
-		if n > maxChain {
-			p.failHere("more than %d parts in a row", maxChain)
-		}
+	for p.err == nil {
 		switch {
 		case p.cur.kind == "|":
 			e = p.filters(e, false)
@@ -350,9 +347,9 @@ func (p *parser) attribute(of expr) expr {
 	t := p.next()
 	switch t.kind {
 	case tokName:
-		return &attrExpr{at{line}, of, t.text}
+		return &attrExpr{p.over(line, of), of, t.text}
 	case tokInteger:
-		return &itemExpr{at{line}, of, &constExpr{at{t.line}, t.value}}
+		return &itemExpr{p.over(line, of), of, &constExpr{at{line: t.line}, t.value}}
 	}
 	p.fail(t.line, "expected name or number")
 	return of
@@ -369,14 +366,14 @@ func (p *parser) item(of expr) expr {
 	}
 	p.expect("]")
 	if len(args) == 1 {
-		return &itemExpr{at{line}, of, args[0]}
+		return &itemExpr{p.over(line, of), of, args[0]}
 	}
-	return &itemExpr{at{line}, of, &tupleExpr{at{line}, args}}
+	return &itemExpr{p.over(line, of), of, &tupleExpr{at{line: line}, args}}
 }
 
 // subscript reads a key or a slice.
 func (p *parser) subscript() expr {
-	s := &sliceExpr{at: at{p.cur.line}}
+	s := &sliceExpr{at: at{line: p.cur.line}}
 	if p.cur.kind != ":" {
 		s.start = p.expression()
 		if p.cur.kind != ":" {
@@ -401,7 +398,7 @@ func (p *parser) slicePart() expr {
 
 func (p *parser) call(fn expr) expr {
 	line := p.cur.line
-	return &callExpr{at{line}, fn, p.arguments()}
+	return &callExpr{p.over(line, fn), fn, p.arguments()}
 }
 
 func (p *parser) arguments() arguments {
@@ -471,6 +468,9 @@ func (p *parser) filters(e expr, inline bool) expr {
 		inline = false
 		f := &filterExpr{of: e}
 		f.name, f.line = p.dotted()
+		if e != nil {
+			f.at = p.over(f.line, e)
+		}
 		if p.cur.kind == "(" {
 			f.arguments = p.arguments()
 		}
@@ -482,7 +482,7 @@ func (p *parser) filters(e expr, inline bool) expr {
 func (p *parser) test(of expr) expr {
 	line := p.next().line
 	negated := p.skipName("not")
-	t := &testExpr{at: at{line}, of: of}
+	t := &testExpr{at: p.over(line, of), of: of}
 	t.name, _ = p.dotted()
 	switch {
 	case p.cur.kind == "(":
@@ -494,7 +494,7 @@ func (p *parser) test(of expr) expr {
 		t.pos = []expr{p.postfix(p.primary())}
 	}
 	if negated {
-		return &notExpr{at{line}, t}
+		return &notExpr{p.over(line, t), t}
 	}
 	return t
 }

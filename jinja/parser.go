@@ -263,7 +263,7 @@ func (p *parser) builtin(tag string) stmt {
 		return p.parseSet()
 	case "do":
 		line := p.next().line
-		return &doStmt{at{line}, p.tuple(tupleRules{condexpr: true})}
+		return &doStmt{at{line: line}, p.tuple(tupleRules{condexpr: true})}
 	case "from":
 		return p.parseFrom()
 	case "import":
@@ -290,21 +290,21 @@ func (p *parser) rareBuiltin(tag string) stmt {
 		return p.parseBlock()
 	case "extends":
 		line := p.next().line
-		return &extendsStmt{at{line}, p.expression()}
+		return &extendsStmt{at{line: line}, p.expression()}
 	case "autoescape":
 		line := p.next().line
 		value := p.expression()
-		return &autoescapeStmt{at{line}, value, body{stmts: p.statements(true, "endautoescape")}}
+		return &autoescapeStmt{at{line: line}, value, body{stmts: p.statements(true, "endautoescape")}}
 	case "break":
-		return &jumpStmt{at{p.next().line}, false}
+		return &jumpStmt{at{line: p.next().line}, false}
 	case "continue":
-		return &jumpStmt{at{p.next().line}, true}
+		return &jumpStmt{at{line: p.next().line}, true}
 	}
 	return nil
 }
 
 func (p *parser) parseFor() stmt {
-	s := &forStmt{at: at{p.next().line}, loop: -1}
+	s := &forStmt{at: at{line: p.next().line}, loop: -1}
 	s.target = p.target(targetRules{tuple: true})
 	p.expectName("in")
 	s.iter = p.tuple(tupleRules{})
@@ -320,13 +320,13 @@ func (p *parser) parseFor() stmt {
 }
 
 func (p *parser) parseIf() stmt {
-	s := &ifStmt{at: at{p.next().line}}
+	s := &ifStmt{at: at{line: p.next().line}}
 	for node := s; ; {
 		node.test = p.tuple(tupleRules{})
 		node.then = p.statements(false, "elif", "else", "endif")
 		end := p.next()
 		if end.isName("elif") {
-			node = &ifStmt{at: at{p.cur.line}}
+			node = &ifStmt{at: at{line: p.cur.line}}
 			s.elifs = append(s.elifs, node)
 			continue
 		}
@@ -341,17 +341,17 @@ func (p *parser) parseSet() stmt {
 	line := p.next().line
 	target := p.target(targetRules{tuple: true, namespace: true})
 	if p.skip("=") {
-		return &setStmt{at: at{line}, target: target, value: p.tuple(tupleRules{condexpr: true})}
+		return &setStmt{at: at{line: line}, target: target, value: p.tuple(tupleRules{condexpr: true})}
 	}
 	var filter *filterExpr
 	if e := p.filters(nil, false); e != nil {
 		filter = e.(*filterExpr)
 	}
-	return &setBlockStmt{at: at{line}, target: target, filter: filter, body: body{stmts: p.statements(true, "endset")}}
+	return &setBlockStmt{at: at{line: line}, target: target, filter: filter, body: body{stmts: p.statements(true, "endset")}}
 }
 
 func (p *parser) parseWith() stmt {
-	s := &withStmt{at: at{p.next().line}}
+	s := &withStmt{at: at{line: p.next().line}}
 	for p.more(tokBlockEnd) {
 		if len(s.targets) > 0 {
 			p.expect(",")
@@ -367,7 +367,7 @@ func (p *parser) parseWith() stmt {
 }
 
 func (p *parser) parseBlock() stmt {
-	s := &blockStmt{at: at{p.next().line}}
+	s := &blockStmt{at: at{line: p.next().line}}
 	s.name = p.expect(tokName).text
 	s.scoped = p.skipName("scoped")
 	s.required = p.skipName("required")
@@ -410,12 +410,8 @@ func (p *parser) withContext(otherwise bool) (with, given bool) {
 }
 
 func (p *parser) parseInclude() stmt {
-	s := &includeStmt{at: at{p.next().line}}
+	s := &includeStmt{at: at{line: p.next().line}}
 	s.template = p.expression()
-	switch s.template.(type) {
-	case *tupleExpr, *listExpr:
-		s.many = true
-	}
 	if p.cur.isName("ignore") && p.look().isName("missing") {
 		s.ignoreMissing = true
 		p.next()
@@ -426,7 +422,7 @@ func (p *parser) parseInclude() stmt {
 }
 
 func (p *parser) parseImport() stmt {
-	s := &importStmt{at: at{p.next().line}}
+	s := &importStmt{at: at{line: p.next().line}}
 	s.template = p.expression()
 	p.expectName("as")
 	s.target = p.storeName().name
@@ -435,7 +431,7 @@ func (p *parser) parseImport() stmt {
 }
 
 func (p *parser) parseFrom() stmt {
-	s := &fromStmt{at: at{p.next().line}}
+	s := &fromStmt{at: at{line: p.next().line}}
 	s.template = p.expression()
 	p.expectName("import")
 	for p.err == nil {
@@ -498,7 +494,7 @@ func (p *parser) signature(m *macroDef) {
 }
 
 func newMacro(line int) macroDef {
-	return macroDef{at: at{line}, caller: -1, kwargs: -1, varargs: -1}
+	return macroDef{at: at{line: line}, caller: -1, kwargs: -1, varargs: -1}
 }
 
 func (p *parser) parseMacro() stmt {
@@ -525,7 +521,7 @@ func (p *parser) parseCall() stmt {
 }
 
 func (p *parser) parseFilterBlock() stmt {
-	s := &filterStmt{at: at{p.next().line}}
+	s := &filterStmt{at: at{line: p.next().line}}
 	s.filter, _ = p.filters(nil, true).(*filterExpr)
 	s.body.stmts = p.statements(true, "endfilter")
 	return s
@@ -550,7 +546,7 @@ type targetRules struct {
 
 func (p *parser) storeName() *nameExpr {
 	t := p.expect(tokName)
-	n := &nameExpr{at: at{t.line}, name: t.text, access: stores}
+	n := &nameExpr{at: at{line: t.line}, name: t.text, access: stores}
 	switch n.name {
 	case "true", "false", "none", "True", "False", "None":
 		p.fail(t.line, "can't assign to 'name'")
@@ -564,7 +560,7 @@ func (p *parser) target(r targetRules) expr {
 		name := p.expect(tokName)
 		p.next()
 		attr := p.expect(tokName)
-		return &nsRef{at: at{name.line}, name: name.text, attr: attr.text}
+		return &nsRef{at: at{line: name.line}, name: name.text, attr: attr.text}
 	}
 	e := p.tuple(tupleRules{simple: true})
 	if kind, line := assignable(e); kind != "" && p.err == nil {

@@ -26,6 +26,7 @@ type symbols struct {
 	list    []symbol
 	byName  map[string]int // of list, once it is long
 	journal *[]change      // of the branch that is being read
+	visible *localNames    // once it was asked for
 }
 
 // A change of a symbol within a branch.
@@ -208,18 +209,27 @@ func (s *symbols) entries() []entry {
 	return out
 }
 
-// locals lists the names stored in s and around it, the innermost of each.
-func (s *symbols) locals() []local {
-	var out []local
-	seen := map[string]bool{}
-	for at := s; at != nil; at = at.up {
-		for _, sym := range at.list {
-			if sym.stored && !seen[sym.name] {
-				seen[sym.name] = true
-				r, _ := s.find(sym.name)
-				out = append(out, local{sym.name, r})
-			}
+// locals are the names stored in s and around it; s must have all of its names.
+func (s *symbols) locals() *localNames {
+	if s == nil || s.visible != nil {
+		return s.known()
+	}
+	l := &localNames{up: s.up.locals()}
+	if s.up != nil && s.up.fn != s.fn {
+		l.hops = 1
+	}
+	for _, sym := range s.list {
+		if sym.stored {
+			l.own = append(l.own, local{sym.name, sym.slot})
 		}
 	}
-	return out
+	s.visible = l
+	return l
+}
+
+func (s *symbols) known() *localNames {
+	if s == nil {
+		return nil
+	}
+	return s.visible
 }

@@ -16,7 +16,7 @@ type TagParser struct {
 }
 
 func (p *parser) custom(t token, tag Tag) []stmt {
-	s := &tagStmt{at: at{t.line}, name: t.text}
+	s := &tagStmt{at: at{line: t.line}, name: t.text}
 	p.next()
 	s.run = tag.Parse(&TagParser{p, s})
 	return []stmt{s}

@@ -26,6 +26,9 @@ func (u *Undefined) Message() string {
 	return objectType(u.obj) + " has no element " + reprOf(u.name)
 }
 
+// Err returns the error that Python raises where an undefined value is used.
+func (u *Undefined) Err() error { return u.fail() }
+
 func (u *Undefined) fail() error {
 	kind := u.kind
 	if kind == "" {
