@@ -74,11 +74,14 @@ type spent struct{ asserts, classes int }
 // isMark reports whether a character is one that stands for assertions.
 func isMark(r rune) bool { return marks <= r && r < marks+maxMarks }
 
-func translate(src string) (*translation, error) {
+func translate(src string) (*translation, error) { return translateWith(src, flags{}) }
+
+// translateWith translates under flags that are set from the start.
+func translateWith(src string, f flags) (*translation, error) {
 	if !utf8.ValidString(src) || strings.ContainsFunc(src, isMark) {
 		return nil, fmt.Errorf("invalid or private characters are %w", ErrUnsupported)
 	}
-	t := translator{src: src, flags: []flags{{}}, spent: &spent{}}
+	t := translator{src: src, flags: []flags{f}, spent: &spent{}}
 	if err := t.group(false); err != nil {
 		return nil, err
 	}
