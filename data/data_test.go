@@ -267,3 +267,19 @@ func FuzzRepr(f *testing.F) {
 		data.Repr([]any{s, b, data.NewMap(s, b)})
 	})
 }
+
+func TestMapByPosition(t *testing.T) {
+	m := data.NewMap("a", 1, "b", 2)
+	if k, v := m.At(1); k != "b" || v != 2 {
+		t.Errorf("At(1) = %v, %v", k, v)
+	}
+	for i := range 20 {
+		m.Set(i, i)
+	}
+	if m.Clear(); m.Len() != 0 || m.Has("a") || m.Has(3) {
+		t.Errorf("Clear leaves %s", data.Repr(m))
+	}
+	if m.Set("z", 1); m.Len() != 1 || m.Value("z") != 1 {
+		t.Errorf("after Clear the map is %s", data.Repr(m))
+	}
+}

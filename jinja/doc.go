@@ -19,6 +19,8 @@
 //
 // Nothing runs without bound: see Limits. Operators that would need much memory are refused before they take it.
 //
-// What differs from Python: objects without a text of their own (functions, generators) print without an address;
-// lipsum gives one fixed text; \N{...} in text is refused. The sandbox cannot be switched off.
+// What differs from Python: objects without a text of their own (functions, generators) print without an address, and
+// they cannot be keys of a dict; Markup as a key becomes text. A negative number to a broken power is an error, as
+// there are no complex numbers. lipsum gives one fixed text. \N{...} in text is refused. break and continue outside of a
+// loop tell their line in the template. The sandbox cannot be switched off.
 package jinja

@@ -15,6 +15,7 @@ type Environment struct {
 	undefined  Lenience
 	autoescape bool
 	limits     Limits
+	finalize   func(any) (any, error)
 	loader     Loader
 	cache      *Cache
 	filters    map[string]Func
@@ -28,7 +29,7 @@ type Environment struct {
 func New(o Options) (*Environment, error) {
 	e := &Environment{
 		syntax: o.Syntax.filled(), undefined: o.Undefined, autoescape: o.Autoescape, limits: o.Limits.filled(),
-		loader: o.Loader, cache: o.Cache, globals: o.Globals, tags: o.Tags,
+		finalize: o.Finalize, loader: o.Loader, cache: o.Cache, globals: o.Globals, tags: o.Tags,
 		filters: with(builtinFilters(), o.Filters), tests: with(builtinTests(), o.Tests),
 	}
 	if err := e.syntax.check(); err != nil {

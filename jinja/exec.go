@@ -40,6 +40,12 @@ func (f *frame) rootOf() *frame {
 
 // print writes a value as {{ }} does.
 func (f *frame) print(v any) error {
+	if fin := f.run.env.finalize; fin != nil {
+		var err error
+		if v, err = fin(v); err != nil {
+			return err
+		}
+	}
 	if s, ok := v.(string); ok && !*f.cx.autoescape {
 		return f.write(s)
 	}

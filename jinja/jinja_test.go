@@ -155,8 +155,20 @@ func TestNestingOfSourceIsBounded(t *testing.T) {
 			t.Errorf("nesting %q gives %v", part, err)
 		}
 	}
-	for _, part := range []string{"1 + ", "x.a.", "x ~ ", "1 and ", "x | upper | ", "1 == ", "2 ** ", "'a' "} {
-		render(t, "{{ "+strings.Repeat(part, 100_000)+"1 }}", nil, Options{}) // must come back
+	for _, part := range []string{"1 + ", "1 and ", "1 or ", "2 ** ", "1 if 1 if ", "3 * "} {
+		if _, err := render(t, "{{ "+strings.Repeat(part, 100_000)+"1 }}", nil, Options{}); !isKind(err, SyntaxError) {
+			t.Errorf("%q in a row gives %v", part, err)
+		}
+	}
+	for _, part := range []string{".a", "|upper", "()", "[0]", " is none is none"} {
+		if _, err := render(t, "{{ x"+strings.Repeat(part, 100_000)+" }}", nil, Options{}); !isKind(err, SyntaxError) {
+			t.Errorf("%q in a row gives %v", part, err)
+		}
+	}
+	for _, part := range []string{"1 ~ ", "1 == ", "'a' ", "1, "} { // these do not nest
+		if _, err := render(t, "{{ "+strings.Repeat(part, 100_000)+"1 }}", nil, Options{}); part != "'a' " && err != nil {
+			t.Errorf("%q in a row gives %v", part, err)
+		}
 	}
 	if _, err := render(t, strings.Repeat("{% if 1 %}", 5000), nil, Options{}); !isKind(err, SyntaxError) {
 		t.Errorf("nested blocks give %v", err)
@@ -309,6 +321,36 @@ func TestExport(t *testing.T) {
 			t.Errorf("%s is not refused", src)
 		}
 	}
+}
+
+func TestFinalizeSeesWhatIsPrinted(t *testing.T) {
+	o := Options{Finalize: func(v any) (any, error) {
+		if v == nil {
+			return "-", nil
+		}
+		return v, nil
+	}}
+	mustRender(t, `a{{ none }}{{ [none] }}{{ none ~ 1 }}{% set s %}{{ none }}{% endset %}{{ s }}`, nil, o, "a-[None]None1-")
+}
+
+// TestLongTextsTakeLinearTime would not end if they did not.
+func TestLongTextsTakeLinearTime(t *testing.T) {
+	for _, src := range []string{
+		`{{ ("a" * 2000000) | wordwrap(1) | length }}`, `{{ ("a-b" * 500000) | wordwrap(2) | length }}`,
+		`{{ ("é" * 1000000) | wordwrap(3) | length }}`, `{{ ("a " * 1000000) | wordwrap(3) | length }}`,
+		`{{ ("<!--" * 500000) | striptags | length }}`, `{{ ("(" * 1000000) | urlize | length }}`, `{{ ("a@" * 500000) | urlize | length }}`,
+		`{{ ("a b" * 500000) | title | pprint | length }}`, `{{ ("{{" * 500000).format() | length }}`, `{{ (("%%" * 1000000) % ()) | length }}`,
+	} {
+		if _, err := render(t, src, nil, Options{}); err != nil {
+			t.Errorf("%s: %v", src, err)
+		}
+	}
+	for _, part := range []string{"{#", "{%", "{% raw", "{{ '", "%", "\n%", " ##", "{", "{% raw %}{%"} {
+		render(t, strings.Repeat(part, 100_000), nil, Options{Syntax: Syntax{LineStatementPrefix: "%", LineCommentPrefix: "##"}})
+		render(t, strings.Repeat(part, 100_000), nil, Options{})
+	}
+	many := strings.Repeat(`{% set a = 1 %}{% include "e" %}`, 5_000)
+	render(t, many, nil, Options{Loader: MapLoader{"e": ""}, Limits: Limits{Includes: 1 << 30}})
 }
 
 func TestNewRefusesDelimitersThatAreOne(t *testing.T) {

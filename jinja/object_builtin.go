@@ -22,6 +22,9 @@ func (fn Func) Call(c *Call) (any, error) { return fn(c) }
 // TypeName implements Namer.
 func (fn Func) TypeName() string { return "function" }
 
+// Text implements Texter.
+func (fn Func) Text() string { return "<function>" }
+
 // A class is a type that templates can call, such as dict.
 type class struct {
 	name string

@@ -78,7 +78,8 @@ func (l Limits) filled() Limits {
 type Options struct {
 	Syntax     Syntax
 	Undefined  Lenience
-	Autoescape bool // escape what is printed for HTML
+	Autoescape bool                     // escape what is printed for HTML
+	Finalize   func(v any) (any, error) // of each value just before it is printed; nil leaves it as it is
 	Limits     Limits
 
 	Loader Loader // of include, import, from and extends; nil finds nothing

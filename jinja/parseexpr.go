@@ -158,7 +158,7 @@ func (p *parser) sum() expr {
 }
 
 // maxHeight bounds trees that grow to the left, as operators and filters in a row make them.
-const maxHeight = 10_000
+const maxHeight = 2_000
 
 // over is the place of a node that has below for its left part.
 func (p *parser) over(line int, below expr) at {
