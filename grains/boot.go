@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -128,17 +129,23 @@ func (c *collection) firmware(context.Context) *data.Map {
 	return g
 }
 
+// secureBoot reads the variable SecureBoot, which is a file in efivars and had a folder in vars. As in Salt 3007; 3006.0 looks for the
+// folder in both, and so finds nothing on kernels of today.
 func (h *host) secureBoot(dir string) bool {
+	part := "/data"
+	if path.Base(dir) == "efivars" {
+		part = ""
+	}
 	var found []string
 	for _, name := range h.list(dir) {
-		if strings.HasPrefix(name, "SecureBoot-") && h.exists(dir+"/"+name+"/data") {
-			found = append(found, name)
+		if file := dir + "/" + name + part; strings.HasPrefix(name, "SecureBoot-") && h.exists(file) {
+			found = append(found, file)
 		}
 	}
 	if len(found) != 1 {
 		return false
 	}
-	b, _ := h.read(dir + "/" + found[0] + "/data")
+	b, _ := h.read(found[0])
 	return len(b) > 0 && b[len(b)-1] == 1
 }
 

@@ -28,6 +28,15 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// TestManyHosts compares with Salt 3006.0 on hosts that are told apart by their distribution or by their hardware alone.
+func TestManyHosts(t *testing.T) {
+	for _, file := range []string{"distributions", "hardware"} {
+		for _, c := range vectors.Cases(t, readHost(t, filepath.Join("testdata", file+".json")).Value("cases").([]any)) {
+			t.Run(file+" "+c.Name, func(t *testing.T) { testHost(t, c.On(t).Map) })
+		}
+	}
+}
+
 func readHost(t *testing.T, path string) *data.Map {
 	t.Helper()
 	src, err := os.ReadFile(path)
@@ -94,4 +103,26 @@ func grainLines(m *data.Map) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// TestSecureBoot has the answers of Salt 3007.10.
+func TestSecureBoot(t *testing.T) {
+	for _, tt := range []struct {
+		name, file, text string
+		want             bool
+	}{
+		{"efivars, on", "efivars/SecureBoot-8be4", "\x06\x00\x00\x00\x01", true},
+		{"efivars, off", "efivars/SecureBoot-8be4", "\x06\x00\x00\x00\x00", false},
+		{"vars, on", "vars/SecureBoot-8be4/data", "\x01", true},
+		{"no such variable", "efivars/Boot0000", "\x01", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root := t.TempDir()
+			writeRoot(t, root, "sys/firmware/efi/"+tt.file, tt.text)
+			g := (&collection{Collector: New(Options{Root: root})}).firmware(t.Context())
+			if g.Value("efi") != true || g.Value("efi-secure-boot") != tt.want {
+				t.Errorf("grains = %s, want %v", data.Repr(g), tt.want)
+			}
+		})
+	}
 }
