@@ -14,10 +14,11 @@ import (
 
 // Bounds of one collection.
 const (
-	lookupTime  = time.Second      // all look-ups of names together
-	programTime = 3 * time.Second  // one helper program
-	sourceTime  = 10 * time.Second // everything that one source asks for
-	lateTime    = time.Second      // what it then has to come back
+	lookupTime  = time.Second            // all look-ups of names together
+	programTime = 3 * time.Second        // one helper program
+	sourceTime  = 10 * time.Second       // everything that one source asks for
+	killTime    = 500 * time.Millisecond // what a program has to end once it is killed
+	lateTime    = time.Second            // what a source has to come back once its time is over
 )
 
 // Options tell a Collector where it is and what the minion's configuration says.
@@ -102,11 +103,11 @@ func (c *Collector) gather(ctx context.Context) []*data.Map {
 	return await(ctx, results, c.o.Log)
 }
 
-// await returns what the sources found. One that does not return in time, though ctx told it to, is left behind: it hangs in
-// a program or in a file that nothing can interrupt.
+// await returns what the sources found. One that does not return in time, though ctx told it to, is left behind: it hangs in a
+// file that nothing can interrupt.
 func await(ctx context.Context, results []chan *data.Map, log logrus.FieldLogger) []*data.Map {
-	late := make(chan struct{})
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(lateTime, func() { close(late) }) })()
+	late, stop := after(ctx, lateTime)
+	defer stop()
 	found := make([]*data.Map, len(results))
 	for i, r := range results {
 		select {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/brineproject/brine/process"
@@ -130,16 +131,37 @@ func (h *host) executable(path string) bool {
 }
 
 // output runs a program that which finds and returns what it printed, without the white space at its end. ok is
-// false when there is no such program, when it failed or took longer than 3 seconds.
+// false when there is no such program, when it failed or took longer than 3 seconds; one that cannot even be killed is left behind.
 func (h *host) output(ctx context.Context, name string, args ...string) (out string, ok bool) {
 	path := h.which(name)
-	if path == "" {
+	if path == "" || ctx.Err() != nil {
 		return "", false
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, programTime, process.ErrTimeout)
 	defer cancel()
-	b, err := h.run(ctx, h.at(path), args...)
-	return strings.TrimRight(clean(b), "\r\n\t "), err == nil
+	type result struct {
+		printed []byte
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		b, err := h.run(ctx, h.at(path), args...)
+		done <- result{b, err}
+	}()
+	late, stop := after(ctx, killTime)
+	defer stop()
+	select {
+	case r := <-done:
+		return strings.TrimRight(clean(r.printed), "\r\n\t "), r.err == nil
+	case <-late:
+		return "", false
+	}
+}
+
+// after returns a channel that is closed some time after the end of ctx, unless stop is called before the end.
+func after(ctx context.Context, d time.Duration) (late <-chan struct{}, stop func() bool) {
+	c := make(chan struct{})
+	return c, context.AfterFunc(ctx, func() { time.AfterFunc(d, func() { close(c) }) })
 }
 
 var errTooLong = errors.New("output is too long")
