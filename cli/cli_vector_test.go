@@ -431,7 +431,6 @@ func differentCases() []rule {
 		{"cli_options", "web1 test.exception,test.ping ", compound, 0},
 		{"salt_call", "--local test.echo", docs, 1},
 		{"salt_call", "--local test.echo a b", docs, 1},
-		{"salt_call", "--local --id=other ", "the original answers from its cache of grains, which holds the other id", 0},
 	}
 }
 
