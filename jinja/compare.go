@@ -283,6 +283,9 @@ func (r *run) contains(v, key any) (bool, error) {
 	case string, Markup:
 		text, _ := textOf(v)
 		part, ok := textOf(key)
+		if err := r.scanned(v); err != nil {
+			return false, err
+		}
 		if !ok {
 			return false, Raise(TypeError, "'in <string>' requires string as left operand, not %s", typeName(key))
 		}

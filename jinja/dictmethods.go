@@ -89,7 +89,7 @@ func dictPop(c *Call, self any) (any, error) {
 	}
 	if v, ok := m.Get(k); ok {
 		m.Delete(k)
-		return v, c.f.run.take(1 + m.Len()/64)
+		return v, c.f.run.take(m.Len()) // what stands behind it moves up
 	}
 	if len(c.Args) == 2 {
 		return c.Args[1], nil

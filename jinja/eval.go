@@ -278,6 +278,9 @@ func (e *filterExpr) call(f *frame, v any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.run.scanned(v); err != nil {
+		return nil, err
+	}
 	return fn(c)
 }
 
@@ -348,6 +351,9 @@ func (e *callExpr) callMethod(f *frame, a *attrExpr, extra []Keyword) (any, erro
 		return nil, err
 	}
 	c.Kw = append(c.Kw, extra...)
+	if err := f.run.scanned(of); err != nil {
+		return nil, err
+	}
 	return m(c, of)
 }
 

@@ -212,6 +212,7 @@ func (f *frame) printRaw(v any) error {
 }
 
 func (s *withStmt) exec(f *frame) error {
+	f.line = s.line
 	values := make([]any, len(s.values))
 	for i, e := range s.values {
 		v, err := e.eval(f)

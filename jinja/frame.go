@@ -46,6 +46,14 @@ func (r *run) alive() error {
 	return nil
 }
 
+// scanned counts the steps of a look at a whole text.
+func (r *run) scanned(v any) error {
+	if s, ok := textOf(v); ok && len(s) > 1024 {
+		return r.take(len(s) / 1024)
+	}
+	return nil
+}
+
 // take counts n steps at once.
 func (r *run) take(n int) error {
 	before := r.steps / checkEvery

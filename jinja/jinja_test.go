@@ -137,6 +137,9 @@ func TestLimits(t *testing.T) {
 		"recursion of extends":    `{% extends "base" %}`,
 		"many includes":           `{% for i in range(30) %}{% include ["x" ~ i, "e"] %}{% endfor %}`,
 		"source":                  strings.Repeat("a", 6000),
+		"a list from its front":   `{% set l = [1] * 6000 %}{% for i in l %}{% do l.insert(0, 1) %}{% do l.pop(0) %}{% do l.append(1) %}{% endfor %}`,
+		"a dict from its front":   `{% set d = {}.fromkeys(range(9000)) %}{% for i in range(9000) %}{% do d.pop(i) %}{% endfor %}`,
+		"a text again and again":  `{% set s = "a" * 90000 %}{% for i in range(10000) %}{{ "b" in s }}{{ s | length }}{{ s.count("b") }}{% endfor %}`,
 		"dicts":                   `{% set d = {} %}{% for i in range(100000) %}{% do d.update({i: i}) %}{% endfor %}`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,13 +27,19 @@ func listMethod(name string) method {
 		return listSort
 	case "reverse":
 		return func(c *Call, self any) (any, error) {
+			if err := c.none("list.reverse"); err != nil {
+				return nil, err
+			}
 			slices.Reverse(self.(*List).Items)
-			return nil, c.none("list.reverse")
+			return nil, c.f.run.moved(len(self.(*List).Items))
 		}
 	case "clear":
 		return func(c *Call, self any) (any, error) {
+			if err := c.none("list.clear"); err != nil {
+				return nil, err
+			}
 			self.(*List).Items = []any{}
-			return nil, c.none("list.clear")
+			return nil, nil
 		}
 	case "copy":
 		return func(c *Call, self any) (any, error) {
@@ -99,6 +105,9 @@ func listInsert(c *Call, self any) (any, error) {
 		at += len(l.Items)
 	}
 	at = min(max(at, 0), len(l.Items))
+	if err := c.f.run.moved(len(l.Items) - at); err != nil {
+		return nil, err
+	}
 	l.Items = slices.Insert(l.Items, at, c.Args[1])
 	return nil, c.f.run.room(16)
 }
@@ -124,7 +133,7 @@ func listPop(c *Call, self any) (any, error) {
 	}
 	v := l.Items[at]
 	l.Items = slices.Delete(l.Items, at, at+1)
-	return v, nil
+	return v, c.f.run.moved(len(l.Items) - at)
 }
 
 // find returns the position of v in items from start to end, or -1.
@@ -154,8 +163,11 @@ func listRemove(c *Call, self any) (any, error) {
 		return nil, Raise(ValueError, "list.remove(x): x not in list")
 	}
 	l.Items = slices.Delete(l.Items, at, at+1)
-	return nil, nil
+	return nil, c.f.run.moved(len(l.Items) - at)
 }
+
+// moved counts the elements of a list that move as one block.
+func (r *run) moved(n int) error { return r.take(n / 64) }
 
 func itemsIndex(c *Call, items []any, kind string) (any, error) {
 	if err := c.between(kind+".index", 1, 3); err != nil {

@@ -42,7 +42,13 @@ type boundMethod struct {
 	fn   method
 }
 
-func (m *boundMethod) Call(c *Call) (any, error) { return m.fn(c, m.self) }
+// Call implements Callable.
+func (m *boundMethod) Call(c *Call) (any, error) {
+	if err := c.f.run.scanned(m.self); err != nil {
+		return nil, err
+	}
+	return m.fn(c, m.self)
+}
 
 // TypeName implements Namer. The sandbox puts a function of its own in the place of format.
 func (m *boundMethod) TypeName() string {

@@ -3,6 +3,8 @@ package jinja
 import (
 	"fmt"
 	"math/big"
+
+	"github.com/brineproject/brine/data"
 )
 
 // maxRange is the most elements of a range in the sandbox.
@@ -89,8 +91,24 @@ func (r *rangeValue) Attr(name string) (any, bool, error) {
 		return r.stop, true, nil
 	case "step":
 		return r.step, true, nil
+	case "index", "count":
+		items := make([]any, r.count)
+		for i := range items {
+			items[i] = r.at(i)
+		}
+		m := tupleMethod(name)
+		return &builtin{name, func(c *Call) (any, error) { return r.outOf(c, m, items) }}, true, nil
 	}
 	return nil, false, nil
+}
+
+// outOf calls a method of sequences; only its message about what is not there is a range's own.
+func (r *rangeValue) outOf(c *Call, m method, items []any) (any, error) {
+	v, err := m(c, data.Tuple(items))
+	if isKind(err, ValueError) {
+		return nil, Raise(ValueError, "%s is not in range", reprOf(c.Args[0]))
+	}
+	return v, err
 }
 
 func (r *rangeValue) Text() string {

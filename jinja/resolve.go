@@ -49,6 +49,7 @@ type resolver struct {
 	prog    *program
 	extends bool
 	loop    bool // the template names loop somewhere
+	marked  int  // the last line that was given to a statement: those without one are told by it
 	err     *Error
 }
 
@@ -235,10 +236,14 @@ func (r *resolver) stmts(list []stmt, at place) {
 }
 
 func (r *resolver) stmt(s stmt, at place) {
+	r.mark(s)
 	switch s := s.(type) {
 	case *outputStmt:
 		s.checked = at.root
 		for _, item := range s.items {
+			if _, constant := item.expr.(*constExpr); item.expr != nil && !constant {
+				r.marked = item.expr.lineno()
+			}
 			r.expr(at, item.expr)
 		}
 	case *setStmt:
@@ -271,6 +276,15 @@ func (r *resolver) stmt(s stmt, at place) {
 		r.with(s, at)
 	default:
 		r.rare(s, at)
+	}
+}
+
+// mark notes the line of a statement that has one where it begins.
+func (r *resolver) mark(s stmt) {
+	switch s := s.(type) {
+	case *outputStmt, *withStmt, *filterStmt, *setBlockStmt, *autoescapeStmt:
+	case interface{ lineno() int }:
+		r.marked = s.lineno()
 	}
 }
 
@@ -367,6 +381,7 @@ func (r *resolver) setBlock(s *setBlockStmt, at place) {
 }
 
 func (r *resolver) with(s *withStmt, at place) {
+	s.line = max(r.marked, 1)
 	sym := at.sym.inner()
 	for _, t := range s.targets {
 		(&declarer{sym: sym}).all(t)
