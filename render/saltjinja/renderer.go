@@ -2,6 +2,8 @@ package saltjinja
 
 import (
 	"context"
+	"strings"
+	"sync"
 
 	"github.com/brineproject/brine/jinja"
 	"github.com/brineproject/brine/render"
@@ -10,15 +12,70 @@ import (
 // A Renderer renders Jinja as Salt does. Several goroutines and engines may share it.
 type Renderer struct {
 	cache *jinja.Cache
+
+	mu   sync.Mutex
+	envs map[settings]*jinja.Environment
 }
 
 // New returns the renderer jinja, which keeps parsed templates for all that share it.
-func New() *Renderer { return &Renderer{cache: jinja.NewCache(4096, 64<<20)} }
+func New() *Renderer {
+	return &Renderer{cache: jinja.NewCache(4096, 64<<20), envs: map[settings]*jinja.Environment{}}
+}
 
 // Name implements render.Renderer.
 func (*Renderer) Name() string { return "jinja" }
 
 // Render implements render.Renderer: it returns text.
 func (r *Renderer) Render(ctx context.Context, s *render.Step) (any, error) {
-	return "", nil
+	if s.Argument != "" && s.Argument != "-s" {
+		return nil, render.Errorf("Unknown renderer option: %s", s.Argument)
+	}
+	source, err := s.Text()
+	if err != nil {
+		return nil, err
+	}
+	st := newState(s)
+	env, err := r.environment(st.settings())
+	if err != nil {
+		return nil, render.Errorf("options of Jinja: %w", err)
+	}
+	out, err := st.render(ctx, env, source)
+	if err != nil {
+		return nil, st.explain(err, source)
+	}
+	if strings.HasSuffix(source, "\n") {
+		out += "\n"
+	}
+	return out, nil
+}
+
+// mainTemplate is the name of a source that is no template of the file server.
+const mainTemplate = "<template>"
+
+func (st *state) render(ctx context.Context, env *jinja.Environment, source string) (string, error) {
+	t, err := env.Parse(mainTemplate, source)
+	if err != nil {
+		return "", err
+	}
+	ctx = context.WithValue(ctx, stateKey{}, st)
+	ctx = context.WithValue(ctx, jinja.DictNames{}, jinja.DictNamer(st.dictName))
+	names, globals := st.names()
+	return t.RenderWith(ctx, names, globals)
+}
+
+// environment returns the environment of these settings. They are few: those of the minions that share r.
+func (r *Renderer) environment(o settings) (*jinja.Environment, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if env := r.envs[o]; env != nil {
+		return env, nil
+	}
+	env, err := jinja.New(jinja.Options{
+		Syntax: o.syntax, Undefined: o.undefined, Loader: saltLoader{}, Cache: r.cache,
+		Filters: filters(), Tests: tests(), Globals: globals(), Tags: tags(),
+	})
+	if err == nil && len(r.envs) < 64 {
+		r.envs[o] = env
+	}
+	return env, err
 }

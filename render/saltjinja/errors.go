@@ -1,0 +1,103 @@
+package saltjinja
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/brineproject/brine/jinja"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
+)
+
+// explain makes Salt's error of one of the engine (salt/utils/templates.py, render_jinja_tmpl and _get_jinja_error).
+func (st *state) explain(err error, source string) error {
+	var e *jinja.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if e.Kind == jinja.PythonSyntaxError {
+		return &render.Error{Message: "'NoneType' object is not subscriptable", Trace: trace(e), Err: e}
+	}
+	out := &render.Error{Message: prefix(e) + e.Message, Err: cause(e)}
+	if prefix(e) == generic {
+		out.Trace = trace(e)
+	}
+	at := place(e)
+	if path, elsewhere := st.elsewhere(at.Template); elsewhere {
+		text, readErr := os.ReadFile(path)
+		if readErr == nil {
+			out.Message += "\n" + path + "(" + itoa(at.Line) + "):\n" + render.Excerpt(string(text), at.Line)
+			return out
+		}
+	}
+	out.Line, out.Source = at.Line, source
+	return out
+}
+
+// cause is what others may ask an error for: that of an execution function, else the engine's.
+func cause(e *jinja.Error) error {
+	if fn, ok := e.Err.(*functionError); ok {
+		return fn.err
+	}
+	return e
+}
+
+const generic = "Jinja error: "
+
+// prefix is how Salt begins the message of a kind of error.
+func prefix(e *jinja.Error) string {
+	switch e.Kind {
+	case jinja.UndefinedError:
+		return "Jinja variable "
+	case jinja.SyntaxError, jinja.AssertionError, jinja.RuntimeError, jinja.FilterArgumentError, jinja.SecurityError:
+		return "Jinja syntax error: "
+	case jinja.HostError:
+		if fn, ok := e.Err.(*functionError); ok {
+			switch loader.KindOf(fn.err) {
+			case loader.KindExecution, loader.KindNotFound, loader.KindInvocation:
+				return "Problem running salt function in Jinja template: "
+			}
+		}
+	}
+	return generic
+}
+
+// place is the line that is shown: the innermost one.
+func place(e *jinja.Error) jinja.Place {
+	if e.Line == 0 && len(e.Trace) > 0 {
+		return e.Trace[0]
+	}
+	return jinja.Place{Template: e.Template, Line: e.Line}
+}
+
+// elsewhere reports whether a template is another than the one that is rendered, and where it is on this host. Salt takes
+// one whose path ends in the path of the SLS for the SLS itself.
+func (st *state) elsewhere(template string) (string, bool) {
+	path := st.paths[template]
+	if path == "" || template == mainTemplate {
+		return "", false
+	}
+	if sls, ok := st.vars["sls"].(string); ok && strings.HasSuffix(path, strings.ReplaceAll(sls, ".", "/")) {
+		return "", false
+	}
+	return path, true
+}
+
+// trace is the way to an error through the templates, in the form of Python's tracebacks.
+func trace(e *jinja.Error) string {
+	var b strings.Builder
+	b.WriteString("Traceback (most recent call last):\n")
+	for i := len(e.Trace) - 1; i >= 0; i-- {
+		b.WriteString("  File \"" + e.Trace[i].Template + "\", line " + itoa(e.Trace[i].Line) + ", in template\n")
+	}
+	if e.Err != nil {
+		b.WriteString(e.Err.Error() + "\n")
+	}
+	kind := string(e.Kind)
+	if e.Kind == jinja.HostError {
+		kind = "Error"
+	}
+	b.WriteString(kind + ": " + e.Message + "\n")
+	return b.String()
+}

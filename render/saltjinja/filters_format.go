@@ -1,0 +1,250 @@
+package saltjinja
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/jinja"
+	"github.com/brineproject/brine/yaml"
+)
+
+// formatFilters write and read data (salt/utils/jinja.py, salt/utils/yamlencoding.py).
+func formatFilters() map[string]jinja.Func {
+	return map[string]jinja.Func{
+		"yaml": filterYAML, "json": filterJSON, "tojson": filterToJSON, "xml": one("format_xml", filterXML), "python": filterPython,
+		"load_yaml":               one("load_yaml", func(_ *jinja.Call, v any) (any, error) { return loadYAML(v) }),
+		"load_json":               one("load_json", func(_ *jinja.Call, v any) (any, error) { return loadJSON(v) }),
+		"load_text":               one("load_text", func(_ *jinja.Call, v any) (any, error) { return loadText(v) }),
+		"dict_to_sls_yaml_params": filterParams,
+		"yaml_dquote":             one("yaml_dquote", func(c *jinja.Call, v any) (any, error) { return quoted(c, v, doubleQuoted) }),
+		"yaml_squote":             one("yaml_squote", func(c *jinja.Call, v any) (any, error) { return quoted(c, v, singleQuoted) }),
+		"yaml_encode":             one("yaml_encode", filterEncode),
+	}
+}
+
+func filterYAML(c *jinja.Call) (any, error) {
+	p := bind(c, "format_yaml", "value", "flow_style=")
+	return dumpYAML(p, p.args[0], p.or(1, true))
+}
+
+// filterParams writes a dict as the parameters of a state: a list of dicts of one key.
+func filterParams(c *jinja.Call) (any, error) {
+	p := bind(c, "dict_to_sls_yaml_params", "value", "flow_style=")
+	if p.err != nil {
+		return nil, p.err
+	}
+	m, ok := p.args[0].(*data.Map)
+	if !ok {
+		return nil, typeErrorKind(jinja.AttributeError, p.args[0], "'"+jinja.TypeName(p.args[0])+"' object has no attribute 'items'")
+	}
+	list := jinja.NewList()
+	for k, v := range m.All() {
+		list.Items = append(list.Items, data.NewMap(k, v))
+	}
+	return dumpYAML(p, list, p.or(1, false))
+}
+
+func typeErrorKind(kind jinja.Kind, v any, message string) error {
+	if err := defined(v); err != nil {
+		return err
+	}
+	return jinja.Raise(kind, "%s", message)
+}
+
+// dumpYAML writes a value as salt.utils.yaml.safe_dump does: dicts sorted, ordered ones as they are.
+func dumpYAML(p *params, v, style any) (any, error) {
+	flow := yaml.Leaves
+	if style != nil {
+		on, err := p.c.Truth(style)
+		p.note(err)
+		if flow = yaml.Block; on {
+			flow = yaml.Always
+		}
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	ordered := stateOf(p.c.Context()).ordered
+	o := yaml.DumpOptions{Flow: flow, SortKeys: len(ordered) == 0}
+	if !o.SortKeys {
+		v = (&sorter{p.c, ordered, map[any]any{}}).value(v, 0)
+	}
+	v, err := jinja.Export(v)
+	if err != nil {
+		return nil, err
+	}
+	out, err := yaml.Dump(v, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.c.Room(len(out)); err != nil {
+		return nil, err
+	}
+	return jinja.Markup(strings.TrimSuffix(strings.TrimSpace(string(out)), "\n...")), nil
+}
+
+// A sorter copies a value with the keys of its dicts sorted, but for those that keep their order.
+type sorter struct {
+	c    *jinja.Call
+	keep map[*data.Map]bool
+	done map[any]any
+}
+
+func (s *sorter) value(v any, depth int) any {
+	if depth > 500 || v != nil && isContainer(v) && s.done[v] != nil {
+		if depth > 500 {
+			return v
+		}
+		return s.done[v]
+	}
+	switch v := v.(type) {
+	case *data.Map:
+		out := data.NewMap()
+		s.done[v] = out
+		keys := v.Keys()
+		if !s.keep[v] {
+			keys = sortedKeys(s.c, keys)
+		}
+		for _, k := range keys {
+			out.Set(k, s.value(v.Value(k), depth+1))
+		}
+		return out
+	case *jinja.List:
+		out := jinja.NewList()
+		s.done[v] = out
+		for _, item := range v.Items {
+			out.Items = append(out.Items, s.value(item, depth+1))
+		}
+		return out
+	case data.Tuple:
+		out := make(data.Tuple, len(v))
+		for i := range v {
+			out[i] = s.value(v[i], depth+1)
+		}
+		return out
+	}
+	return v
+}
+
+func isContainer(v any) bool {
+	switch v.(type) {
+	case *data.Map, *jinja.List:
+		return true
+	}
+	return false
+}
+
+// sortedKeys returns the keys in Python's order, or as they are where they cannot be compared.
+func sortedKeys(c *jinja.Call, keys []any) []any {
+	out, err := sorted(c, keys, func(v any) any { return v })
+	if err != nil {
+		return keys
+	}
+	return out
+}
+
+// sorted is Python's sorted with a key.
+func sorted(c *jinja.Call, items []any, key func(any) any) ([]any, error) {
+	out := slices.Clone(items)
+	var failed error
+	slices.SortStableFunc(out, func(a, b any) int {
+		if failed != nil {
+			return 0
+		}
+		less, err := c.Less(key(a), key(b))
+		if err == nil && !less {
+			if less, err = c.Less(key(b), key(a)); less {
+				return 1
+			}
+			failed = err
+			return 0
+		}
+		failed = err
+		return -1
+	})
+	return out, failed
+}
+
+func filterPython(c *jinja.Call) (any, error) {
+	p := bind(c, "format_python", "value")
+	if p.err != nil {
+		return nil, p.err
+	}
+	v, err := c.Filter("pprint", p.args[0])
+	if err != nil {
+		return nil, err
+	}
+	text, err := c.Str(v)
+	return jinja.Markup(strings.TrimSpace(text)), err
+}
+
+func quoted(c *jinja.Call, v any, quote func(string) string) (any, error) {
+	text, err := c.Str(v)
+	if err != nil {
+		return nil, err
+	}
+	return quote(text), nil
+}
+
+// doubleQuoted is write_double_quoted of PyYAML's emitter, which writes ASCII only and here folds nothing.
+func doubleQuoted(s string) string {
+	short := map[rune]byte{0: '0', 7: 'a', 8: 'b', 9: 't', 10: 'n', 11: 'v', 12: 'f', 13: 'r', 27: 'e', '"': '"', '\\': '\\',
+		0x85: 'N', 0xa0: '_', 0x2028: 'L', 0x2029: 'P'}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		c, ok := short[r]
+		switch {
+		case ok:
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case r >= ' ' && r <= '~':
+			b.WriteRune(r)
+		case r <= 0xff:
+			fmt.Fprintf(&b, `\x%02X`, r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08X`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// singleQuoted is write_single_quoted: a line break becomes two.
+func singleQuoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('\'')
+	inBreaks := false
+	for _, r := range s {
+		isBreak := r == '\n' || r == 0x85 || r == 0x2028 || r == 0x2029
+		if isBreak && !inBreaks && r == '\n' {
+			b.WriteByte('\n')
+		}
+		inBreaks = isBreak
+		if r == '\'' {
+			b.WriteByte('\'')
+		}
+		b.WriteRune(r)
+	}
+	b.WriteByte('\'')
+	return b.String()
+}
+
+// filterEncode writes a scalar: text in double quotes, all else as YAML has it.
+func filterEncode(c *jinja.Call, v any) (any, error) {
+	switch v := v.(type) {
+	case string:
+		return doubleQuoted(v), nil
+	case jinja.Markup:
+		return doubleQuoted(string(v)), nil
+	case nil, bool, int64, *big.Int, float64:
+		out, err := yaml.Dump(v, yaml.DumpOptions{})
+		return strings.TrimSuffix(strings.TrimSpace(string(out)), "\n..."), err
+	}
+	return nil, jinja.Raise(jinja.TypeError, "yaml_encode() only works with YAML scalar data; failed for <class '%s'>", jinja.TypeName(v))
+}

@@ -1,0 +1,95 @@
+package saltjinja
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/jinja"
+	"github.com/brineproject/brine/render"
+)
+
+// A saltLoader finds the templates that others import: in the file roots of the environment, or beside the source where there
+// is none (salt/utils/jinja.py, SaltCacheLoader). What it needs to know is in the context, so that all renderings share it.
+type saltLoader struct{}
+
+// ID implements jinja.Loader. The versions of its sources tell environments and roots apart.
+func (saltLoader) ID() string { return "salt" }
+
+// Find implements jinja.Loader. A name that was found once in a rendering stays what it is, wherever it is asked for.
+func (saltLoader) Find(ctx context.Context, name, _ string) (jinja.Source, error) {
+	st := stateOf(ctx)
+	if src, ok := st.found[name]; ok {
+		return src, nil
+	}
+	f, err := st.find(ctx, name)
+	if errors.Is(err, fileclient.ErrNotFound) || errors.Is(err, fileclient.ErrPath) {
+		return jinja.Source{}, jinja.ErrNotFound
+	}
+	if err != nil {
+		return jinja.Source{}, fmt.Errorf("template %s: %w", name, err)
+	}
+	src := jinja.Source{Name: name, Read: func() (string, error) { return readText(f) }}
+	if f.Version != "" {
+		src.Version = f.Path + "\x00" + f.Version
+	}
+	st.found[name], st.paths[name] = src, f.Path
+	return src, nil
+}
+
+func readText(f render.File) (string, error) {
+	b, err := f.Read()
+	return string(b), err
+}
+
+func (st *state) find(ctx context.Context, name string) (render.File, error) {
+	first, _, _ := strings.Cut(name, "/")
+	relative := first == "." || first == ".."
+	if saltenv, _ := st.vars["saltenv"].(string); saltenv != "" {
+		return st.findIn(ctx, name, saltenv, relative)
+	}
+	if st.step.Path == "" || !filepath.IsLocal(name) {
+		return render.File{}, fileclient.ErrNotFound
+	}
+	beside := render.Roots{"": {filepath.Dir(st.step.Path)}}
+	return beside.Get(ctx, name, "")
+}
+
+// findIn finds a template in an environment. From then on it is the one that relative names count from, unless it was
+// named by such a one itself.
+func (st *state) findIn(ctx context.Context, name, saltenv string, relative bool) (render.File, error) {
+	at := strings.TrimLeft(path.Clean("/"+name), "/")
+	if relative {
+		dir, ok := st.place["tpldir"].(string)
+		if at = path.Join(dir, name); !ok || at == ".." || strings.HasPrefix(at, "../") {
+			st.warn("Discarded template path %q: attempts to ascend outside of salt://", name)
+			return render.File{}, fileclient.ErrNotFound
+		}
+	}
+	f, err := st.step.Engine.Files().Get(ctx, at, saltenv)
+	if err == nil || errors.Is(err, fileclient.ErrNotFound) {
+		st.move(at, name, relative)
+	}
+	return f, err
+}
+
+// move makes a template the place that imported ones see.
+func (st *state) move(at, name string, relative bool) {
+	dir := path.Dir(at)
+	file := at
+	if relative {
+		file = name
+		if was, ok := st.place["tpldir"].(string); ok {
+			dir = was
+		}
+	}
+	dot := dir
+	if dir == "." && !relative {
+		dot = ""
+	}
+	st.place["tpldir"], st.place["tplfile"], st.place["tpldot"] = dir, file, strings.ReplaceAll(dot, "/", ".")
+}

@@ -1,0 +1,144 @@
+package saltjinja
+
+import (
+	"context"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/jinja"
+	"github.com/brineproject/brine/render"
+)
+
+// A state is what one rendering knows; filters, tags and the loader find it in the context.
+type state struct {
+	step    *render.Step
+	vars    map[string]any          // variables of the template
+	found   map[string]jinja.Source // templates that were imported, by the name they were asked for
+	paths   map[string]string       // of these, on this host
+	place   map[string]any          // tpldir, tplfile and tpldot of the template that was loaded last
+	pillar  *data.Map               // as the template has it, once it asked for it
+	ordered map[*data.Map]bool      // dicts that are Python's OrderedDict
+}
+
+type stateKey struct{}
+
+func stateOf(ctx context.Context) *state { return ctx.Value(stateKey{}).(*state) }
+
+func (st *state) option(name string) any { return st.step.Engine.Env().Option(name) }
+
+func (st *state) warn(format string, args ...any) {
+	if log := st.step.Engine.Env().Log; log != nil {
+		log.Warnf(format, args...)
+	}
+}
+
+func newState(s *render.Step) *state {
+	st := &state{
+		step: s, found: map[string]jinja.Source{}, paths: map[string]string{}, place: map[string]any{}, ordered: map[*data.Map]bool{},
+	}
+	env := s.Engine.Env()
+	st.vars = map[string]any{
+		"salt": aliasedLoader{env}, "opts": env.Opts, "saltenv": s.SaltEnv, "proxy": data.NewMap(),
+		"grains": jinja.Lazy(once(func() any { return jinja.Import(env.GrainsNow()) })),
+		"pillar": jinja.Lazy(once(st.importPillar)),
+	}
+	if !s.File {
+		st.vars["sls"] = s.SLS
+	}
+	for name, v := range s.Vars {
+		st.vars[name] = v
+	}
+	if sls, ok := st.vars["sls"].(string); ok {
+		for name, v := range slsContext(s.Path, sls) {
+			st.vars[name] = v
+		}
+	}
+	for _, name := range []string{"tpldir", "tplfile", "tpldot"} {
+		if v, ok := st.vars[name]; ok {
+			st.place[name] = v
+		}
+	}
+	return st
+}
+
+// once returns get with its first result kept.
+func once(get func() any) func() any {
+	var v any
+	done := false
+	return func() any {
+		if !done {
+			v, done = get(), true
+		}
+		return v
+	}
+}
+
+func (st *state) importPillar() any {
+	v := jinja.Import(st.step.Engine.Env().PillarNow())
+	st.pillar, _ = v.(*data.Map)
+	return v
+}
+
+// dictName is how messages call a dict: Salt hands the pillar out in a wrapper.
+func (st *state) dictName(m *data.Map) string {
+	if m != nil && m == st.pillar {
+		return "salt.utils.context.NamespacedDictWrapper"
+	}
+	return ""
+}
+
+// names returns the variables of the template, and those that templates see that it imports without context: the same
+// but for the place, which is that of the template loaded last.
+func (st *state) names() (names, globals map[string]any) {
+	globals = make(map[string]any, len(st.vars)+3)
+	for name, v := range st.vars {
+		globals[name] = v
+	}
+	for _, name := range []string{"tpldir", "tplfile", "tpldot"} {
+		if v, ok := st.vars[name]; ok {
+			if names == nil {
+				names = map[string]any{}
+			}
+			names[name] = v
+		}
+		globals[name] = jinja.Lazy(func() any { return st.place[name] })
+	}
+	return names, globals
+}
+
+// slsContext returns the variables that name the place of an SLS (salt/utils/templates.py, generate_sls_context).
+func slsContext(path, sls string) map[string]any {
+	vars := map[string]any{}
+	dir := strings.ReplaceAll(sls, ".", "/")
+	if path != "" {
+		file := templateName(path, sls, dir)
+		dir = ""
+		if i := strings.LastIndexByte(file, '/'); i >= 0 {
+			dir = file[:i]
+		}
+		vars["tplpath"], vars["tplfile"], vars["tpldir"] = path, file, "."
+		if dir != "" {
+			vars["tpldir"] = dir
+		}
+		vars["tpldot"] = strings.ReplaceAll(dir, "/", ".")
+	}
+	vars["slspath"] = dir
+	vars["slsdotpath"] = strings.ReplaceAll(dir, "/", ".")
+	vars["slscolonpath"] = strings.ReplaceAll(dir, "/", ":")
+	vars["sls_path"] = strings.ReplaceAll(dir, "/", "_")
+	return vars
+}
+
+// templateName is the path of a template relative to the root that it lies in, as far as the name of its SLS tells.
+func templateName(path, sls, dir string) string {
+	path = strings.ReplaceAll(path, "\\", "/")
+	switch {
+	case sls == "":
+		return path[strings.LastIndexByte(path, '/')+1:]
+	case strings.HasSuffix(path, dir+".sls"):
+		return path[len(path)-len(dir)-4:]
+	case strings.HasSuffix(path, dir+"/init.sls"):
+		return path[len(path)-len(dir)-9:]
+	}
+	return path
+}
