@@ -16,8 +16,8 @@ import (
 type guest struct{ kind, subtype string }
 
 // virtual gives virtual and virtual_subtype: first what helper programs say, then what files say, which has the last
-// word (salt/grains/core.py, _virtual). product is the grain productname. Containers of Docker and Podman, and Nutanix AHV, are found
-// by the programs too, as in Salt 3007 and 3008.
+// word (salt/grains/core.py, _virtual). product is the grain productname. Containers of Podman and guests of Nutanix AHV are
+// known as in Salt 3007 and 3008; those of Docker by their control groups alone, as in 3006.0.
 func (c *collection) virtual(ctx context.Context, product string) *data.Map {
 	if c.isZone() {
 		return data.NewMap("virtual", "zone")
@@ -74,8 +74,6 @@ func fromSystemd(out string, g *guest) bool {
 		*g = guest{"container", "LXC"}
 	case strings.Contains(out, "podman"):
 		*g = guest{"container", "Podman"}
-	case strings.Contains(out, "docker"):
-		*g = guest{"container", "Docker"}
 	case strings.Contains(out, "amazon"):
 		*g = guest{"Nitro", "Amazon EC2"}
 	default:
@@ -101,8 +99,6 @@ func virtWhat(line string) guest {
 		return guest{line, ""}
 	case strings.Contains(line, "lxc"):
 		return guest{"container", "LXC"}
-	case strings.Contains(line, "docker"):
-		return guest{"container", "Docker"}
 	case strings.Contains(line, "vmware"):
 		return guest{"VMware", ""}
 	case strings.Contains(line, "parallels"):

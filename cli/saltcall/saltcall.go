@@ -97,7 +97,7 @@ func (r *run) configure() {
 	o.Merge(r.opts)
 	r.opts.Set("id", cfg.ID)
 	r.opts.Set("cachedir", cfg.CacheDir)
-	if o.Master != "" {
+	if o.Given("master") && o.Master != "" {
 		r.opts.Set("master", o.Master)
 	} else {
 		r.opts.Set("master", cfg.Map().Value("master"))

@@ -122,6 +122,10 @@ const docRefreshGrains = "\n" +
 	"\n" +
 	"        Set to False to leave the pillar as it is.\n" +
 	"\n" +
+	"    clean_pillar_cache : True\n" +
+	"\n" +
+	"        Do not take the pillar from the master's cache, where pillar_cache is on.\n" +
+	"\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' saltutil.refresh_grains\n" +

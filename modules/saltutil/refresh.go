@@ -112,17 +112,23 @@ type keywords struct {
 //
 //	Set to False to leave the pillar as it is.
 //
+// clean_pillar_cache : True
+//
+//	Do not take the pillar from the master's cache, where pillar_cache is on.
+//
 // CLI Example:
 //
 //	salt '*' saltutil.refresh_grains
 func (m *module) refreshGrains(ctx context.Context, a keywords) (any, error) {
-	withPillar := true
+	withPillar, clean := true, any(true)
 	var invalid []string
 	for k, v := range a.Options.All() {
 		switch name := data.Str(k); {
 		case strings.HasPrefix(name, "__"):
 		case name == "refresh_pillar":
 			withPillar = data.Truth(v)
+		case name == "clean_pillar_cache":
+			clean = v
 		default:
 			invalid = append(invalid, name+"="+data.Str(v))
 		}
@@ -130,14 +136,15 @@ func (m *module) refreshGrains(ctx context.Context, a keywords) (any, error) {
 	if invalid != nil {
 		return nil, loader.Invocation("The following keyword arguments are not valid: %s", strings.Join(invalid, ", "))
 	}
-	m.reload(ctx, withPillar)
+	m.reload(ctx, withPillar, clean)
 	return true, nil
 }
 
-// reload makes the minion load the pillar, and with it the modules, or the modules alone.
-func (m *module) reload(ctx context.Context, withPillar bool) {
+// reload makes the minion load the pillar, and with it the modules, or the modules alone. cleanCache says whether the master
+// may take the pillar from its cache.
+func (m *module) reload(ctx context.Context, withPillar bool, cleanCache any) {
 	if withPillar {
-		m.env.Fired(ctx, "pillar_refresh", data.NewMap("clean_cache", true))
+		m.env.Fired(ctx, "pillar_refresh", data.NewMap("clean_cache", cleanCache))
 		return
 	}
 	m.env.Fired(ctx, "module_refresh", data.NewMap())

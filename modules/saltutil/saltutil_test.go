@@ -356,6 +356,7 @@ func TestRefresh(t *testing.T) {
 		{"refresh_modules async=False", "True", "module_refresh {'notify': True}, waited for " + modulesRefreshed},
 		{"refresh_grains", "True", "pillar_refresh {'clean_cache': True}"},
 		{"refresh_grains refresh_pillar=False", "True", "module_refresh {}"},
+		{"refresh_grains clean_pillar_cache=False", "True", "pillar_refresh {'clean_cache': False}"},
 		{"refresh_grains foo=1 bar=x", `"ERROR executing 'saltutil.refresh_grains': The following keyword arguments are not valid: foo=1, bar=x"`, ""},
 		{"refresh_beacons", "True", "beacons_refresh {}"},
 		{"refresh_matchers", "True", "matchers_refresh {}"},

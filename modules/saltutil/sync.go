@@ -103,7 +103,7 @@ func (m *module) refreshFor(ctx context.Context, what reload) {
 	case reloadBeacons:
 		m.env.Fired(ctx, "beacons_refresh", data.NewMap())
 	case reloadModules, reloadPillar:
-		m.reload(ctx, what == reloadPillar)
+		m.reload(ctx, what == reloadPillar, true)
 	}
 }
 
@@ -595,7 +595,7 @@ func (m *module) syncAll(ctx context.Context, a syncArgs) (any, error) {
 		all.Set(k.name, names)
 	}
 	if a.Refresh {
-		m.reload(ctx, true)
+		m.reload(ctx, true, true)
 	}
 	return all, nil
 }
