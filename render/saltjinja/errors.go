@@ -17,7 +17,7 @@ func (st *state) explain(err error, source string) error {
 		return err
 	}
 	if e.Kind == jinja.PythonSyntaxError {
-		return &render.Error{Message: "'NoneType' object is not subscriptable", Trace: trace(e), Err: e}
+		return &render.Error{Message: "'NoneType' object is not subscriptable", Err: e}
 	}
 	out := &render.Error{Message: prefix(e) + e.Message, Err: cause(e)}
 	if prefix(e) == generic {

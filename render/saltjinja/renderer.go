@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/jinja"
 	"github.com/brineproject/brine/render"
 )
@@ -71,11 +72,44 @@ func (r *Renderer) environment(o settings) (*jinja.Environment, error) {
 		return env, nil
 	}
 	env, err := jinja.New(jinja.Options{
-		Syntax: o.syntax, Undefined: o.undefined, Loader: saltLoader{}, Cache: r.cache,
+		Syntax: o.syntax, Undefined: o.undefined, Finalize: finalize, Loader: saltLoader{}, Cache: r.cache,
 		Filters: filters(), Tests: tests(), Globals: globals(), Tags: tags(),
 	})
 	if err == nil && len(r.envs) < 64 {
 		r.envs[o] = env
 	}
 	return env, err
+}
+
+// finalize is what Salt does to values before they are printed: it builds lists and dicts anew, which fails for the tuples
+// that groupby gives (SerializerExtension.finalizer).
+func finalize(v any) (any, error) { return v, finalizeAt(v, 0) }
+
+func finalizeAt(v any, depth int) error {
+	if depth > 500 {
+		return nil // printing it will tell
+	}
+	var items []any
+	switch v := v.(type) {
+	case *jinja.List:
+		items = v.Items
+	case data.Tuple:
+		items = v
+	case *data.Map:
+		for _, item := range v.All() {
+			if err := finalizeAt(item, depth+1); err != nil {
+				return err
+			}
+		}
+	case jinja.Namer:
+		if jinja.TypeName(v) == "_GroupTuple" {
+			return jinja.Raise(jinja.TypeError, "_GroupTuple.__new__() missing 1 required positional argument: 'list'")
+		}
+	}
+	for _, item := range items {
+		if err := finalizeAt(item, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,15 +1,14 @@
 package saltjinja
 
 import (
-	"context"
-	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
@@ -39,7 +38,7 @@ func checkVector(t *testing.T, r *Renderer, c *vectors.Case) {
 			vars[k.(string)] = v
 		}
 	}
-	e := engine(t, r, &loader.Env{Opts: opts}, mapFiles{c.Map.Value("files")})
+	e := engine(t, r, &loader.Env{Opts: opts}, roots(t, c.Map.Value("files")))
 	got, err := e.Template(t.Context(), "jinja", render.Input{Text: c.Text("template"), SaltEnv: "base", Vars: vars})
 	want := c.Object("expect")
 	text, fine := want.Get("text")
@@ -84,16 +83,21 @@ func engine(t testing.TB, r *Renderer, env *loader.Env, files render.Files) *ren
 	return e
 }
 
-// mapFiles are files in a *data.Map, by path.
-type mapFiles struct{ files any }
-
-func (m mapFiles) Get(_ context.Context, path, _ string) (render.File, error) {
-	files, _ := m.files.(*data.Map)
-	text, ok := files.Get(path)
-	if !ok {
-		return render.File{}, fmt.Errorf("%s: %w", path, fileclient.ErrNotFound)
+// roots writes files of an environment base to a folder.
+func roots(t testing.TB, files any) render.Roots {
+	t.Helper()
+	dir := t.TempDir()
+	m, _ := files.(*data.Map)
+	for name, text := range m.All() {
+		at := filepath.Join(dir, name.(string))
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text.(string)), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return render.File{Path: path, Read: func() ([]byte, error) { return []byte(text.(string)), nil }}, nil
+	return render.Roots{"base": {dir}}
 }
 
 // vectorVars is what the README of the vectors says that every case has.
