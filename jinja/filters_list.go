@@ -101,7 +101,7 @@ func filterLast(c *Call) (any, error) {
 		return nil, err
 	}
 	switch v := args[0].(type) {
-	case *List, data.Tuple, string, Markup, *data.Map, *dictView, *rangeValue:
+	case *List, data.Tuple, string, Markup, *data.Map, *dictView, *rangeValue, []byte:
 	case *Undefined:
 		return c.f.run.hint("No last item, sequence was empty."), v.strict()
 	default:

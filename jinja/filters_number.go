@@ -45,7 +45,7 @@ func (r *run) toFloat(v any) (float64, error) {
 		strings.HasSuffix(lowered, "_") || strings.Contains(lowered, "_.") || strings.Contains(lowered, "._") ||
 		strings.Contains(lowered, "e_") || strings.Contains(lowered, "_e")
 	if bad || err != nil && !strings.Contains(err.Error(), "range") {
-		return 0, Raise(ValueError, "could not convert string to float: %s", quote(s))
+		return 0, Raise(ValueError, "could not convert string to float: %s", reprOf(v))
 	}
 	return f, nil
 }

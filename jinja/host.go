@@ -34,6 +34,11 @@ func (r *run) missingHint(obj, name any) string {
 // Less is Python's a < b.
 func (c *Call) Less(a, b any) (bool, error) { return c.f.run.compare("<", a, b) }
 
+// Attr is Python's getattr of a value, within the sandbox; ok tells whether it is there.
+func (c *Call) Attr(v any, name string) (attr any, ok bool, err error) {
+	return c.f.run.attribute(v, name)
+}
+
 // Filter applies a filter of the environment by its name.
 func (c *Call) Filter(name string, v any, args ...any) (any, error) {
 	fn := c.f.run.env.filters[name]
