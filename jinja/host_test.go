@@ -8,10 +8,10 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-func TestALazyNameIsAskedEachTime(t *testing.T) {
+func TestALazyNameIsAskedByEachTemplate(t *testing.T) {
 	n := int64(0)
 	names := map[string]any{"n": Lazy(func() any { n++; return n })}
-	mustRender(t, "{{ n }}{% macro m() %}{{ n }}{% endmacro %}{{ m() }}{{ m() }}", names, Options{}, "123")
+	mustRender(t, `{{ n }}{% include "e" %}{% include "e" %}`, names, Options{Loader: MapLoader{"e": "{{ n }}"}}, "123")
 }
 
 func TestADictMayHaveANameOfItsOwn(t *testing.T) {
