@@ -244,14 +244,14 @@ func (s *autoescapeStmt) exec(f *frame) error {
 }
 
 func (s *macroStmt) exec(f *frame) error {
-	f.set(s.ref, &macro{def: &s.macroDef, f: f, autoescape: *f.cx.autoescape})
+	f.set(s.ref, &macro{def: &s.macroDef, f: f})
 	f.export(s.export)
 	return nil
 }
 
 func (s *callStmt) exec(f *frame) error {
 	f.line = s.line
-	caller := &macro{def: &s.macroDef, f: f, autoescape: *f.cx.autoescape}
+	caller := &macro{def: &s.macroDef, f: f}
 	v, err := s.call.call(f, Keyword{"caller", caller})
 	if err != nil {
 		return err

@@ -84,7 +84,7 @@ func filterPprint(c *Call) (any, error) {
 // bool is an argument as a condition.
 func (c *Call) bool(v any) (bool, error) { return c.f.run.truth(v) }
 
-// filterFunc returns the filter or test of a name that was given as a value.
+// byName returns the filter or test of a name that was given as a value.
 func (c *Call) byName(kind string, table map[string]Func, name any) (Func, error) {
 	if s, ok := textOf(name); ok {
 		if fn := table[s]; fn != nil {

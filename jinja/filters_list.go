@@ -485,7 +485,7 @@ func (c *Call) columns(items []any, each, slices int, fill any) (Iterator, error
 	return &sliceIterator{items: out}, nil
 }
 
-// A group is an element of groupby: a tuple whose parts have names too.
+// filterGroupBy gives a group for each value of an attribute, in the order of the values.
 func filterGroupBy(c *Call) (any, error) {
 	args, err := c.bind(takes("sync_do_groupby", 1, need("value"), need("attribute"), opt("default", nil), opt("case_sensitive", false)))
 	if err != nil {

@@ -63,8 +63,7 @@ func pickPair(k, v any) any  { return data.Tuple{k, v} }
 
 // textIterator yields characters.
 type textIterator struct {
-	text   string
-	markup bool
+	text string
 }
 
 func (i *textIterator) Next() (any, bool, error) {

@@ -255,7 +255,7 @@ func (l *lexer) blockEnd() (int, bool) {
 }
 
 func (l *lexer) variableEnd() (int, bool) {
-	if l.src[l.pos] == '+' {
+	if strings.HasPrefix(l.src[l.pos:], "+") {
 		return 0, false
 	}
 	return l.suffix(l.pos, l.syntax.VariableEnd, false)
@@ -349,10 +349,10 @@ func (l *lexer) raw() {
 	}
 }
 
-// code reads tokens up to the end that ends finds.
+// code reads tokens up to the end that ends finds. A line statement may end with the source.
 func (l *lexer) code(begin, end tokenKind, ends func() (int, bool)) {
 	l.emit(begin, "", nil)
-	for l.pos < len(l.src) {
+	for {
 		if len(l.closer) == 0 {
 			if at, ok := ends(); ok {
 				l.emit(end, "", nil)
@@ -361,27 +361,10 @@ func (l *lexer) code(begin, end tokenKind, ends func() (int, bool)) {
 				return
 			}
 		}
-		if !l.token() {
+		if l.pos >= len(l.src) || !l.token() {
 			return
 		}
 	}
-	if len(l.closer) == 0 {
-		if at, ok := ends0(l, end, ends); ok {
-			l.step(at)
-		}
-	}
-}
-
-// ends0 lets a line statement end with the source.
-func ends0(l *lexer, end tokenKind, ends func() (int, bool)) (int, bool) {
-	if end != tokBlockEnd || l.syntax.LineStatementPrefix == "" {
-		return 0, false
-	}
-	at, ok := ends()
-	if ok {
-		l.emit(end, "", nil)
-	}
-	return at, ok
 }
 
 func (l *lexer) emit(kind tokenKind, text string, value any) {

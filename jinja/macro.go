@@ -4,9 +4,8 @@ import "github.com/brineproject/brine/data"
 
 // A macro is a macro or the body of a call block, with the frame in which it stands (jinja2.runtime.Macro).
 type macro struct {
-	def        *macroDef
-	f          *frame
-	autoescape bool
+	def *macroDef
+	f   *frame
 }
 
 // TypeName implements Namer.

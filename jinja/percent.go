@@ -11,16 +11,15 @@ import (
 
 // A percentage is one text % values.
 type percentage struct {
-	r       *run
-	out     strings.Builder
-	args    []any
-	at      int
-	dict    any // what %(name)s looks into; nil when the right side is no mapping
-	named   bool
-	escape  bool
-	format  string
-	pos     int
-	failure error
+	r      *run
+	out    strings.Builder
+	args   []any
+	at     int
+	dict   any // what %(name)s looks into; nil when the right side is no mapping
+	named  bool
+	escape bool
+	format string
+	pos    int
 }
 
 // percent is text % v; it gives Markup for Markup, and then escapes what is put in.
