@@ -9,5 +9,8 @@ import (
 // Renderers returns a new list of all renderers. Those who render much share one list, and with it the templates that were
 // parsed.
 func Renderers() []render.Renderer {
-	return []render.Renderer{saltjinja.New()}
+	return []render.Renderer{
+		saltjinja.New(), render.YAML{}, render.JSON{}, render.TOML{}, render.Text{},
+		render.GPG{}, render.NaCl{}, render.Pass{}, render.StateConf{},
+	}
 }

@@ -1,0 +1,92 @@
+package render
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/brineproject/brine/data"
+)
+
+// GPG is the renderer gpg: it decrypts PGP messages in text or data with the program gpg and the keys in gpg_keydir, which
+// is gpgkeys beside the configuration (salt/renderers/gpg.py). What cannot be decrypted stays as it is, unless
+// gpg_decrypt_must_succeed is set. Decrypted text is not cached: gpg_cache has no effect.
+type GPG struct{}
+
+// Name implements Renderer.
+func (GPG) Name() string { return "gpg" }
+
+var pgpMessage = regexp.MustCompile(`(?s)-----BEGIN PGP MESSAGE-----.*?-----END PGP MESSAGE-----`)
+
+// Render implements Renderer.
+func (GPG) Render(ctx context.Context, s *Step) (any, error) {
+	gpg, err := exec.LookPath("gpg")
+	if err != nil {
+		return nil, Errorf("GPG unavailable")
+	}
+	return eachText(s.Data, func(text string) (any, error) {
+		if s.TranslateNewlines {
+			text = strings.ReplaceAll(text, `\n`, "\n")
+		}
+		return s.decryptPGP(ctx, gpg, text)
+	})
+}
+
+// decryptPGP replaces the messages in a text. Line breaks at the end are dropped where there were some.
+func (s *Step) decryptPGP(ctx context.Context, gpg, text string) (any, error) {
+	places := pgpMessage.FindAllStringIndex(text, -1)
+	if places == nil {
+		return text, nil
+	}
+	var out bytes.Buffer
+	last := 0
+	for _, at := range places {
+		out.WriteString(text[last:at[0]])
+		plain, err := s.decryptMessage(ctx, gpg, text[at[0]:at[1]])
+		if err != nil {
+			return nil, err
+		}
+		out.Write(plain)
+		last = at[1]
+	}
+	out.WriteString(text[last:])
+	b := bytes.TrimRight(out.Bytes(), "\n")
+	if utf8.Valid(b) {
+		return string(b), nil
+	}
+	return b, nil
+}
+
+func (s *Step) decryptMessage(ctx context.Context, gpg, cipher string) ([]byte, error) {
+	e := s.Engine
+	input := []byte(strings.ReplaceAll(cipher, `\n`, "\n"))
+	args := []string{"--homedir", e.gpgKeyDir(), "--status-fd", "2", "--no-tty", "-d"}
+	plain, problems, err := e.program(ctx, nil, input, gpg, args...)
+	if len(plain) > 0 {
+		return plain, nil
+	}
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	if data.Truth(e.option("gpg_decrypt_must_succeed")) {
+		return nil, Errorf("Could not decrypt cipher %s, received: %s", data.Repr(input), data.Repr(problems))
+	}
+	e.warn("Could not decrypt cipher %s, received: %s", data.Repr(input), data.Repr(problems))
+	return input, nil
+}
+
+func (e *Engine) gpgKeyDir() string {
+	if dir, ok := e.option("gpg_keydir").(string); ok && dir != "" {
+		return dir
+	}
+	dir, ok := e.option("config_dir").(string)
+	if !ok || dir == "" {
+		file, _ := e.option("conf_file").(string)
+		dir = filepath.Dir(file)
+	}
+	return filepath.Join(dir, "gpgkeys")
+}
