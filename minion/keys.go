@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,14 +89,23 @@ func (t trustedKeys) left() ([]leftKey, error) {
 	return all, nil
 }
 
-// Heard implements channel.Heir.
+// Heard implements channel.Heir. A key that was noted as left and is stored still counts as none: Succeed was broken off between the
+// two, and the same hand-over is to be followed once more.
 func (t trustedKeys) Heard() (pki.Heard, error) {
 	all, err := t.left()
+	if err != nil {
+		return pki.Heard{}, err
+	}
+	stored, err := t.Master()
+	if err != nil {
+		return pki.Heard{}, err
+	}
+	all = slices.DeleteFunc(all, func(k leftKey) bool { return crypto.SameKey(k.Key, stored) })
 	h := pki.Heard{Now: t.now(), Left: func(name string) bool { return hasName(all, name) }}
 	for _, k := range all {
 		h.Serial = max(h.Serial, k.Serial)
 	}
-	return h, err
+	return h, nil
 }
 
 func hasName(keys []leftKey, name string) bool {
@@ -124,8 +134,8 @@ func (t trustedKeys) WasTrusted(finger, hash string) bool {
 // mostLeft bounds leftKeysFile. The number of the statements keeps older keys out.
 const mostLeft = 100
 
-// Succeed implements channel.Heir. The old key is noted as left before the new one is trusted, and stays beside it as a file with
-// its date.
+// Succeed implements channel.Heir. The old key is kept as a file with its date, then noted as left, and then the new one takes its
+// place. Whichever of these is the last that was done, the next sign-in goes on from there.
 func (t trustedKeys) Succeed(pem string, serial int64) error {
 	text, err := t.Master()
 	if err != nil {
@@ -139,11 +149,14 @@ func (t trustedKeys) Succeed(pem string, serial int64) error {
 		return fmt.Errorf("key of the master: %w", err)
 	}
 	now := t.now().UTC()
+	kept := masterKeyFile + "." + now.Format("20060102T150405Z")
+	if err := t.keys.WriteText(kept, text); err != nil {
+		return fmt.Errorf("keep the old key of the master: %w", err)
+	}
 	if err := t.leave(leftKey{serial, now, pki.KeyName(old), old.PEM()}); err != nil {
 		return err
 	}
-	kept := masterKeyFile + "." + now.Format("20060102T150405Z")
-	if err := errors.Join(t.keys.WriteText(kept, text), t.SetMaster(pem)); err != nil {
+	if err := t.SetMaster(pem); err != nil {
 		return fmt.Errorf("key of the master: %w", err)
 	}
 	next, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(pem)))
@@ -154,13 +167,13 @@ func (t trustedKeys) Succeed(pem string, serial int64) error {
 	return nil
 }
 
-// leave notes a key as left.
+// leave notes a key as left, once.
 func (t trustedKeys) leave(k leftKey) error {
 	all, err := t.left()
 	if err != nil {
 		return err
 	}
-	all = append(all, k)
+	all = append(slices.DeleteFunc(all, func(other leftKey) bool { return other.Name == k.Name }), k)
 	var b strings.Builder
 	for _, k := range all[max(0, len(all)-mostLeft):] {
 		line, err := json.Marshal(k)

@@ -1,0 +1,120 @@
+package minion
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/pki"
+)
+
+// follower is a minion that trusts the first of two keys, which hands over to the second.
+type follower struct {
+	trustedKeys
+	old, next *crypto.PrivateKey
+	chain     pki.Chain
+}
+
+func newFollower(t *testing.T) *follower {
+	t.Helper()
+	keys, err := pki.OpenKeys(filepath.Join(t.TempDir(), "pki"), pki.Options{})
+	must(t, err)
+	f := &follower{trustedKeys: trustedKeys{keys: keys, log: quiet(), now: time.Now}}
+	f.old, err = crypto.GenerateKey(2048)
+	must(t, err)
+	f.next, err = crypto.GenerateKey(2048)
+	must(t, err)
+	h, err := pki.NewHandover(f.old, f.next.Public(), 7, time.Now(), time.Hour)
+	must(t, err)
+	f.chain = pki.Chain{h}
+	must(t, f.SetMaster(f.old.Public().PEM()))
+	return f
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// follow does what a sign-in does with a chain.
+func (f *follower) follow(t *testing.T, from, to *crypto.PrivateKey, chain pki.Chain) error {
+	t.Helper()
+	heard, err := f.Heard()
+	must(t, err)
+	_, serial, err := chain.Follow(from.Public(), to.Public(), heard)
+	if err != nil {
+		return err
+	}
+	return f.Succeed(to.Public().PEM(), serial)
+}
+
+// TestSucceedThatIsBrokenOff has only some of the writes of a change of keys on disk: the next sign-in finishes it.
+func TestSucceedThatIsBrokenOff(t *testing.T) {
+	for _, done := range []string{"", "kept", "left", "kept left", "kept left key"} {
+		t.Run("written: "+done, func(t *testing.T) {
+			f := newFollower(t)
+			must(t, f.follow(t, f.old, f.next, f.chain))
+			kept, err := filepath.Glob(filepath.Join(f.keys.Path(), masterKeyFile+".*"))
+			if err != nil || len(kept) != 1 {
+				t.Fatalf("kept: %q, %v", kept, err)
+			}
+			if !strings.Contains(done, "kept") {
+				must(t, os.Remove(kept[0]))
+			}
+			if !strings.Contains(done, "left") {
+				must(t, os.Remove(filepath.Join(f.keys.Path(), leftKeysFile)))
+			}
+			if !strings.Contains(done, "key") {
+				must(t, f.SetMaster(f.old.Public().PEM()))
+				must(t, f.follow(t, f.old, f.next, f.chain))
+			}
+			f.hasSucceeded(t)
+		})
+	}
+}
+
+// hasSucceeded looks whether the minion trusts the second key, has kept the first, and does not go back to it.
+func (f *follower) hasSucceeded(t *testing.T) {
+	t.Helper()
+	if text, err := f.Master(); err != nil || text != f.next.Public().PEM() {
+		t.Errorf("the stored key is not the new one: %v", err)
+	}
+	if all, err := f.left(); err != nil || len(all) != 1 || all[0].Serial != 7 || all[0].Key != f.old.Public().PEM() {
+		t.Errorf("left: %+v, %v", all, err)
+	}
+	if kept, _ := filepath.Glob(filepath.Join(f.keys.Path(), masterKeyFile+".*")); len(kept) == 0 {
+		t.Error("the old key is not kept")
+	}
+	back, err := pki.NewHandover(f.next, f.old.Public(), 8, time.Now(), time.Hour)
+	must(t, err)
+	if err := f.follow(t, f.next, f.old, append(slices.Clone(f.chain), back)); !errors.Is(err, pki.ErrHandover) {
+		t.Errorf("back to the old key: %v, want ErrHandover", err)
+	}
+}
+
+// TestSucceedAfterAFault has a folder in the place of each file for the time of one call.
+func TestSucceedAfterAFault(t *testing.T) {
+	for _, file := range []string{masterKeyFile + ".20260301T120000Z", leftKeysFile} {
+		t.Run(file, func(t *testing.T) {
+			f := newFollower(t)
+			at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+			f.now = func() time.Time { return at }
+			stall := filepath.Join(f.keys.Path(), file)
+			must(t, os.Mkdir(stall, 0o700))
+			if err := f.Succeed(f.next.Public().PEM(), 7); err == nil || !strings.Contains(err.Error(), file) {
+				t.Fatalf("Succeed = %v, want an error that names %s", err, file)
+			}
+			must(t, os.Remove(stall))
+			f.now = time.Now
+			must(t, f.follow(t, f.old, f.next, f.chain))
+			f.hasSucceeded(t)
+		})
+	}
+}
