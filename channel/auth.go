@@ -105,9 +105,11 @@ func (s *SignIn) publishPort(c *claim) int {
 
 var errIncomplete = errors.New("sign-in without id, pub or nonce")
 
-// readClaim reads a request that nobody has proved: all of it is small and flat.
-
-func readClaim(env *payload.Envelope, load payload.Fields) (*claim, error) {
+// readClaim reads a request of so many bytes that nobody has proved: all of it is small and flat.
+func readClaim(env *payload.Envelope, load payload.Fields, size int) (*claim, error) {
+	if size > maxSignIn {
+		return nil, fmt.Errorf("sign-in of %d bytes, more than %d: %w", size, maxSignIn, payload.ErrLimit)
+	}
 	if err := payload.Check(env.Load, payload.PreAuthLimits()); err != nil {
 		return nil, err
 	}
@@ -129,7 +131,7 @@ func readClaim(env *payload.Envelope, load payload.Fields) (*claim, error) {
 
 // answer returns the encoded reply to a sign-in.
 func (s *SignIn) answer(ctx context.Context, env *payload.Envelope, load payload.Fields, r transport.Request) []byte {
-	c, err := readClaim(env, load)
+	c, err := readClaim(env, load, len(r.Body()))
 	if err != nil {
 		s.opts.Log.WithError(err).Debugf("sign-in of %s", r.Remote())
 		return encodeReply(replyException)

@@ -25,6 +25,9 @@ const Version = 3
 // maxKeyText is the longest public key text that a sign-in may carry.
 const maxKeyText = 16 << 10
 
+// maxSignIn is the longest sign-in, in bytes: one with keys of 16,384 bits on both sides and a hundred autosign_grains has 16 KiB.
+const maxSignIn = 64 << 10
+
 // nonceLen is the length of a nonce: the hexadecimal text of 16 random bytes.
 const nonceLen = 32
 

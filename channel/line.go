@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"sync"
 )
 
@@ -16,20 +17,26 @@ const (
 	lineBytes  = 32 << 20
 )
 
-// A line is where sign-ins wait for their turn. The addresses that they come from take turns, so that a crowd behind one
-// address holds up no other; where there is no room, the longest of their lines gets shorter.
+// A line is where sign-ins wait for their turn. The sources that they come from take turns, so that a crowd behind one address
+// holds up no other; where there is no room, the source that has most of what is short, places or bytes, gives some back.
 type line struct {
 	mu     sync.Mutex
 	free   int // turns
 	length int
 	bytes  int
-	order  []netip.Addr // those that wait, the next one first
-	queues map[netip.Addr][]*place
+	order  []netip.Prefix // those that wait, the next one first
+	queues map[netip.Prefix]*queue
+}
+
+// A queue is what waits of one source.
+type queue struct {
+	places []*place // never none
+	bytes  int
 }
 
 // A place in the line. Its channel is closed when the turn has come, or with err when there is none.
 type place struct {
-	from  netip.Addr
+	from  netip.Prefix
 	size  int
 	ready chan struct{}
 	err   error
@@ -37,72 +44,93 @@ type place struct {
 
 // newLine returns a line with so many turns at once.
 func newLine(turns int) *line {
-	return &line{free: turns, queues: map[netip.Addr][]*place{}}
+	return &line{free: turns, queues: map[netip.Prefix]*queue{}}
 }
 
-// join takes a turn, or a place to wait for one. The error is errBusy.
+// sourceOf returns what counts as one source: an address, or in IPv6 a network of 64 bits, as a single host may have all of that.
+func sourceOf(a netip.Addr) netip.Prefix {
+	a = a.Unmap()
+	bits := a.BitLen()
+	if a.Is6() {
+		bits = 64
+	}
+	p, err := a.Prefix(bits)
+	if err != nil { // of no address, as behind a unix socket
+		return netip.Prefix{}
+	}
+	return p
+}
+
+// join takes a turn, or a place to wait for one. The error is errBusy; then nobody has lost a place.
 func (l *line) join(from netip.Addr, size int) (*place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := &place{from: from, size: size, ready: make(chan struct{})}
+	p := &place{from: sourceOf(from), size: size, ready: make(chan struct{})}
 	if l.free > 0 {
 		l.free--
 		close(p.ready)
 		return p, nil
 	}
-	for l.length >= lineLength || l.bytes+size > lineBytes {
-		if !l.shorten(from) {
-			return nil, errBusy
-		}
+	if !l.makeRoom(p) {
+		return nil, errBusy
 	}
-	if len(l.queues[from]) == 0 {
-		l.order = append(l.order, from)
+	q := l.queues[p.from]
+	if q == nil {
+		q = &queue{}
+		l.queues[p.from], l.order = q, append(l.order, p.from)
 	}
-	l.queues[from] = append(l.queues[from], p)
+	q.places, q.bytes = append(q.places, p), q.bytes+size
 	l.length, l.bytes = l.length+1, l.bytes+size
 	return p, nil
 }
 
-// shorten sends away the last of the address that has the most places, unless the one that comes has as many.
-func (l *line) shorten(comer netip.Addr) bool {
-	longest := comer
-	for from, waiting := range l.queues {
-		if len(waiting) > len(l.queues[longest])+1 || longest != comer && len(waiting) > len(l.queues[longest]) {
-			longest = from
-		}
-	}
-	if longest == comer {
+// makeRoom sends away the last of one source where there is no room for p. It reports whether there is some then.
+func (l *line) makeRoom(p *place) bool {
+	if p.size > lineBytes {
 		return false
 	}
-	waiting := l.queues[longest]
-	last := waiting[len(waiting)-1]
-	l.drop(last)
-	last.err = errBusy
-	close(last.ready)
+	if l.bytes+p.size > lineBytes {
+		return l.shorten(p, func(q *queue) int { return q.bytes }, p.size)
+	}
+	return l.length < lineLength || l.shorten(p, func(q *queue) int { return len(q.places) }, 1)
+}
+
+// shorten sends away the last ones of the source that has most by a measure, until there is room, unless that of p would have as
+// much with it. Whoever has more than p needs has enough to make room by himself.
+func (l *line) shorten(p *place, measure func(*queue) int, need int) bool {
+	var most *queue
+	for from, q := range l.queues {
+		if from != p.from && (most == nil || measure(q) > measure(most)) {
+			most = q
+		}
+	}
+	if own := l.queues[p.from]; own != nil {
+		need += measure(own)
+	}
+	if most == nil || measure(most) <= need {
+		return false
+	}
+	for l.length >= lineLength || l.bytes+p.size > lineBytes {
+		last := most.places[len(most.places)-1]
+		l.drop(last)
+		last.err = errBusy
+		close(last.ready)
+	}
 	return true
 }
 
-// drop takes a place out of the line.
+// drop takes a place out of the line, in which it is.
 func (l *line) drop(p *place) {
-	waiting := l.queues[p.from]
-	for i, other := range waiting {
-		if other != p {
-			continue
-		}
-		l.length, l.bytes = l.length-1, l.bytes-p.size
-		waiting = append(waiting[:i:i], waiting[i+1:]...)
-		break
-	}
-	if l.queues[p.from] = waiting; len(waiting) > 0 {
+	q := l.queues[p.from]
+	i := slices.Index(q.places, p)
+	q.places, q.bytes = slices.Delete(q.places, i, i+1), q.bytes-p.size
+	l.length, l.bytes = l.length-1, l.bytes-p.size
+	if len(q.places) > 0 {
 		return
 	}
 	delete(l.queues, p.from)
-	for i, from := range l.order {
-		if from == p.from {
-			l.order = append(l.order[:i:i], l.order[i+1:]...)
-			break
-		}
-	}
+	i = slices.Index(l.order, p.from)
+	l.order = slices.Delete(l.order, i, i+1)
 }
 
 // wait waits for the turn of a place, which is given up when ctx ends. The error is errBusy or that of ctx.
@@ -132,16 +160,16 @@ func (l *line) leave() {
 	l.pass()
 }
 
-// pass gives a turn to the first of the address whose turn it is, and puts that address last.
+// pass gives a turn to the first of the source whose turn it is, and puts that source last.
 func (l *line) pass() {
 	if len(l.order) == 0 {
 		l.free++
 		return
 	}
-	next := l.queues[l.order[0]][0]
+	next := l.queues[l.order[0]].places[0]
 	l.drop(next)
-	if len(l.queues[next.from]) > 0 {
-		l.order = append(l.order[1:len(l.order):len(l.order)], next.from)
+	if l.queues[next.from] != nil {
+		l.order = append(l.order[1:], next.from)
 	}
 	close(next.ready)
 }

@@ -99,3 +99,66 @@ func TestLineOfThoseWhoGiveUp(t *testing.T) {
 		}
 	})
 }
+
+// fill takes the only turn, and gives places to sign-ins of one size, each of the next address after a.
+func fill(t *testing.T, l *line, a netip.Addr, n, size int) {
+	t.Helper()
+	if l.length == 0 {
+		_, err := l.join(addr(250), 1)
+		must(t, err)
+	}
+	for range n {
+		_, err := l.join(a, size)
+		must(t, err)
+		a = a.Next()
+	}
+}
+
+// A host with an IPv6 network of its own has as many addresses as the line has places.
+func TestThreatOneNetworkIsOneSource(t *testing.T) {
+	for _, honest := range []string{"192.0.2.2", "2001:db8:0:1::1", "::ffff:192.0.2.3"} {
+		l := newLine(1)
+		fill(t, l, netip.MustParseAddr("2001:db8::1"), lineLength, 2000)
+		if _, err := l.join(netip.MustParseAddr(honest), 2000); err != nil {
+			t.Errorf("%s finds no place beside a network that takes all: %v", honest, err)
+		}
+	}
+	l := newLine(1)
+	fill(t, l, netip.MustParseAddr("::ffff:192.0.2.1"), 2, 2000)
+	if len(l.queues) != 2 {
+		t.Errorf("two IPv4 addresses in the form of IPv6 are %d sources, want 2", len(l.queues))
+	}
+}
+
+// Those who bring much give way where bytes are short, however few places they have.
+func TestThreatLargeSignInsFillNoLine(t *testing.T) {
+	l := newLine(1)
+	fill(t, l, netip.MustParseAddr("198.51.100.0"), lineBytes/maxSignIn, maxSignIn)
+	for i := range 300 {
+		if _, err := l.join(netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)}), 2000); err != nil {
+			t.Fatalf("honest sign-in %d: %v", i, err)
+		}
+	}
+	if l.bytes > lineBytes || len(l.queues) != l.length {
+		t.Errorf("%d bytes, %d places of %d sources", l.bytes, l.length, len(l.queues))
+	}
+	if _, err := l.join(addr(1), lineBytes); !errors.Is(err, errBusy) {
+		t.Errorf("one that brings more than all others: %v, want errBusy", err)
+	}
+}
+
+// One that finds no place sends nobody away.
+func TestThreatRefusedComerEvictsNobody(t *testing.T) {
+	for _, size := range []int{lineBytes + 1, lineBytes, lineBytes - 1000*2000} {
+		l := newLine(1)
+		for i := range 2 {
+			for range 500 {
+				fill(t, l, addr(i), 1, 2000)
+			}
+		}
+		_, err := l.join(addr(3), size)
+		if want := lineBytes - 1000*2000; (err == nil) != (size == want) || err != nil && l.length != 1000 {
+			t.Errorf("one of %d bytes: %v, and %d of 1000 wait on", size, err, l.length)
+		}
+	}
+}
