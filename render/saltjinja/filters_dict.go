@@ -8,12 +8,13 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/jinja"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render/jmespath"
 )
 
 // dictFilters are those of dicts (salt/utils/data.py, salt/utils/dictupdate.py).
 func dictFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
-		"compare_dicts": compareDicts, "traverse": traverse, "mysql_to_dict": mysqlToDict,
+		"compare_dicts": compareDicts, "traverse": traverse, "mysql_to_dict": mysqlToDict, "json_query": jsonQuery,
 		"set_dict_key_value": changeKey("set_dict_key_value", setKey), "update_dict_key_value": changeKey("update_dict_key_value", updateKey),
 		"append_dict_key_value": changeKey("append_dict_key_value", appendKey), "extend_dict_key_value": changeKey("extend_dict_key_value", extendKey),
 		"json_encode_dict": one("encode_dict", encode), "json_decode_dict": one("encode_dict", encode),
@@ -324,6 +325,24 @@ func toNumber(text string) any {
 		return f
 	}
 	return text
+}
+
+// jsonQuery searches with JMESPath.
+func jsonQuery(c *jinja.Call) (any, error) {
+	p := bind(c, "json_query", "data", "expr")
+	expr := p.text(1)
+	if p.err != nil {
+		return nil, p.err
+	}
+	v, err := jinja.Export(p.args[0])
+	if err != nil {
+		return nil, err
+	}
+	found, err := jmespath.Search(expr, v)
+	if err != nil {
+		return nil, jinja.Raise("JMESPathError", "%s", err)
+	}
+	return jinja.Import(found), nil
 }
 
 // toEntries makes a list of key and value of a dict (3007).
