@@ -81,11 +81,7 @@ func (r *run) binary(op tokenKind, a, b any) (any, error) {
 			return r.percent(s, a, b)
 		}
 	case "-":
-		if x, ok := a.(*set); ok {
-			if y, ok := b.(*set); ok {
-				return x.without(y), nil
-			}
-		}
+		return r.subtract(a, b)
 	}
 	return nil, unsupported(op, a, b)
 }
@@ -473,31 +469,6 @@ func floatPower(x, y float64) (any, error) {
 		return nil, Raise(OverflowError, "(34, 'Numerical result out of range')")
 	}
 	return z, nil
-}
-
-// pow is x to the power y. Go's own is some digits off where the exponent is a whole number or ends in a half.
-func pow(x, y float64) float64 {
-	const bits = 256
-	if y2 := 2 * y; y2 != math.Trunc(y2) || math.Abs(y) > 1024 || x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
-		return math.Pow(x, y)
-	}
-	base := new(big.Float).SetPrec(bits).SetFloat64(x)
-	out := new(big.Float).SetPrec(bits).SetInt64(1)
-	if whole := math.Trunc(y); whole != y {
-		out.Sqrt(base)
-	}
-	n := int(math.Abs(math.Trunc(y)))
-	for ; n > 0; n >>= 1 {
-		if n&1 == 1 {
-			out.Mul(out, base)
-		}
-		base.Mul(base, base)
-	}
-	if y < 0 {
-		out.Quo(new(big.Float).SetPrec(bits).SetInt64(1), out)
-	}
-	z, _ := out.Float64()
-	return z
 }
 
 func (r *run) unary(op tokenKind, v any) (any, error) {

@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"math/big"
+	"reflect"
 	"slices"
 
 	"github.com/brineproject/brine/data"
@@ -11,8 +12,12 @@ import (
 // keys become dicts in the order of their keys. What is no such value, or a *List already, is returned as it is.
 func Import(v any) any {
 	switch v := v.(type) {
-	case int:
-		return int64(v)
+	case int, int8, int16, int32, uint8, uint16, uint32:
+		return reflect.ValueOf(v).Convert(reflect.TypeFor[int64]()).Interface()
+	case uint, uint64:
+		return normal(new(big.Int).SetUint64(reflect.ValueOf(v).Uint()))
+	case float32:
+		return float64(v)
 	case *big.Int:
 		return normal(v)
 	case []any:

@@ -65,8 +65,14 @@ func setMethod(name string) method {
 	switch name {
 	case "add", "discard", "remove":
 		return func(c *Call, self any) (any, error) { return setChange(c, self.(*set), name) }
-	case "union", "intersection", "difference":
+	case "union", "intersection", "difference", "symmetric_difference":
 		return func(c *Call, self any) (any, error) { return setCombine(c, self.(*set), name) }
+	case "issubset", "issuperset", "isdisjoint":
+		return func(c *Call, self any) (any, error) { return setRelation(c, self.(*set), name) }
+	case "update":
+		return setUpdate
+	case "clear":
+		return func(c *Call, self any) (any, error) { self.(*set).m.Clear(); return nil, c.none("set.clear") }
 	case "copy":
 		return func(c *Call, self any) (any, error) { return &set{self.(*set).m.Clone()}, c.none("set.copy") }
 	}
@@ -94,21 +100,17 @@ func setChange(c *Call, s *set, name string) (any, error) {
 func setCombine(c *Call, s *set, name string) (any, error) {
 	out := &set{s.m.Clone()}
 	for _, arg := range c.Args {
-		items, err := c.f.run.list(arg)
+		other, err := c.f.run.setOf(arg)
 		if err != nil {
 			return nil, err
-		}
-		other := &set{&data.Map{}}
-		for _, v := range items {
-			k, err := hashKey(v)
-			if err != nil {
-				return nil, err
-			}
-			other.m.Set(k, nil)
 		}
 		switch name {
 		case "union":
 			out.m.Update(other.m)
+		case "symmetric_difference":
+			more := other.without(out)
+			out = out.without(other)
+			out.m.Update(more.m)
 		case "difference":
 			out = out.without(other)
 		default:
@@ -116,4 +118,73 @@ func setCombine(c *Call, s *set, name string) (any, error) {
 		}
 	}
 	return out, c.f.run.room(32 * out.m.Len())
+}
+
+// setOf is a set of the elements of a value.
+func (r *run) setOf(v any) (*set, error) {
+	items, err := r.list(v)
+	if err != nil {
+		return nil, err
+	}
+	s, err := NewSet(items...)
+	if err != nil {
+		return nil, err
+	}
+	return s.(*set), r.room(32 * len(items))
+}
+
+func setRelation(c *Call, s *set, name string) (any, error) {
+	arg, err := c.one("set." + name)
+	if err != nil {
+		return nil, err
+	}
+	other, err := c.f.run.setOf(arg)
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case "issubset":
+		return s.compare("<=", other), nil
+	case "issuperset":
+		return s.compare(">=", other), nil
+	}
+	return s.without(other).Len() == s.Len(), nil
+}
+
+func setUpdate(c *Call, self any) (any, error) {
+	if err := c.noKeywords("set.update"); err != nil {
+		return nil, err
+	}
+	for _, arg := range c.Args {
+		more, err := c.f.run.setOf(arg)
+		if err != nil {
+			return nil, err
+		}
+		self.(*set).m.Update(more.m)
+	}
+	return nil, nil
+}
+
+// subtract is a - b of sets and of what dicts give as keys and items.
+func (r *run) subtract(a, b any) (any, error) {
+	switch x := a.(type) {
+	case *set:
+		if y, ok := b.(*set); ok {
+			return x.without(y), nil
+		}
+	case *dictView:
+		if x.kind == "values" {
+			break
+		}
+		left, err := r.setOf(x)
+		if err != nil {
+			return nil, err
+		}
+		right, err := r.setOf(b)
+		if err != nil {
+			return nil, err
+		}
+		return left.without(right), nil
+	}
+	return nil, unsupported("-", a, b)
 }
