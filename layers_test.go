@@ -45,6 +45,7 @@ var onlyHere = map[string][]string{
 	"github.com/ugorji/go/codec":     {"payload/typed"},
 	"github.com/thejerf/suture/v4":   {"daemon"},
 	"github.com/robfig/cron/v3":      {"schedule"},
+	"github.com/BurntSushi/toml":     {"render"},
 	"github.com/go-ldap/ldap/v3":     {"auth/ldap"},
 	"github.com/tg123/go-htpasswd":   {"auth/file"},
 	"github.com/go-git/go-git/v5":    {"fileserver/gitfs"},

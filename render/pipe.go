@@ -120,6 +120,9 @@ func (e *Engine) run(ctx context.Context, pipe string, v any, in Input) (any, er
 	if len(stages) == 0 {
 		return data.NewMap(), nil
 	}
+	if ctx, err = deeper(ctx, in); err != nil {
+		return nil, err
+	}
 	for _, st := range stages {
 		s := &Step{Input: in, Data: v, Argument: st.argument, Engine: e}
 		if v, err = st.renderer.Render(ctx, s); err != nil {
@@ -127,6 +130,20 @@ func (e *Engine) run(ctx context.Context, pipe string, v any, in Input) (any, er
 		}
 	}
 	return v, nil
+}
+
+// maxDepth bounds renderings within one another, which execution functions such as slsutil.renderer make.
+const maxDepth = 50
+
+type depthKey struct{}
+
+// deeper counts one more rendering within another.
+func deeper(ctx context.Context, in Input) (context.Context, error) {
+	depth, _ := ctx.Value(depthKey{}).(int)
+	if depth >= maxDepth {
+		return nil, Errorf("%s is rendered within more than %d others: does it render itself?", in.place(), maxDepth)
+	}
+	return context.WithValue(ctx, depthKey{}, depth+1), nil
 }
 
 type stage struct {
@@ -189,6 +206,10 @@ func (e *Engine) template(ctx context.Context, engine string, in Input) (string,
 	r, ok := e.Renderer(engine)
 	if !ok {
 		return "", unknown(engine, engine, in, e.known())
+	}
+	ctx, err := deeper(ctx, in)
+	if err != nil {
+		return "", err
 	}
 	v, err := r.Render(ctx, &Step{Input: in, Data: in.Text, File: true, Engine: e})
 	if err != nil {
