@@ -23,6 +23,19 @@ func (b *Budget) Take(n int) bool {
 	return true
 }
 
+// TakeEarly reserves n bytes for what is announced and has not come. It never brings what is in use above an eighth of the
+// budget, so that announcements alone do not keep out what others send.
+func (b *Budget) TakeEarly(n int) bool {
+	if b.limit < 0 {
+		return true
+	}
+	if b.used.Add(int64(n)) > b.limit/8 {
+		b.used.Add(-int64(n))
+		return false
+	}
+	return true
+}
+
 // Give returns n bytes.
 func (b *Budget) Give(n int) {
 	if b.limit >= 0 {

@@ -163,6 +163,33 @@ func TestAssemblyBudget(t *testing.T) {
 	third.message()
 }
 
+// TestAnnouncementsOfKnownPeersLeaveRoom has peers at the address of a known minion announce as much as the budget holds, and send
+// little of it: they get an eighth, then room only for what comes, and the minion's own message passes.
+func TestAnnouncementsOfKnownPeersLeaveRoom(t *testing.T) {
+	s, stop := startReplier(t, transport.Options{}, echo)
+	defer stop()
+	s.known.Trust(transport.SourceOf(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
+	announce := func(n, promised int) {
+		for range n {
+			dialRaw(t, s.Addr()).join(1, "REQ").write("\x01\x00" + longFrame(0, wholeFrame) + strings.Repeat("x", 20_000))
+		}
+		eventually(t, "what is announced to be noted", func() bool {
+			free := s.limits.Assembly - promised + 1
+			return !s.budget.Take(free) || s.give(free)
+		})
+	}
+	all := s.limits.Assembly
+	early := all / 8 / wholeFrame
+	late := all/wholeFrame - early
+	announce(early, early*wholeFrame)
+	announce(late, early*wholeFrame+late*bigFrame/2)
+	c := dialRaw(t, s.Addr()).join(1, "REQ")
+	c.write("\x01\x00" + longFrame(0, 300<<10) + strings.Repeat("x", 300<<10))
+	if m := c.message(); len(m[1]) != 300<<10 {
+		t.Errorf("the minion got a reply of %d bytes", len(m[1]))
+	}
+}
+
 // give returns what a probe took, and false.
 func (s *server) give(n int) bool { s.budget.Give(n); return false }
 

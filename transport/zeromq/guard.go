@@ -197,14 +197,23 @@ func (g *guard) messageFrame(h header) error {
 	}
 	g.within, g.more = true, h.flags&flagMore != 0
 	g.bytes += int(h.size)
-	if h.size > bigFrame && !(h.size <= wholeFrame && g.trusted.Load()) {
+	switch whole := h.size <= bigFrame; {
+	case !whole && !g.early(h):
 		return g.assemble(h)
-	}
-	if g.bytes > bigFrame && !g.take(int(h.size)) {
+	case whole && g.bytes > bigFrame && !g.take(int(h.size)):
 		return errBudget
 	}
 	g.pass = h.len + int(h.size)
 	return nil
+}
+
+// early reports whether a large frame may be received where it stays, and takes its memory from the budget before it comes.
+func (g *guard) early(h header) bool {
+	if h.size > wholeFrame || !g.trusted.Load() || !g.budget.TakeEarly(int(h.size)) {
+		return false
+	}
+	g.taken += int(h.size)
+	return true
 }
 
 var errBudget = fmt.Errorf("too many large messages at once: %w", transport.ErrTooLarge)
