@@ -9,6 +9,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/pki/keyring"
 )
 
 // rotateMaster gives the master a new key, after asking. A master that runs takes it up by itself.
@@ -16,9 +17,12 @@ func (k *keyRun) rotateMaster(ctx context.Context) error {
 	days := 0.0
 	if k.o.RotateMasterKey != "yes" {
 		var err error
-		if days, err = strconv.ParseFloat(k.o.RotateMasterKey, 64); err != nil || days <= 0 {
+		if days, err = strconv.ParseFloat(k.o.RotateMasterKey, 64); err != nil || days == 0 {
 			return k.o.fail("option --rotate-master-key: invalid number of days: %q", k.o.RotateMasterKey)
 		}
+	}
+	if _, err := keyring.HandoverLife(days); err != nil {
+		return k.o.fail("option --rotate-master-key: %v", err)
 	}
 	k.say("The master is going to get a new key. Minions of Brine follow it.\n")
 	if !data.Truth(k.opts.Value("master_sign_pubkey")) {

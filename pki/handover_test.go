@@ -210,22 +210,52 @@ func TestRotationThatIsBrokenOff(t *testing.T) {
 	}
 }
 
+// A rotation beside another is refused however long that one takes, and goes on after one that has died.
 func TestOneRotationAtATime(t *testing.T) {
-	keys, _ := openPair(t, "")
+	keys, first := openPair(t, "")
 	lock := filepath.Join(keys.Path(), ".master_rotating")
-	if err := os.WriteFile(lock, nil, 0o400); err != nil {
+	if err := os.WriteFile(lock, nil, 0o600); err != nil { // of one that has died
 		t.Fatal(err)
 	}
 	rotation := Rotation{Name: "master", Bits: 2048, Life: time.Hour, Now: time.Now()}
-	if _, err := keys.Rotate(rotation); !errors.Is(err, ErrRotating) {
-		t.Errorf("Rotate beside another = %v, want ErrRotating", err)
+	slow := rotation
+	slow.Before = func(*crypto.PublicKey) error {
+		past := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(lock, past, past); err != nil {
+			t.Error(err)
+		}
+		if _, err := keys.Rotate(rotation); !errors.Is(err, ErrRotating) {
+			t.Errorf("Rotate beside another = %v, want ErrRotating", err)
+		}
+		return nil
 	}
-	old := time.Now().Add(-2 * time.Minute)
-	if err := os.Chtimes(lock, old, old); err != nil {
+	for _, r := range []Rotation{slow, rotation} {
+		if _, err := keys.Rotate(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chain, err := keys.Chain("master")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keys.Rotate(rotation); err != nil {
-		t.Errorf("Rotate after one that died = %v", err)
+	now, err := keys.Private("master", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path, _, err := chain.Follow(first.Public(), now.Public(), Heard{Now: time.Now()}); len(path) != 2 || err != nil {
+		t.Errorf("Follow = %d steps, %v, want 2", len(path), err)
+	}
+}
+
+func TestRotationThatNobodyCouldFollow(t *testing.T) {
+	keys, first := openPair(t, "")
+	for _, life := range []time.Duration{-time.Hour, 0, time.Microsecond, time.Hour - time.Second} {
+		if _, err := keys.Rotate(Rotation{Name: "master", Bits: 2048, Life: life, Now: time.Now()}); err == nil {
+			t.Errorf("Rotate with %v to follow is done", life)
+		}
+	}
+	if key, err := keys.Private("master", ""); err != nil || !key.Public().Equal(first.Public()) {
+		t.Errorf("the key was replaced: %v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package pki
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/brineproject/brine/crypto"
@@ -16,7 +17,7 @@ type Rotation struct {
 	Name string        // of the pair: master
 	Bits int           // of the new key
 	Pass string        // opens the old key and encrypts the new one
-	Life time.Duration // how long peers that were away may still follow
+	Life time.Duration // how long peers that were away may still follow; LeastHandover or more
 	Now  time.Time
 	// Before is called with the new public key before it is in force; nil is not. Its error leaves the old pair in place.
 	Before func(*crypto.PublicKey) error
@@ -33,11 +34,24 @@ type Rotated struct {
 // handoverFile holds the Chain of a pair.
 func handoverFile(name string) string { return name + "_handover" }
 
+// LeastHandover is the shortest that a statement may hold for: a minion that was away for less must be able to follow.
+const LeastHandover = time.Hour
+
 // Rotate makes a new pair NAME.pem and NAME.pub in place of the one that is there, and adds the statement of the old key that
 // hands over to the new one to NAME_handover. The old pair stays as NAME.pem.DATE and NAME.pub.DATE. Whenever it is broken off,
 // there is the old pair or the new one. Errors wrap ErrRotating, ErrNotFound or those of crypto.ParsePrivateKey.
 func (k *Keys) Rotate(o Rotation) (*Rotated, error) {
-	unlock, err := k.lockRotation(o.Name, o.Now)
+	if o.Life < LeastHandover {
+		return nil, fmt.Errorf("replace the key %s: peers could follow for %v only, and should for %v or more", o.Name, o.Life, LeastHandover)
+	}
+	if _, err := k.Private(o.Name, o.Pass); err != nil {
+		return nil, err // before the work of making a key
+	}
+	next, err := crypto.GenerateKey(o.Bits)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := k.lockRotation(o.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -49,46 +63,53 @@ func (k *Keys) Rotate(o Rotation) (*Rotated, error) {
 	if err := k.completePair(o.Name, old); err != nil {
 		return nil, err
 	}
-	next, err := crypto.GenerateKey(o.Bits)
+	kept, err := k.replacePair(o, old, next)
 	if err != nil {
 		return nil, err
 	}
+	return &Rotated{next, KeyName(old.Public()), KeyName(next.Public()), kept, o.Now.Add(o.Life)}, nil
+}
+
+// replacePair puts a key in the place of another, which it hands over from and keeps.
+func (k *Keys) replacePair(o Rotation, old, next *crypto.PrivateKey) (kept string, err error) {
 	if err := k.extendChain(o, old, next.Public()); err != nil {
-		return nil, err
+		return "", err
 	}
-	kept, err := k.keepPair(o, old)
+	kept, err = k.keepPair(o, old)
 	if err == nil && o.Before != nil {
 		err = o.Before(next.Public())
 	}
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	err = k.in(func(r *room) error { return r.replace(o.Name+".pem", next.PEM(o.Pass), privateMode) })
 	if err == nil {
 		err = k.SetPublic(o.Name, next.Public())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("write the new key %s: %w", o.Name, err)
+		return "", fmt.Errorf("write the new key %s: %w", o.Name, err)
 	}
-	return &Rotated{next, KeyName(old.Public()), KeyName(next.Public()), kept, o.Now.Add(o.Life)}, nil
+	return kept, nil
 }
 
-// lockRotation makes sure that one program at a time replaces a key. A lock that is a minute old is of one that has died.
-func (k *Keys) lockRotation(name string, now time.Time) (unlock func(), err error) {
-	lock := "." + name + "_rotating"
+// lockRotation makes sure that one program at a time replaces a key. The lock goes with the program that has it; its file stays.
+func (k *Keys) lockRotation(name string) (unlock func(), err error) {
+	var f *os.File
 	err = k.in(func(r *room) error {
-		if info, err := r.root.Lstat(lock); err == nil && now.Sub(info.ModTime()) > time.Minute {
-			_ = r.root.Remove(lock) // else the next line fails
-		}
-		return r.create(lock, nil, privateMode)
+		f, err = r.root.OpenFile("."+name+"_rotating", os.O_RDWR|os.O_CREATE, 0o600)
+		return err
 	})
-	if errors.Is(err, ErrExists) {
-		return nil, fmt.Errorf("%s.pem: %w", name, ErrRotating)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("replace the key %s: %w", name, err)
 	}
-	return func() { _ = k.in(func(r *room) error { return r.root.Remove(lock) }) }, nil
+	if err := lock(f); err != nil {
+		f.Close()
+		if errors.Is(err, errLocked) {
+			err = ErrRotating
+		}
+		return nil, fmt.Errorf("%s.pem: %w", name, err)
+	}
+	return func() { f.Close() }, nil
 }
 
 // Chain returns the statements of earlier rotations of a pair, none where there are none.

@@ -12,22 +12,31 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// How long minions that are away may follow a master to its next key: by default, and at most.
+// How long minions that are away may follow a master to its next key: by default, and at most. The least is pki.LeastHandover.
 const (
 	DefaultHandover = 90 * 24 * time.Hour
 	longestHandover = 10 * 366 * 24 * time.Hour
 )
 
+// HandoverLife returns for how long minions may follow, of a number of days: from an hour (0.05 is a little more) to ten years, and 0 for 90 days. The
+// error names the number.
+func HandoverLife(days float64) (time.Duration, error) {
+	if days == 0 {
+		return DefaultHandover, nil
+	}
+	if !(days*24 >= pki.LeastHandover.Hours() && days <= longestHandover.Hours()/24) { // a number that is none is neither
+		return 0, fmt.Errorf("%v days: write a number from %v to %v", days, 0.05, longestHandover.Hours()/24)
+	}
+	return time.Duration(days * float64(24*time.Hour)), nil
+}
+
 // RotateMaster makes a new key for the master, to which the old one hands over; days is for how long minions that were away
-// may follow, 0 for 90 days. opts are the master's. A master that runs takes the key up within a second or two. The result
+// may follow, as HandoverLife has it. opts are the master's. A master that runs takes the key up within a second or two. The result
 // has the fingerprints and what is kept.
 func (r *Ring) RotateMaster(opts *data.Map, days float64, now time.Time) (*data.Map, error) {
-	life := time.Duration(days * float64(24*time.Hour))
-	switch {
-	case days == 0:
-		life = DefaultHandover
-	case days < 0 || days > longestHandover.Hours()/24:
-		return nil, fmt.Errorf("rotate the key of the master: %v days: write a number up to %v", days, longestHandover.Hours()/24)
+	life, err := HandoverLife(days)
+	if err != nil {
+		return nil, fmt.Errorf("rotate the key of the master: %w", err)
 	}
 	bits, _ := opts.Value("keysize").(int64)
 	pass := opts.Text("key_pass")
@@ -38,7 +47,6 @@ func (r *Ring) RotateMaster(opts *data.Map, days float64, now time.Time) (*data.
 	}
 	rotation := pki.Rotation{Name: "master", Bits: max(int(bits), 2048), Pass: pass, Life: life, Now: now}
 	if data.Truth(opts.Value("master_sign_pubkey")) && data.Truth(opts.Value("master_use_pubkey_signature")) {
-		var err error
 		if rotation.Before, err = r.signedAnew(opts); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/brineproject/brine/pki"
+)
+
+// Days in which no minion could follow are refused before anything is asked or done.
+func TestKeyRotateMasterRefusesDays(t *testing.T) {
+	h := usualKeys(t)
+	tree := pki.Visit(h.path("pki"), pki.Options{})
+	if _, err := tree.LoadOrCreate("master", 2048, ""); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(h.path("pki/master.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, days := range []string{"nan", "0", "-1", "1e-9", "inf", "1e9", "soon"} {
+		r := h.run(t, "", "-y", "--rotate-master-key="+days)
+		if r.code == 0 || !strings.Contains(r.stderr, "--rotate-master-key") || strings.Contains(r.stdout, "is going to") {
+			t.Errorf("--rotate-master-key=%s: %+v, want a refusal that names the option", days, r)
+		}
+	}
+	if now, err := os.ReadFile(h.path("pki/master.pem")); err != nil || string(now) != string(before) {
+		t.Errorf("the key was replaced: %v", err)
+	}
+	if r := h.run(t, "", "-y", "--rotate-master-key=0.5"); r.code != 0 {
+		t.Errorf("half a day: %+v", r)
+	}
+}

@@ -1,0 +1,22 @@
+//go:build unix
+
+package pki
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+var errLocked = syscall.EWOULDBLOCK
+
+// lock takes the lock of a file until the file is closed. File systems without locks give none.
+func lock(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS) {
+		return nil
+	}
+	return err
+}
