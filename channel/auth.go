@@ -49,8 +49,9 @@ type Policy struct {
 // Private-key operations and new files are what a stranger can make a master spend; so many sign-ins at once do them as
 // Parallel says. The others wait in a line of their own, aside of the workers that answer requests, and the addresses that
 // they come from take turns. Who finds no place there, or waits too long, is told so if it is one of ours, and tries again
-// after a pause. Others get no answer: minions of Salt try again then (salt/crypt.py, AsyncAuth.sign_in), while any refusal
-// would make them give up what they are doing. A sign-in waits once, and then all is done: none is thrown away half done.
+// after a pause. Others get no answer, and their connection is closed: minions of Salt try again then (salt/crypt.py,
+// AsyncAuth.sign_in), while any refusal would make them give up what they are doing. A sign-in waits once, and then all is
+// done: none is thrown away half done. One of more than 64 KiB is refused.
 //
 // A sign-in proves nothing: whoever knows the public key of a minion can send one, and only cannot read the answer. So
 // it neither raises a limit nor moves a minion to another address; the first request under the keys does.
@@ -143,6 +144,9 @@ func (s *SignIn) answer(ctx context.Context, env *payload.Envelope, load payload
 		return marshal(data.NewMap("enc", "clear", "load", data.NewMap("ret", name)))
 	}
 	leave, err := s.turn(ctx, r)
+	if err != nil && ctx.Err() != nil {
+		return nil // the master stops
+	}
 	if err != nil {
 		return s.busy(c, r)
 	}

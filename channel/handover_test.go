@@ -107,6 +107,38 @@ func TestMinionsFollowTheKeyOfTheirMaster(t *testing.T) {
 	}
 }
 
+// TestMinionsFollowWithASignedKey has minions that know the key which signs that of the master, and whose master_finger names the
+// first key of the master.
+func TestMinionsFollowWithASignedKey(t *testing.T) {
+	signing := newKey(t)
+	r := newRig(t, rigOptions{signIn: SignInOptions{Signing: signing}})
+	r.accept("web1", "minion")
+	first, second, third := r.ring["master"], newKey(t), newKey(t)
+	finger, err := crypto.Fingerprint([]byte(first.Public().PEM()), "sha256")
+	must(t, err)
+	signIn := func(keys Keys, finger string) error {
+		o := ClientOptions{AuthTries: 1, VerifySigned: true, Fingerprint: finger}
+		_, err := newTestClient(t, r.ring["minion"], keys, "web1", r.direct(), o).SignIn(t.Context())
+		return err
+	}
+	keys := &heirKeys{memoryKeys: memoryKeys{signing: signing.Public().PEM()}}
+	must(t, signIn(keys, finger))
+	r.exchange(t, first, second, 1)
+	for range 2 {
+		if err := signIn(keys, finger); err != nil || keys.master != second.Public().PEM() || keys.serial != 1 {
+			t.Errorf("after one change: %v, number %d", err, keys.serial)
+		}
+	}
+	must(t, r.signIn.Exchange(third, nil, "", r.secrets.Rotate)) // nobody hands over to it
+	r.server.SetKey(third)
+	if err := signIn(keys, finger); !errors.Is(err, ErrFingerprint) {
+		t.Errorf("a key that is signed and not handed over to, with master_finger of another: %v, want ErrFingerprint", err)
+	}
+	if err := signIn(keys, ""); err != nil || keys.master != third.Public().PEM() {
+		t.Errorf("a key that is signed and not handed over to: %v", err)
+	}
+}
+
 // TestThreatMasterKeyRollback offers the old key again, with every statement there ever was, and one by the thief of the old key.
 func TestThreatMasterKeyRollback(t *testing.T) {
 	r := newRig(t, rigOptions{})

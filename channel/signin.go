@@ -337,7 +337,11 @@ func (a *attempt) trust(f payload.Fields, key *crypto.PublicKey, text string) er
 	known := a.stored != nil && a.stored.Equal(key)
 	switch {
 	case o.VerifySigned && (!known || o.AlwaysVerify):
-		return a.verifySigned(f, text)
+		err := a.verifySigned(f, text)
+		if err == nil && !known && a.stored != nil {
+			_ = a.follow(f, key) // the signature is enough; but master_finger may name a key that the master has left
+		}
+		return err
 	case known, a.stored == nil, o.OpenMode:
 		return nil
 	}
