@@ -166,31 +166,19 @@ func plainSequence(v any) bool {
 
 // repeatEither is text or a list times a number, either way round.
 func (r *run) repeatEither(a, b any) (any, error) {
-	if isInt(b) {
-		if v, ok, err := r.repeat(a, b); ok {
+	for _, way := range [][2]any{{a, b}, {b, a}} {
+		if !isInt(way[1]) {
+			continue
+		}
+		if v, ok, err := r.repeat(way[0], way[1]); ok {
 			return v, err
 		}
 	}
-	if isInt(a) {
-		if v, ok, err := r.repeat(b, a); ok {
-			return v, err
-		}
-	}
-	if _, ok := a.(Markup); ok && !plainSequence(b) {
-		return nil, unsupported("*", a, b)
-	}
-	if _, ok := b.(Markup); ok && !plainSequence(a) {
-		return nil, unsupported("*", a, b)
-	} else if ok {
-		a, b = b, a
-	}
-	if _, ok := a.(Markup); ok {
-		a, b = b, a
-	}
-	for _, pair := range [][2]any{{a, b}, {b, a}} {
-		if _, ok, _ := r.repeat(pair[0], int64(0)); ok {
-			return nil, Raise(TypeError, "can't multiply sequence by non-int of type '%s'", typeName(pair[1]))
-		}
+	switch {
+	case plainSequence(a):
+		return nil, Raise(TypeError, "can't multiply sequence by non-int of type '%s'", typeName(b))
+	case plainSequence(b):
+		return nil, Raise(TypeError, "can't multiply sequence by non-int of type '%s'", typeName(a))
 	}
 	return nil, unsupported("*", a, b)
 }

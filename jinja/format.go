@@ -334,14 +334,13 @@ func plainFloat(a float64, f spec) string {
 	if f.precision < 0 {
 		return data.Str(a)
 	}
-	g := strconv.FormatFloat(a, 'g', max(f.precision, 1), 64)
-	if exp := exponentOf(a, max(f.precision, 1)); exp >= -4 && exp == f.precision-1 && f.precision > 0 {
-		// a number of as many whole digits as the precision gets an exponent, as there is no room for ".0"
-		g = strconv.FormatFloat(a, 'e', -1, 64)
-		g = trimExponent(strconv.FormatFloat(a, 'e', f.precision-1, 64))
-	}
-	if strings.IndexAny(g, ".e") < 0 && !math.IsInf(a, 0) && !math.IsNaN(a) {
+	p := max(f.precision, 1)
+	g := generalFloat(a, p, false)
+	if !math.IsInf(a, 0) && !math.IsNaN(a) && strings.IndexAny(g, ".e") < 0 {
 		g += ".0"
+		if exponentOf(a, p) == p-1 { // as many whole digits as the precision leave no room for ".0"
+			g = trimExponent(strconv.FormatFloat(a, 'e', p-1, 64))
+		}
 	}
 	return lowerSpecial(g)
 }
@@ -419,7 +418,10 @@ func generalFloat(a float64, p int, keep bool) string {
 		return s
 	}
 	s = strconv.FormatFloat(a, 'f', p-1-exp, 64)
-	if !keep && strings.IndexByte(s, '.') >= 0 {
+	switch point := strings.IndexByte(s, '.') >= 0; {
+	case keep && !point:
+		s += "."
+	case !keep && point:
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
 	return s
