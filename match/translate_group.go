@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // open translates a group and what follows its opening bracket.
@@ -71,7 +72,11 @@ func (t *translator) named() error {
 	if !identifier(t.src[t.pos+4 : t.pos+n]) {
 		return fmt.Errorf("bad character in group name %q", clip(t.src[t.pos+4:t.pos+n]))
 	}
-	return t.plain("(", n+1)
+	begin := "("
+	if name := t.src[t.pos+4 : t.pos+n]; strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		begin = "(?P<" + name + ">" // Go knows names of ASCII only
+	}
+	return t.plain(begin, n+1)
 }
 
 func identifier(s string) bool {

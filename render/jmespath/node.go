@@ -10,7 +10,39 @@ func Search(expr string, v any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.eval(v)
+	out, err := n.eval(v)
+	if err == nil {
+		left := maxParts
+		err = count(out, &left)
+	}
+	return out, err
+}
+
+// maxParts bounds the elements of a result and of a list that is opened.
+const maxParts = 1_000_000
+
+func tooMany() error { return invalid("jmespath: more than %d elements", maxParts) }
+
+// count takes the parts of a value from left.
+func count(v any, left *int) error {
+	if *left--; *left < 0 {
+		return tooMany()
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if err := count(item, left); err != nil {
+				return err
+			}
+		}
+	case *data.Map:
+		for _, item := range v.All() {
+			if err := count(item, left); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // A node is a part of an expression.
@@ -248,6 +280,9 @@ func (n flat) eval(v any) (any, error) {
 			out = append(out, inner...)
 		} else {
 			out = append(out, item)
+		}
+		if len(out) > maxParts {
+			return nil, tooMany()
 		}
 	}
 	return out, nil
