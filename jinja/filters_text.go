@@ -3,6 +3,7 @@ package jinja
 import (
 	"math"
 	"strings"
+	"unicode"
 
 	"github.com/brineproject/brine/data"
 )
@@ -280,7 +281,7 @@ func filterWordCount(c *Call) (any, error) {
 	}
 	n, inWord := 0, false
 	for _, r := range s {
-		word := isWord(r)
+		word := r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r)
 		if word && !inWord {
 			n++
 		}

@@ -572,32 +572,3 @@ func isIdentifier(s string) bool {
 	}
 	return s != ""
 }
-
-func isLower(s string) bool {
-	return strings.IndexFunc(s, unicode.IsLower) >= 0 && strings.IndexFunc(s, func(r rune) bool { return unicode.IsUpper(r) || unicode.IsTitle(r) }) < 0
-}
-
-func isUpper(s string) bool {
-	return strings.IndexFunc(s, unicode.IsUpper) >= 0 && strings.IndexFunc(s, func(r rune) bool { return unicode.IsLower(r) || unicode.IsTitle(r) }) < 0
-}
-
-func isTitle(s string) bool {
-	cased, found := false, false
-	for _, r := range s {
-		switch {
-		case unicode.IsUpper(r) || unicode.IsTitle(r):
-			if cased {
-				return false
-			}
-			cased, found = true, true
-		case unicode.IsLower(r):
-			if !cased {
-				return false
-			}
-			found = true
-		default:
-			cased = false
-		}
-	}
-	return found
-}

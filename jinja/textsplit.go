@@ -2,7 +2,6 @@ package jinja
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/brineproject/brine/data"
@@ -205,95 +204,4 @@ func textStrip(c *Call, self any, name string) (any, error) {
 		s = strings.TrimRightFunc(s, in)
 	}
 	return like(self, s), nil
-}
-
-// caseMethod returns one of the methods of str that change case.
-func caseMethod(name string) method {
-	var change func(string) string
-	switch name {
-	case "lower":
-		change = lower
-	case "upper":
-		change = upper
-	case "casefold":
-		change = func(s string) string { return strings.ReplaceAll(lower(s), "ß", "ss") }
-	case "title":
-		change = title
-	case "capitalize":
-		change = capitalize
-	case "swapcase":
-		change = swapCase
-	default:
-		return nil
-	}
-	return func(c *Call, self any) (any, error) {
-		if err := c.none("str." + name); err != nil {
-			return nil, err
-		}
-		s, _ := textOf(self)
-		if name == "casefold" {
-			return change(s), c.f.run.room(len(s))
-		}
-		return like(self, change(s)), c.f.run.room(len(s))
-	}
-}
-
-func lower(s string) string { return strings.ToLower(s) }
-
-// upper is str.upper, for which some letters become two.
-func upper(s string) string {
-	if strings.ContainsRune(s, 'ß') {
-		s = strings.ReplaceAll(s, "ß", "SS")
-	}
-	return strings.ToUpper(s)
-}
-
-func capitalize(s string) string {
-	if s == "" {
-		return s
-	}
-	r, n := utf8.DecodeRuneInString(s)
-	return titleRune(r) + lower(s[n:])
-}
-
-func titleRune(r rune) string {
-	if r == 'ß' {
-		return "Ss"
-	}
-	return string(unicode.ToTitle(r))
-}
-
-func title(s string) string {
-	var b strings.Builder
-	inWord := false
-	for _, r := range s {
-		cased := unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r)
-		switch {
-		case cased && !inWord:
-			b.WriteString(titleRune(r))
-		case cased:
-			b.WriteRune(unicode.ToLower(r))
-		default:
-			b.WriteRune(r)
-		}
-		inWord = cased
-	}
-	return b.String()
-}
-
-func swapCase(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case unicode.IsUpper(r):
-			b.WriteRune(unicode.ToLower(r))
-		case r == 'ß':
-			b.WriteString("SS")
-		case unicode.IsLower(r):
-			b.WriteRune(unicode.ToUpper(r))
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
