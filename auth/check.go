@@ -93,12 +93,19 @@ func checkRules(list any) error {
 }
 
 // checkList looks at what should be a list of rules. One text is taken for a list of one, where Salt takes its letters for the
-// beginnings of functions.
+// beginnings of functions. Names without values are taken for the list of them, as Salt does.
 func checkList(list any) error {
 	const example = "write a list: - test.ping"
-	switch list.(type) {
+	switch v := list.(type) {
 	case []any, data.Tuple:
 		return nil
+	case *data.Map:
+		if keysAlone(v) {
+			f := config.Expected("a list of functions", list, "begin each function with a dash: - test.ping")
+			f.Text += ", whose names are taken as the list"
+			f.Doubt = true
+			return f
+		}
 	case string:
 		f := config.Expected("a list of functions", list, example)
 		f.Text += ", which is taken as a list of one"

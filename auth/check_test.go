@@ -56,6 +56,18 @@ func TestTheRestOfARuleHolds(t *testing.T) {
 	}
 }
 
+// Of a mapping without values the names are the rules; with a value nothing is guessed.
+func TestNamesOfAMappingAreRules(t *testing.T) {
+	rs, err := parseRules(loadMap(t, "x: {test.ping: , test.echo: }").Value("x"))
+	if err != nil || !rs.allowsEverywhere("test.ping") || !rs.allowsEverywhere("test.echo") || rs.allowsEverywhere("cmd.run") {
+		t.Errorf("rules %v, %v", rs, err)
+	}
+	rs, _ = parseRules(loadMap(t, "x: {test.ping: , test.echo: [{args: [a]}]}").Value("x"))
+	if rs.allowsEverywhere("test.ping") || rs.allowsEverywhere("test.echo") {
+		t.Errorf("a mapping with a value allows %v", rs)
+	}
+}
+
 func FuzzCheck(f *testing.F) {
 	for _, s := range []string{"pam: {bob: [test.ping]}", "a: [{b: [{c: [{args: [1, null], kwargs: {x: '('}}]}]}]", "users: x\nmodules: {a: b}"} {
 		f.Add(s)

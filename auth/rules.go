@@ -43,11 +43,11 @@ type wanted struct {
 type rules []rule
 
 // parseRules reads a list of rights. What cannot be read allows nothing, and is told of by the error; the rest holds. A single text is
-// a list of one. Salt takes such a text for a list of its letters.
+// a list of one. Salt takes such a text for a list of its letters. Of a mapping without values the keys count, as in Salt.
 func parseRules(list any) (rules, error) {
 	var all rules
 	var errs []error
-	for i, entry := range items(list) {
+	for i, entry := range entries(list) {
 		r, err := parseRule(entry)
 		if err != nil {
 			errs = append(errs, config.Below(config.Entry{Index: i, Value: entry}, err))
@@ -58,6 +58,30 @@ func parseRules(list any) (rules, error) {
 		all = append(all, r)
 	}
 	return all, errors.Join(errs...)
+}
+
+// entries returns the rules of a user: the elements of a list, or the keys of a mapping that gives none of them a value. With a value
+// such a mapping is left whole, as that would be taken for a condition, which it is not in Salt.
+func entries(list any) []any {
+	m, ok := list.(*data.Map)
+	if !ok || !keysAlone(m) {
+		return items(list)
+	}
+	var keys []any
+	for key := range m.All() {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// keysAlone reports whether nothing stands behind any name of a mapping.
+func keysAlone(m *data.Map) bool {
+	for _, value := range m.All() {
+		if value != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // items returns the elements of a list, or what is none as a list of one.
