@@ -82,3 +82,24 @@ func TestSettings(t *testing.T) {
 		t.Errorf("what is empty: %q %q %v", s.Text("host"), s.Text("port"), err)
 	}
 }
+
+// A password may be set to nothing; what may not be empty keeps its default, as in Salt.
+func TestAnEmptySettingMayBeOne(t *testing.T) {
+	known := []Setting{{Name: "pass", Default: "salt", Empty: true}, {Name: "host", Default: "salt"}}
+	for name, opts := range map[string]*data.Map{
+		"text": data.NewMap("x.pass", "", "x.host", ""), "null": data.NewMap("x.pass", nil, "x.host", nil),
+		"map": data.NewMap("x", data.NewMap("pass", "", "host", nil)), "the second name": data.NewMap("y.pass", ""),
+	} {
+		s := MapSource(opts).Read(nil, known, "x", "y")
+		if s.Text("pass") != "" || s.Text("host") != "salt" {
+			t.Errorf("%s: pass %q, host %q", name, s.Text("pass"), s.Text("host"))
+		}
+	}
+	opts := data.NewMap("x.pass", "secret", "alternative.x.pass", "")
+	if got := MapSource(opts).Read(data.NewMap("ret_config", "alternative"), known, "x").Text("pass"); got != "" {
+		t.Errorf("the alternative's empty password is %q", got)
+	}
+	if got := MapSource(&data.Map{}).Read(nil, known, "x").Text("pass"); got != "salt" {
+		t.Errorf("a password that is not set is %q", got)
+	}
+}

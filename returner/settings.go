@@ -33,6 +33,7 @@ type Setting struct {
 	Name    string // in ret_kwargs
 	Key     string // in the configuration, behind the returner's name; "" means Name
 	Default any    // nil for none
+	Empty   bool   // an empty value is one, as a password that is none; Salt takes Default then
 	Fixed   bool   // who gives an order must not choose it, as a file or the server that gets the password: ret_kwargs does not count
 }
 
@@ -42,7 +43,7 @@ type Settings struct{ values *data.Map }
 // Read reads the settings of a returner (salt/returners/__init__.py, get_returner_options). Names are those below which
 // they stand: `mysql.host: db1`, or a map `mysql: {host: db1}`. A return's ret_config puts a word before: with ret_config
 // alternative, `alternative.mysql.host` counts, and where it is not set `mysql.host`. Its ret_kwargs win over all. What is
-// empty, zero or false counts as not set. ret may be nil.
+// empty, zero or false counts as not set, but for a setting with Empty. ret may be nil.
 func (from Source) Read(ret *data.Map, known []Setting, names ...string) *Settings {
 	s := &Settings{&data.Map{}}
 	config := ""
@@ -51,8 +52,8 @@ func (from Source) Read(ret *data.Map, known []Setting, names ...string) *Settin
 	}
 	kwargs, _ := ret.Value("ret_kwargs").(*data.Map)
 	for _, k := range known {
-		v := from.find(k, config, names)
-		if !data.Truth(v) {
+		v, set := from.find(k, config, names)
+		if !set {
 			v = k.Default
 		}
 		if asked, ok := kwargs.Get(k.Name); ok && !k.Fixed {
@@ -65,36 +66,34 @@ func (from Source) Read(ret *data.Map, known []Setting, names ...string) *Settin
 	return s
 }
 
-func (from Source) find(k Setting, config string, names []string) any {
+func (from Source) find(k Setting, config string, names []string) (v any, set bool) {
 	key := k.Key
 	if key == "" {
 		key = k.Name
 	}
+	var below []string
 	if config != "" {
 		for _, name := range names {
-			if v := from.below(config+"."+name, key); data.Truth(v) {
-				return v
-			}
+			below = append(below, config+"."+name)
 		}
 	}
-	for _, name := range names {
-		if v := from.below(name, key); data.Truth(v) {
-			return v
+	for _, name := range append(below, names...) {
+		if v, set = from.below(name, key); set && (k.Empty || data.Truth(v)) {
+			return v, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // below returns a setting in the map of a name, or else of the name with a dot.
-func (from Source) below(name, key string) any {
+func (from Source) below(name, key string) (v any, set bool) {
 	all, _ := from(name)
 	if m, ok := all.(*data.Map); ok {
-		if v, ok := m.Get(key); ok {
-			return v
+		if v, set = m.Get(key); set {
+			return v, true
 		}
 	}
-	v, _ := from(name + "." + key)
-	return v
+	return from(name + "." + key)
 }
 
 // Value returns a setting, nil when it is not set.

@@ -44,7 +44,7 @@ const doc = `
 func known() []returner.Setting {
 	return []returner.Setting{
 		{Name: "host", Default: "salt", Fixed: true}, {Name: "port", Default: int64(3306), Fixed: true},
-		{Name: "user", Default: "salt", Fixed: true}, {Name: "pass", Default: "salt"}, {Name: "db", Default: "salt", Fixed: true},
+		{Name: "user", Default: "salt", Fixed: true}, {Name: "pass", Default: "salt", Empty: true}, {Name: "db", Default: "salt", Fixed: true},
 		{Name: "ssl_ca", Fixed: true}, {Name: "ssl_cert", Fixed: true}, {Name: "ssl_key", Fixed: true},
 		{Name: "ssl_any_name", Fixed: true},
 	}

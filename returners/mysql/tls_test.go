@@ -76,3 +76,11 @@ func TestAServerThatIsAnotherGetsNoPassword(t *testing.T) {
 		}
 	}
 }
+
+func TestThePasswordMayBeEmpty(t *testing.T) {
+	for _, pass := range []any{"", nil} {
+		if got := returner.MapSource(data.NewMap("mysql.pass", pass)).Read(nil, known(), Name).Text("pass"); got != "" {
+			t.Errorf("the password %q is set, and %q is used", pass, got)
+		}
+	}
+}

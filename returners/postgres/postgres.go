@@ -51,7 +51,7 @@ func known(name string) []returner.Setting {
 	}
 	list := []returner.Setting{
 		{Name: "host", Default: "localhost", Fixed: true}, {Name: "port", Default: int64(5432), Fixed: true},
-		{Name: "user", Default: "salt", Fixed: true}, {Name: pass, Default: "salt"}, {Name: "db", Default: "salt", Fixed: true},
+		{Name: "user", Default: "salt", Fixed: true}, {Name: pass, Default: "salt", Empty: true}, {Name: "db", Default: "salt", Fixed: true},
 	}
 	for _, s := range []string{"sslmode", "sslcert", "sslkey", "sslrootcert", "sslcrl"} {
 		list = append(list, returner.Setting{Name: s, Fixed: true})
