@@ -39,15 +39,20 @@ func (b *Backoff) Pause() time.Duration {
 
 // Wait takes the next pause, or returns false when ctx ends. What comes from hurry ends the pause, and makes the next the
 // first again; hurry may be nil.
-func (b *Backoff) Wait(ctx context.Context, hurry <-chan struct{}) bool {
+func (b *Backoff) Wait(ctx context.Context, hurry Haste) bool {
 	t := time.NewTimer(b.Pause())
 	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-hurry:
-		b.Reset()
-	case <-t.C:
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case said := <-hurry:
+			if time.Since(said) >= hasteLife {
+				continue
+			}
+			b.Reset()
+		case <-t.C:
+		}
+		return true
 	}
-	return true
 }

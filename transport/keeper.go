@@ -14,7 +14,7 @@ type Keeper struct {
 	// false when ctx ends; nil always wants one.
 	Wanted func(ctx context.Context) bool
 	// Hurry ends the pause before the next attempt; nil never does.
-	Hurry <-chan struct{}
+	Hurry Haste
 
 	told bool // that there is no connection
 }

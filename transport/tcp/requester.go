@@ -18,7 +18,7 @@ type Requester struct {
 	last   uint32 // id of a request
 	stop   context.CancelFunc
 	done   chan struct{}
-	soon   chan struct{} // has an element when the next attempt to connect is to come at once
+	soon   transport.Haste
 	wanted chan struct{} // has an element when somebody waits for a connection
 }
 
@@ -32,7 +32,7 @@ type session struct {
 // no TLS.
 func NewRequester(d transport.Dialer, t *TLS) *Requester {
 	ctx, stop := context.WithCancel(context.Background())
-	q := &Requester{link: newLink(d, t), stop: stop, done: make(chan struct{}), soon: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
+	q := &Requester{link: newLink(d, t), stop: stop, done: make(chan struct{}), soon: transport.NewHaste(), wanted: make(chan struct{}, 1)}
 	q.calls = transport.NewCalls[uint32, *session](d.Addr, q.done, q.number, q.want)
 	q.link.Wanted, q.link.Hurry = q.use, q.soon
 	go func() {
@@ -76,13 +76,9 @@ func (q *Requester) use(ctx context.Context) bool {
 	}
 }
 
-// Hurry ends the pause before the next attempt to connect. While there is a connection it does so for the next one.
-func (q *Requester) Hurry() {
-	select {
-	case q.soon <- struct{}{}:
-	default:
-	}
-}
+// Hurry ends the pause before the next attempt to connect. While there is a connection it does so if that is lost within a
+// few seconds.
+func (q *Requester) Hurry() { q.soon.Say() }
 
 // Do sends one request and returns its reply.
 func (q *Requester) Do(ctx context.Context, body []byte) ([]byte, error) {

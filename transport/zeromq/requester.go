@@ -19,14 +19,14 @@ type Requester struct {
 	last  uint64 // number of a request
 	stop  context.CancelFunc
 	done  chan struct{}
-	soon  chan struct{} // has an element when the next attempt to connect is to come at once
+	soon  transport.Haste
 }
 
 // NewRequester returns a requester that connects in the background at once, and again whenever the connection is lost.
 // Close it when it is not needed any more.
 func NewRequester(d transport.Dialer) *Requester {
 	ctx, stop := context.WithCancel(context.Background())
-	q := &Requester{link: newLink(zmq4.Dealer, d), stop: stop, done: make(chan struct{}), soon: make(chan struct{}, 1), last: rand.Uint64()}
+	q := &Requester{link: newLink(zmq4.Dealer, d), stop: stop, done: make(chan struct{}), soon: transport.NewHaste(), last: rand.Uint64()}
 	q.calls = transport.NewCalls[uint64, *peer](d.Addr, q.done, q.number, nil)
 	q.link.Hurry = q.soon
 	go func() {
@@ -49,13 +49,9 @@ func (q *Requester) Close() error {
 	return nil
 }
 
-// Hurry ends the pause before the next attempt to connect. While there is a connection it does so for the next one.
-func (q *Requester) Hurry() {
-	select {
-	case q.soon <- struct{}{}:
-	default:
-	}
-}
+// Hurry ends the pause before the next attempt to connect. While there is a connection it does so if that is lost within a
+// few seconds.
+func (q *Requester) Hurry() { q.soon.Say() }
 
 // Do sends one request and returns its reply.
 func (q *Requester) Do(ctx context.Context, body []byte) ([]byte, error) {
