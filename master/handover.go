@@ -28,7 +28,8 @@ type succession struct {
 	pass      string
 	signature string // the file that signs the key (master_use_pubkey_signature); "" is none
 	key       *crypto.PrivateKey
-	seen      fs.FileInfo // of the file that was read last
+	seen      fs.FileInfo // of the file that was judged last
+	fault     string      // what was told last of a file that is to be judged yet
 	server    *channel.Server
 	signIn    *channel.SignIn
 	sender    *channel.Publisher
@@ -43,46 +44,63 @@ func newSuccession(p *parts, server *channel.Server, signIn *channel.SignIn) *su
 	if p.cfg.MasterSignPubkey && p.cfg.MasterUsePubkeySignature {
 		s.signature = p.cfg.MasterPubkeySignature
 	}
-	s.seen, _ = os.Stat(s.file()) // what cannot be looked at is read
-	return s
+	return s // the first look reads the file, which may be another one by now
 }
 
 func (s *succession) file() string { return filepath.Join(s.keys.Path(), masterKey+".pem") }
 
-// look takes up the key that lies there now. It reports whether that is another one.
+// look takes up the key that lies there now. It reports whether that is another one. What goes wrong is told once, and tried again
+// each time.
 func (s *succession) look(context.Context) (changed bool, err error) {
 	info, err := os.Stat(s.file())
 	if errors.Is(err, fs.ErrNotExist) || err == nil && s.seen != nil && os.SameFile(info, s.seen) && info.ModTime().Equal(s.seen.ModTime()) {
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("look whether the master has another key: %w", err)
+	if err == nil {
+		changed, err = s.judge(info)
 	}
-	key, err := s.keys.LoadOrCreate(masterKey, s.key.Bits(), s.pass)
-	if errors.Is(err, pki.ErrMismatch) && time.Since(info.ModTime()) < time.Minute {
-		return false, nil // the other half is on its way
+	if err == nil || changed {
+		s.seen, s.fault = info, ""
+		return changed, err
 	}
-	s.seen = info
-	if err != nil {
-		return false, fmt.Errorf("another key of the master lies there: %w", err)
+	if errors.Is(err, crypto.ErrPassphrase) { // only another file can mend it, and to try costs time
+		s.seen = info
 	}
-	if key.Public().Equal(s.key.Public()) {
+	if errors.Is(err, errNotYet) || err.Error() == s.fault {
 		return false, nil
 	}
-	return s.takeUp(key)
+	s.fault = err.Error()
+	return false, fmt.Errorf("look whether the master has another key: %w", err)
+}
+
+// errNotYet is returned while the pair of files is being written.
+var errNotYet = errors.New("the other half of the key is on its way")
+
+// judge reads the key that lies there, and takes it up if that may be. Without an error that is the last word on the file.
+func (s *succession) judge(info fs.FileInfo) (changed bool, err error) {
+	key, err := s.keys.Load(masterKey, s.pass)
+	switch {
+	case errors.Is(err, pki.ErrMismatch) && time.Since(info.ModTime()) < time.Minute:
+		return false, errNotYet
+	case err != nil:
+		return false, err
+	case key.Public().Equal(s.key.Public()):
+		return false, nil
+	}
+	chain, err := s.keys.Chain(masterKey)
+	if err != nil {
+		return false, err
+	}
+	if _, _, err = chain.Follow(s.key.Public(), key.Public(), pki.Heard{Now: time.Now()}); err != nil {
+		s.log.WithError(err).Warnf("Another key lies in %s; it holds from the next start on, and minions will refuse it", s.file())
+		return false, nil
+	}
+	return s.takeUp(key, chain)
 }
 
 // takeUp exchanges the key everywhere at once: who signs in from then on gets new session keys, and what is published is
 // under these and signed by the new key.
-func (s *succession) takeUp(key *crypto.PrivateKey) (changed bool, err error) {
-	chain, err := s.keys.Chain(masterKey)
-	if err == nil {
-		_, _, err = chain.Follow(s.key.Public(), key.Public(), pki.Heard{Now: time.Now()})
-	}
-	if err != nil {
-		s.log.WithError(err).Warnf("Another key lies in %s; it holds from the next start on, and minions will refuse it", s.file())
-		return false, nil
-	}
+func (s *succession) takeUp(key *crypto.PrivateKey, chain pki.Chain) (changed bool, err error) {
 	signed := ""
 	if s.signature != "" {
 		if signed, err = s.keys.ReadText(s.signature); err != nil {

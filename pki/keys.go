@@ -67,14 +67,28 @@ func (k *Keys) Path() string { return k.path }
 // missing is written; one of another key is an error that wraps ErrMismatch. The passphrase opens the file, and
 // encrypts a new one when it is not empty.
 func (k *Keys) LoadOrCreate(name string, bits int, passphrase string) (*crypto.PrivateKey, error) {
-	key, err := k.Private(name, passphrase)
+	key, err := k.Load(name, passphrase)
 	if errors.Is(err, ErrNotFound) {
-		key, err = k.generate(name, bits, passphrase)
+		if key, err = k.generate(name, bits, passphrase); err == nil {
+			err = k.completePair(name, key)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return key, k.completePair(name, key)
+	return key, nil
+}
+
+// Load is LoadOrCreate without the making of a private key: where there is none the error wraps ErrNotFound.
+func (k *Keys) Load(name, passphrase string) (*crypto.PrivateKey, error) {
+	key, err := k.Private(name, passphrase)
+	if err == nil {
+		err = k.completePair(name, key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return key, nil
 }
 
 func (k *Keys) generate(name string, bits int, passphrase string) (*crypto.PrivateKey, error) {
