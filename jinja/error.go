@@ -40,6 +40,7 @@ const (
 type Place struct {
 	Template string
 	Line     int
+	Block    bool // the line stands in a block, which ran where it was declared
 }
 
 // An Error tells why a template was not parsed or rendered.

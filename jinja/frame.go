@@ -324,7 +324,7 @@ func (f *frame) leave(err error) error {
 	if e.Template == "" && e.Line == 0 {
 		e.Template, e.Line, e.Source = f.prog.name, f.line, f.prog.source
 	}
-	e.Trace = append(e.Trace[:len(e.Trace):len(e.Trace)], Place{f.prog.name, f.line})
+	e.Trace = append(e.Trace[:len(e.Trace):len(e.Trace)], Place{f.prog.name, f.line, f.up == nil && f.block != ""})
 	return &e
 }
 

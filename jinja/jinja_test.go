@@ -74,7 +74,7 @@ func TestErrorsTellTheirPlaces(t *testing.T) {
 	if !errors.As(err, &e) {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(e.Trace); e.Template != "lib.j" || e.Line != 3 || got != "[{lib.j 3} {<template> 3}]" || !strings.HasPrefix(e.Source, "\n{% macro") {
+	if got := fmt.Sprint(e.Trace); e.Template != "lib.j" || e.Line != 3 || got != "[{lib.j 3 false} {<template> 3 false}]" || !strings.HasPrefix(e.Source, "\n{% macro") {
 		t.Errorf("got %s line %d, trace %s, source %q", e.Template, e.Line, got, e.Source)
 	}
 	if want := "lib.j: line 3: 'dict object' has no attribute 'x'"; err.Error() != want {

@@ -63,10 +63,14 @@ func prefix(e *jinja.Error) string {
 	return generic
 }
 
-// place is the line that is shown: the innermost one.
+// place is the line that is shown: the innermost one, but for lines in blocks, which Salt passes over.
 func place(e *jinja.Error) jinja.Place {
-	if e.Line == 0 && len(e.Trace) > 0 {
-		return e.Trace[0]
+	if e.Kind != jinja.SyntaxError && e.Kind != jinja.AssertionError || e.Line == 0 {
+		for _, p := range e.Trace {
+			if !p.Block {
+				return p
+			}
+		}
 	}
 	return jinja.Place{Template: e.Template, Line: e.Line}
 }

@@ -76,6 +76,7 @@ func TestTemplates(t *testing.T) {
 		{"an import sees its own place", `{% from "web/lib/m.j" import place %}{{ place }} {{ tpldir }}`, "web/lib web/lib/m.j web.lib web/site"},
 		{"an import with context sees that of the SLS", `{% from "web/lib/m.j" import place with context %}{{ place }}`, "web/site web/site/init.sls web.site"},
 		{"a relative import counts from the SLS", `{% from "./near.j" import v %}{% from "../lib/m.j" import place %}{{ v }} {{ place }}`, "near web/site ../lib/m.j web.site"},
+		{"an import from afar moves the place that relative ones count from", `{% from "web/lib/far.j" import q %}{{ q }}`, "web/lib ./m.j web.lib"},
 		{"a map file", `{% from tpldir ~ "/map.j" import app with context %}{{ app | json }}`, `{"name": "nginx", "port": 80}`},
 		{"ifelse", `{{ ifelse("db*", 1, "G@os:Debian and N@webs", 2, 3) }} {{ ifelse("db*", 1, 3) }} {{ ifelse(true, 1, 3) }}`, "2 3 1"},
 		{"an ordered dict keeps its order as YAML", `{{ odict([("z", 1), ("a", {"c": 1, "b": 2})]) | yaml }}`, "{z: 1, a: {b: 2, c: 1}}"},
@@ -101,6 +102,7 @@ func TestTemplates(t *testing.T) {
 			t.Setenv("TZ", "UTC")
 			e := minionEngine(t, roots(t, data.NewMap(
 				"web/lib/m.j", `{% set place = tpldir ~ " " ~ tplfile ~ " " ~ tpldot %}`,
+				"web/lib/far.j", `{% from "./m.j" import place %}{% set q = place %}`,
 				"web/site/near.j", `{% set v = "near" %}`,
 				"web/site/map.j", `{% import_yaml tpldir ~ "/defaults.yaml" as app %}{% do app.update(pillar.app) %}`,
 				"web/site/defaults.yaml", "name: nginx\nport: 1\n",
@@ -131,10 +133,14 @@ func TestTemplateErrors(t *testing.T) {
 		{"an absolute one", `{% include "/etc/passwd" %}`, "Jinja error: /etc/passwd\n"},
 		{"a name that is not exported", `{% from "lib.j" import nope %}{{ nope }}`, "Jinja variable the template 'lib.j' (imported on line 1) does not export the requested name 'nope'; line 1\n"},
 		{"a macro of another file", "{% from 'lib.j' import m %}\n\n{{ m({}) }}", "Jinja variable 'dict object' has no attribute 'x'\nROOT/lib.j(2):\n---\n{% macro m(a) %}\n{{ a.x }}    <======================\n{% endmacro %}\n---"},
+		{"a relative import after one from afar", `{% from "sub/lib.j" import m %}{% from "./lib2.j" import m %}`, "Jinja error: ./lib2.j\n"},
+		{"a block", "{% extends 'base.j' %}{% block a %}\n{{ 1 / 0 }}{% endblock %}",
+			"Jinja error: division by zero\nROOT/base.j(3):\n---\nx\ny\n{% block a %}{% endblock %}    <======================\n---\nTraceback (most recent call last):\n"},
 		{"YAML that is broken", "{% load_yaml as x %}\na: b: c\n{% endload %}", "Jinja error: 'NoneType' object has no attribute 'splitlines'\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			files := roots(t, data.NewMap("lib.j", "{% macro m(a) %}\n{{ a.x }}\n{% endmacro %}\n"))
+			files := roots(t, data.NewMap("lib.j", "{% macro m(a) %}\n{{ a.x }}\n{% endmacro %}\n", "sub/lib.j", "{% macro m() %}{% endmacro %}",
+				"web/site/lib2.j", "", "base.j", "x\ny\n{% block a %}{% endblock %}\n"))
 			got, err := renderSLS(t, minionEngine(t, files), tt.text)
 			want := strings.ReplaceAll(tt.want, "ROOT", files["base"][0])
 			if err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -1,0 +1,129 @@
+package render_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/render/all"
+)
+
+// TestVectorRender runs those steps of the vectors that call slsutil.renderer, which is a renderer's pipe and little more.
+// The others compile states.
+func TestVectorRender(t *testing.T) {
+	ran := 0
+	for _, c := range vectors.Cases(t, vectors.Load(t, "states/render.json").List) {
+		for _, step := range c.Sub("steps") {
+			if step.List("argv")[0] == "slsutil.renderer" {
+				ran++
+				t.Run(c.Text("id"), func(t *testing.T) { checkRenderer(t, c.On(t), step.On(t)) })
+			}
+		}
+	}
+	if ran < 5 {
+		t.Errorf("%d steps, want 5", ran)
+	}
+}
+
+func checkRenderer(t *testing.T, c, step *vectors.Case) {
+	c.Only("id", "group", "files", "config", "steps")
+	in := render.Input{SaltEnv: "base", Default: "jinja|yaml"}
+	dir := t.TempDir()
+	for name, text := range c.Object("files").Value("base").(*data.Map).All() {
+		if err := os.WriteFile(filepath.Join(dir, name.(string)), []byte(text.(string)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, arg := range step.List("argv")[1:] {
+		switch name, value, _ := strings.Cut(arg.(string), "="); {
+		case name == "default_renderer":
+			in.Default = value
+		case name == "string":
+			in.Text = value
+		default:
+			in.Path = filepath.Join(dir, strings.TrimPrefix(name, "salt://"))
+			text, err := os.ReadFile(in.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.Text = string(text)
+		}
+	}
+	config, _ := c.Map.Value("config").(*data.Map)
+	grains := data.NewMap("os", "Debian", "num_cpus", int64(4))
+	reg, err := loader.NewRegistry(&loader.Env{Opts: config, Grains: func() *data.Map { return grains }}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := render.New(render.Options{Env: reg.Env(), Files: render.Roots{"base": {dir}}, Renderers: all.Renderers()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := e.Render(t.Context(), in)
+	want := step.Object("expect")
+	if gist, fails := want.Get("fails_with"); fails {
+		if err == nil || !strings.HasSuffix(gist.(string), ": "+err.Error()) {
+			t.Errorf("got %v, %v, want %s", got, err, gist)
+		}
+		return
+	}
+	if err != nil || !data.Equal(got, want.Value("return")) {
+		t.Errorf("got %s, %v, want %s", data.Repr(got), err, data.Repr(want.Value("return")))
+	}
+}
+
+// TestVectorErrorExcerpts renders the first SLS of those broken ones that a renderer refuses.
+func TestVectorErrorExcerpts(t *testing.T) {
+	const begin = "Rendering SLS 'base:a' failed: "
+	ran := 0
+	for _, c := range vectors.Cases(t, vectors.Load(t, "states/error.json").List) {
+		want := firstError(c)
+		if !strings.HasPrefix(want, begin) || c.Object("files").Value("base").(*data.Map).Text("a.sls") == "" {
+			continue
+		}
+		ran++
+		t.Run(c.Text("id"), func(t *testing.T) { checkBroken(t, c.On(t), want[len(begin):]) })
+	}
+	if ran < 15 {
+		t.Errorf("%d cases, want 15 or more", ran)
+	}
+}
+
+func firstError(c *vectors.Case) string {
+	step := c.Sub("steps")[0]
+	list, _ := step.Object("expect").Value("return").([]any)
+	if len(list) == 0 {
+		return ""
+	}
+	text, _ := list[0].(string)
+	return text
+}
+
+func checkBroken(t *testing.T, c *vectors.Case, want string) {
+	dir := t.TempDir()
+	files := c.Object("files").Value("base").(*data.Map)
+	for name, text := range files.All() {
+		at := filepath.Join(dir, name.(string))
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text.(string)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := engine(t, render.Roots{"base": {dir}})
+	_, err := e.Render(t.Context(), render.Input{Text: files.Text("a.sls"), Path: filepath.Join(dir, "a.sls"), SaltEnv: "base", SLS: "a"})
+	expr := regexp.QuoteMeta(want)
+	expr = strings.ReplaceAll(expr, "\n@TRACEBACK@\n", `\n(?:(?s:.*)\n)?`)
+	expr = strings.ReplaceAll(expr, "\n\n@TRACEBACK@", `\n(?s:.*)`)
+	expr = strings.ReplaceAll(expr, "@TRACEBACK@", `(?s:.*)`)
+	if err == nil || !regexp.MustCompile(`\A`+expr+`\z`).MatchString(err.Error()) {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
