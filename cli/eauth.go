@@ -31,6 +31,7 @@ const exitUnauthenticated = 2
 // Where Salt sends a refused login a second time, with the job, this ends at once with the same text.
 func (s *saltRun) logIn(ctx context.Context) (code int, ok bool) {
 	token := s.opts.Text("token")
+	s.tellUnusedLogin()
 	switch {
 	case token != "" && s.readsRootKey():
 		return 0, true
@@ -61,6 +62,15 @@ func (s *saltRun) logIn(ctx context.Context) (code int, ok bool) {
 	}
 	s.local.LogIn(login)
 	return 0, true
+}
+
+// tellUnusedLogin says that a login on the command line is not looked at, since a token is kept, which comes first in Salt too.
+func (s *saltRun) tellUnusedLogin() {
+	if s.o.EAuth == "" || s.opts.Text("token") == "" || !s.opts.Has("username") && !s.opts.Has("password") {
+		return
+	}
+	s.out.Log("WARNING", fmt.Sprintf("The token in %s is used; --username and --password are not looked at. Remove the file to log in with them",
+		s.opts.Text("token_file")))
 }
 
 // hasSystem reports whether the master may have the system of -a. One of Salt's may have more, which ask for a name and a password

@@ -47,6 +47,7 @@ func (h HostProgram) User() string {
 func (h HostProgram) LogIn(ctx context.Context, eauth string, mkToken bool) (*data.Map, error) {
 	s := &saltRun{o: &SaltOptions{AuthOptions: AuthOptions{EAuth: eauth, MakeToken: mkToken}}, opts: h.Opts, in: h.In, out: h.Out}
 	if token := h.Opts.Text("token"); token != "" && !mkToken {
+		s.tellUnusedLogin()
 		return data.NewMap("token", token), nil
 	}
 	login, err := s.prompt()

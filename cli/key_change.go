@@ -121,6 +121,7 @@ func (k *keyRun) confirm(ctx context.Context, c keyChange) (bool, error) {
 // maxAnswer bounds an answer, in bytes.
 const maxAnswer = 4096
 
+// errNoAnswer has Python's text, which scripts know.
 var errNoAnswer = errors.New("EOF when reading a line")
 
 // answer reads a line from standard input. When ctx ends before there is one, the read is left to the end of the

@@ -69,3 +69,19 @@ func TestKeysThroughTheMaster(t *testing.T) {
 		}
 	}
 }
+
+// A token that is kept comes before a login on the command line, and the run says that this one is not looked at.
+func TestATokenInPlaceOfALogin(t *testing.T) {
+	d := openDoorFor(t, "fred", []any{"@wheel", "test.*"})
+	login := []string{"-a", "file", "--username", "fred", "--password"}
+	if stdout, stderr, code := d.salt(t, "", append(login, "secret", "-T", "web1", "test.ping")...); code != 0 || stdout != pong || stderr != "" {
+		t.Fatalf("make a token: %d %s%s", code, stdout, stderr)
+	}
+	const want = "salt_token is used; --username and --password are not looked at"
+	if _, stderr, code := d.key(t, "", "mallory", "-L"); code != 0 || !strings.Contains(stderr, want) {
+		t.Errorf("salt-key: %d, %q, want %q", code, stderr, want)
+	}
+	if stdout, stderr, code := d.salt(t, "", append(login, "wrong", "web1", "test.ping")...); code != 0 || stdout != pong || !strings.Contains(stderr, want) {
+		t.Errorf("salt: %d %s%q, want %q", code, stdout, stderr, want)
+	}
+}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strconv"
 	"time"
@@ -29,6 +30,10 @@ func (k *keyRun) rotateMaster(ctx context.Context) error {
 		k.say("Minions of Salt will refuse it, until minion_master.pub is removed there: master_sign_pubkey is off.\n")
 	}
 	yes, err := k.confirm(ctx, keyChange{question: "Proceed? [N/y] ", preset: "n"})
+	if errors.Is(err, errNoAnswer) {
+		k.failed = true
+		return fmt.Errorf("%w: nobody was there to say yes, and the key is as it was; -y does it without asking", err)
+	}
 	if err != nil || !yes {
 		return err
 	}

@@ -32,3 +32,25 @@ func TestKeyRotateMasterRefusesDays(t *testing.T) {
 		t.Errorf("half a day: %+v", r)
 	}
 }
+
+// Without an answer nothing is done, and the run says how to do without one.
+func TestKeyRotateMasterWithoutATerminal(t *testing.T) {
+	h := usualKeys(t)
+	if _, err := pki.Visit(h.path("pki"), pki.Options{}).LoadOrCreate("master", 2048, ""); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(h.path("pki/master.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := h.run(t, "", "--rotate-master-key")
+	if r.code == 0 || !strings.Contains(r.stderr, "Error: EOF when reading a line") || !strings.Contains(r.stderr, "-y does it") {
+		t.Errorf("code %d, stderr %q", r.code, r.stderr)
+	}
+	if now, err := os.ReadFile(h.path("pki/master.pem")); err != nil || string(now) != string(before) {
+		t.Errorf("the key was replaced: %v", err)
+	}
+	if r := h.run(t, "n\n", "--rotate-master-key"); r.code != 0 {
+		t.Errorf("the answer no: %+v", r)
+	}
+}
