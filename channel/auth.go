@@ -31,7 +31,7 @@ type SignInOptions struct {
 	Parallel    int                                                 // sign-ins in work at once; 0 means one
 	MaxWait     time.Duration                                       // how long a sign-in may wait for its turn; 0 means 4 s, as minions give up after 5
 	OnEvent     func(data *data.Map)                                // told the data of the event salt/auth; nil is not told
-	OnDenied    func(id string, key *crypto.PublicKey, from string) // told of keys for ids that have another one; nil is not told
+	OnDenied    func(id string, key *crypto.PublicKey, from string) // told of keys for ids that have another one, which lie in minions_denied now; nil is not told
 	Host        func(id string) string                              // from where the minion that has an id was last heard, "" where that is not known; may be nil
 	Log         logrus.FieldLogger
 }
@@ -236,8 +236,10 @@ func (s *SignIn) judge(c *claim, r transport.Request) pki.Verdict {
 		s.opts.Log.WithError(err).Warnf("sign-in of minion %s from %s", strconv.QuoteToGraphic(c.id), r.Remote())
 	}
 	s.log(c, verdict, r)
-	if key, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(c.pub))); verdict.Action == pki.Deny && s.opts.OnDenied != nil && err == nil {
-		s.opts.OnDenied(c.id, key, hostOf(r.Remote()))
+	if verdict.Action == pki.Deny && err == nil && s.opts.OnDenied != nil {
+		if key, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(c.pub))); err == nil {
+			s.opts.OnDenied(c.id, key, hostOf(r.Remote()))
+		}
 	}
 	if verdict.Event && s.opts.OnEvent != nil {
 		s.opts.OnEvent(authEvent(c, verdict))

@@ -86,11 +86,12 @@ func (m *maintenance) lookAtKeys(ctx context.Context) error {
 
 // tellDenied writes down which keys were denied.
 func (m *maintenance) tellDenied() error {
+	at := m.now() // what is denied from here on may not be in the list
 	denied, err := m.idsOf(pki.Denied)
 	if err != nil {
 		return err
 	}
-	return m.denied.Flush(denied)
+	return m.denied.Flush(denied, at)
 }
 
 // rotate makes a new shared key and forgets all of minions that are no longer accepted.

@@ -107,11 +107,11 @@ func TestSightings(t *testing.T) {
 	s.Note("web1", "aa", "192.0.2.2", at.Add(time.Hour))
 	s.Note("web2", "bb", "192.0.2.3", at)
 	s.Note("gone", "cc", "192.0.2.3", at)
-	must(t, s.Flush(func(id string) bool { return id != "gone" }))
+	must(t, s.Flush(func(id string) bool { return id != "gone" }, at.Add(time.Second)))
 	OpenSightings(dir).Note("web3", "dd", "192.0.2.3", at) // not written
 	again := OpenSightings(dir)
 	again.Note("web2", "b2", "192.0.2.9", at.Add(2*time.Hour))
-	must(t, again.Flush(func(string) bool { return true }))
+	must(t, again.Flush(func(string) bool { return true }, at.Add(3*time.Hour)))
 	got, err := ReadSightings(dir)
 	want := map[string]Sighting{"web1": {"aa", at, at.Add(time.Hour), "192.0.2.2"}, "web2": {"b2", at.Add(2 * time.Hour), at.Add(2 * time.Hour), "192.0.2.9"}}
 	if err != nil || len(got) != 2 || got["web1"] != want["web1"] || got["web2"] != want["web2"] {
@@ -126,5 +126,71 @@ func TestSightings(t *testing.T) {
 	again.Note("web9", "ee", "", at)
 	if len(again.byID) != 2 {
 		t.Errorf("%d ids are kept of at most 2", len(again.byID))
+	}
+}
+
+// A key that comes between the listing of the denied ones and the writing is not in the list, and stays.
+func TestSightingsSinceTheListing(t *testing.T) {
+	dir := t.TempDir()
+	s := OpenSightings(dir)
+	none := func(string) bool { return false }
+	listed := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	s.Note("web1", "aa", "192.0.2.1", listed.Add(-time.Second))
+	s.Note("web2", "bb", "192.0.2.2", listed.Add(time.Second))
+	s.Note("web3", "cc", "192.0.2.3", listed.Add(-time.Second)) // was there, deleted, and comes again
+	s.Note("web3", "cc", "192.0.2.3", listed.Add(time.Second))
+	must(t, s.Flush(none, listed))
+	if got, err := ReadSightings(dir); err != nil || len(got) != 2 || got["web1"].Key != "" {
+		t.Errorf("read %v, %v, want web2 and web3", got, err)
+	}
+	must(t, s.Flush(none, listed.Add(time.Minute)))
+	if got, err := ReadSightings(dir); err != nil || len(got) != 0 || len(s.noted) != 0 {
+		t.Errorf("read %v, %v, and noted %v after all have gone", got, err, s.noted)
+	}
+}
+
+// TestThreatDeniedMinionKeepsNoDiskBusy denies a minion every ten seconds for an hour: the list is written once a minute at most.
+func TestThreatDeniedMinionKeepsNoDiskBusy(t *testing.T) {
+	dir := t.TempDir()
+	s := OpenSightings(dir)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	all := func(string) bool { return true }
+	written := 0
+	for i := range 360 {
+		now := at.Add(time.Duration(i) * 10 * time.Second)
+		s.Note("web1", "aa", "192.0.2.1", now)
+		before, _ := os.Stat(filepath.Join(dir, sightingsFile))
+		must(t, s.Flush(all, now))
+		if after, err := os.Stat(filepath.Join(dir, sightingsFile)); err != nil || !os.SameFile(before, after) {
+			written++
+		}
+	}
+	if written != 60 {
+		t.Errorf("written %d times in an hour, want 60", written)
+	}
+	if got, err := ReadSightings(dir); err != nil || got["web1"].Last != at.Add(59*time.Minute) || got["web1"].First != at {
+		t.Errorf("read %v, %v", got, err)
+	}
+}
+
+// Who notes a key does not wait for the disk, and a list that could not be written is written later.
+func TestSightingsAreWrittenAside(t *testing.T) {
+	dir := t.TempDir()
+	s := OpenSightings(dir)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	all := func(string) bool { return true }
+	s.Note("web1", "aa", "192.0.2.1", at)
+	s.writing.Lock() // as while another list is written
+	s.Note("web2", "bb", "192.0.2.1", at)
+	s.writing.Unlock()
+	stall := filepath.Join(dir, sightingsFile)
+	must(t, os.MkdirAll(filepath.Join(stall, "x"), 0o700))
+	if err := s.Flush(all, at); err == nil {
+		t.Error("a folder in the place of the list is no error")
+	}
+	must(t, os.RemoveAll(stall))
+	must(t, s.Flush(all, at))
+	if got, err := ReadSightings(dir); err != nil || len(got) != 2 {
+		t.Errorf("read %v, %v, want two", got, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"sync"
 	"time"
 )
@@ -30,12 +31,18 @@ type Sightings struct {
 
 	mu    sync.Mutex
 	byID  map[string]Sighting
+	noted map[string]time.Time // when an id was noted last, whether that is to be written or not
 	dirty bool
+
+	writing sync.Mutex // held while a list is written; whoever notes a key does not wait for that
 }
+
+// sightingPause is how much later a key has to be seen again for that to be written: who is denied comes every ten seconds.
+const sightingPause = time.Minute
 
 // OpenSightings returns those in a master's cachedir. A file that cannot be read counts as none.
 func OpenSightings(cacheDir string) *Sightings {
-	s := &Sightings{dir: cacheDir, most: defaultMaxPending}
+	s := &Sightings{dir: cacheDir, most: defaultMaxPending, noted: map[string]time.Time{}}
 	var err error
 	if s.byID, err = ReadSightings(cacheDir); err != nil || s.byID == nil {
 		s.byID = map[string]Sighting{}
@@ -72,7 +79,7 @@ func ReadSightings(cacheDir string) (map[string]Sighting, error) {
 	return byID, nil
 }
 
-// Note tells of a key that was denied just now.
+// Note tells of a key that was denied just now. Of one that comes again and again each minute counts once.
 func (s *Sightings) Note(id, keyName, from string, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,36 +87,56 @@ func (s *Sightings) Note(id, keyName, from string, now time.Time) {
 	if !known && len(s.byID) >= s.most {
 		return
 	}
-	if seen.Key != keyName {
+	s.noted[id] = now
+	switch {
+	case seen.Key != keyName:
 		seen = Sighting{Key: keyName, First: now.UTC()}
+	case now.Sub(seen.Last) < sightingPause:
+		return
 	}
 	seen.Last, seen.From = now.UTC(), from
 	s.byID[id] = seen
 	s.dirty = true
 }
 
-// Flush writes what has changed, and drops ids that keep does not name.
-func (s *Sightings) Flush(keep func(id string) bool) error {
+// Flush writes what has changed, and drops ids that keep does not name, which is what was there at a time: what was noted since
+// then stays.
+func (s *Sightings) Flush(keep func(id string) bool, at time.Time) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	list := s.changed(keep, at)
+	if list == nil {
+		return nil
+	}
+	text, err := json.Marshal(list)
+	if err == nil {
+		err = s.write(text)
+	}
+	if err != nil {
+		s.mu.Lock()
+		s.dirty = true
+		s.mu.Unlock()
+		return fmt.Errorf("keep when keys were denied: %w", err)
+	}
+	return nil
+}
+
+// changed drops ids, and returns what is to be written then; nil is nothing.
+func (s *Sightings) changed(keep func(id string) bool, at time.Time) map[string]Sighting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.byID {
-		if !keep(id) {
+		if !keep(id) && s.noted[id].Before(at) {
 			delete(s.byID, id)
+			delete(s.noted, id)
 			s.dirty = true
 		}
 	}
 	if !s.dirty {
 		return nil
 	}
-	text, err := json.Marshal(s.byID)
-	if err == nil {
-		err = s.write(text)
-	}
-	if err != nil {
-		return fmt.Errorf("keep when keys were denied: %w", err)
-	}
 	s.dirty = false
-	return nil
+	return maps.Clone(s.byID)
 }
 
 func (s *Sightings) write(text []byte) error {
