@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,12 +151,29 @@ func (r *run) give(ctx context.Context, name string, ret *data.Map) error {
 	return err
 }
 
-// deliver gives a return to the returners that are asked for and to the master. What fails is told and no failure.
-func (r *run) deliver(ctx context.Context, ret *data.Map) {
-	for name := range strings.SplitSeq(r.o.Return, ",") {
-		if name == "" {
+// returners reads the option return: a list, or names with commas between them, each of them once.
+func returners(option any) []string {
+	given, isList := option.([]any)
+	if !isList {
+		given = []any{option}
+	}
+	var names []string
+	for _, v := range given {
+		if v == nil {
 			continue
 		}
+		for name := range strings.SplitSeq(data.Str(v), ",") {
+			if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// deliver gives a return to the returners that are asked for and to the master. What fails is told and no failure.
+func (r *run) deliver(ctx context.Context, ret *data.Map) {
+	for _, name := range returners(r.opts.Value("return")) {
 		ret.Set("success", true)
 		if err := r.give(ctx, name, ret); err != nil {
 			r.log.WithError(err).Warnf("returner %s", name)
