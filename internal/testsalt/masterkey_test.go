@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/internal/testsalt"
 	"github.com/brineproject/brine/pki"
@@ -45,83 +47,132 @@ func text(t *testing.T, file string) string {
 	return string(b)
 }
 
-// TestMasterKeyIsReplacedWhileJobsGoOn gives a master that runs two new keys, one after the other: two minions answer every job
-// meanwhile, a third one that was away follows when it comes back, and one without a chain refuses the master.
-func TestMasterKeyIsReplacedWhileJobsGoOn(t *testing.T) {
-	dir := testsalt.Dir(t)
-	m := testsalt.StartMaster(t, testsalt.MasterConfig(filepath.Join(dir, "m")))
-	minions := map[string]*testsalt.Minion{}
-	starts := m.Listen(t, "salt/minion/")
-	start := func(id string) {
-		minions[id] = testsalt.StartMinion(t, testsalt.MinionConfig(filepath.Join(dir, id), id, m.Address))
+// succeeding is a master that gets new keys, and its minions.
+type succeeding struct {
+	*testsalt.Master
+	dir     string
+	minions map[string]*testsalt.Minion
+}
+
+// start starts minions and waits for each.
+func (s *succeeding) start(t *testing.T, ids ...string) {
+	t.Helper()
+	starts := s.Listen(t, "salt/minion/")
+	for _, id := range ids {
+		s.minions[id] = testsalt.StartMinion(t, testsalt.MinionConfig(filepath.Join(s.dir, id), id, s.Address))
 		testsalt.AwaitEvent(t, starts, "salt/minion/"+id+"/start")
 	}
-	for _, id := range []string{"web1", "web2", "away"} {
-		start(id)
-	}
-	if err := minions["away"].Stop(); err != nil {
-		t.Fatal(err)
-	}
-	first := text(t, filepath.Join(m.Config.PKIDir, "master.pub"))
-	stop, done := make(chan struct{}), make(chan struct{})
-	var jobs atomic.Int64
-	c := m.Client(t)
+}
+
+// pinging gives minions one job after the other until stop is called. Each is answered by as many as want.
+func pinging(t *testing.T, c *client.Local, target string, want int) (jobs *atomic.Int64, stop func()) {
+	jobs = &atomic.Int64{}
+	end, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		for {
 			select {
-			case <-stop:
+			case <-end:
 				return
 			default:
 			}
-			if back := pingAll(t, c, "web*"); len(back) != 2 {
+			if back := pingAll(t, c, target); len(back) != want {
 				t.Errorf("job %d: only %v answered", jobs.Load(), back)
 			}
 			jobs.Add(1)
 		}
 	}()
-	events := m.Listen(t, "key")
-	ring := keyring.New(keyring.Options{Tree: pki.Visit(m.Config.PKIDir, pki.Options{})})
-	for i := range 2 {
-		before := jobs.Load()
-		if _, err := ring.RotateMaster(m.Config.Map(), 0, time.Now().Add(time.Duration(i)*time.Second)); err != nil {
-			t.Fatal(err)
-		}
-		body, err := testsalt.AwaitEvent(t, events, "key").Map()
-		if err != nil || body.Value("rotate_master_key") != true {
-			t.Errorf("event %v, %v", body, err)
-		}
-		for jobs.Load() < before+5 {
-			time.Sleep(10 * time.Millisecond) // jobs under the new key
-		}
+	return jobs, func() { close(end); <-done }
+}
+
+// rotate gives the master a new key while jobs go on, some of them under it. One number of seconds differs from another's.
+func (s *succeeding) rotate(t *testing.T, seconds int, jobs *atomic.Int64) {
+	t.Helper()
+	events := s.Listen(t, "key")
+	before := jobs.Load()
+	ring := keyring.New(keyring.Options{Tree: pki.Visit(s.Config.PKIDir, pki.Options{})})
+	if _, err := ring.RotateMaster(s.Config.Map(), 0, time.Now().Add(time.Duration(seconds)*time.Second)); err != nil {
+		t.Fatal(err)
 	}
-	close(stop)
-	<-done
-	start("away")
-	if back := pingAll(t, c, "*"); len(back) != 3 {
-		t.Errorf("in the end %v answer", back)
+	body, err := testsalt.AwaitEvent(t, events, "key").Map()
+	if err != nil || body.Value("rotate_master_key") != true {
+		t.Errorf("event %v, %v", body, err)
 	}
-	now := text(t, filepath.Join(m.Config.PKIDir, "master.pub"))
+	for jobs.Load() < before+5 {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// trust looks whether all minions trust the key that the master has, and have kept the first.
+func (s *succeeding) trust(t *testing.T, first string) {
+	t.Helper()
+	now := text(t, filepath.Join(s.Config.PKIDir, "master.pub"))
 	if now == first {
 		t.Fatal("the master has the key of before")
 	}
-	for id := range minions {
-		if got := text(t, filepath.Join(dir, id, "pki", "minion_master.pub")); got != now {
+	for id := range s.minions {
+		if got := text(t, filepath.Join(s.dir, id, "pki", "minion_master.pub")); got != now {
 			t.Errorf("%s trusts another key than the master's", id)
 		}
-		kept, _ := filepath.Glob(filepath.Join(dir, id, "pki", "minion_master.pub.*"))
-		if want := map[string]int{"away": 1}[id]; len(kept) != max(want, 1) && id == "away" || len(kept) == 0 || text(t, kept[0]) != first {
+		kept, _ := filepath.Glob(filepath.Join(s.dir, id, "pki", "minion_master.pub.*"))
+		if len(kept) == 0 || id == "away" && len(kept) != 1 || text(t, kept[0]) != first {
 			t.Errorf("%s keeps %v", id, kept)
 		}
 	}
-	m.Stop(t) // the same after a start
-	cfg := *m.Config
-	m = testsalt.StartMaster(t, &cfg)
-	for _, mn := range minions {
-		_ = mn.Stop()
+}
+
+// TestMasterKeyIsReplacedWhileJobsGoOn gives a master that runs two new keys, one after the other: two minions answer every job
+// meanwhile, and a third one that was away follows when it comes back. They know the master again after a start of all.
+func TestMasterKeyIsReplacedWhileJobsGoOn(t *testing.T) {
+	dir := testsalt.Dir(t)
+	s := &succeeding{testsalt.StartMaster(t, testsalt.MasterConfig(filepath.Join(dir, "m"))), dir, map[string]*testsalt.Minion{}}
+	s.start(t, "web1", "web2", "away")
+	if err := s.minions["away"].Stop(); err != nil {
+		t.Fatal(err)
 	}
-	starts = m.Listen(t, "salt/minion/")
-	start("web1")
+	first := text(t, filepath.Join(s.Config.PKIDir, "master.pub"))
+	c := s.Client(t)
+	jobs, stop := pinging(t, c, "web*", 2)
+	for i := range 2 {
+		s.rotate(t, i, jobs)
+	}
+	stop()
+	s.start(t, "away")
+	if back := pingAll(t, c, "*"); len(back) != 3 {
+		t.Errorf("in the end %v answer", back)
+	}
+	s.trust(t, first)
+	s.Stop(t)
+	cfg := *s.Config
+	s.Master = testsalt.StartMaster(t, &cfg)
+	for _, m := range s.minions {
+		_ = m.Stop()
+	}
+	s.start(t, "web1")
+}
+
+// warning gets the warning that another key lies there.
+type warning chan struct{}
+
+func (w warning) Levels() []logrus.Level { return []logrus.Level{logrus.WarnLevel} }
+
+func (w warning) Fire(e *logrus.Entry) error {
+	if strings.HasPrefix(e.Message, "Another key lies in ") {
+		select {
+		case w <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+func (w warning) await(t *testing.T) {
+	t.Helper()
+	select {
+	case <-w:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the master does not tell of another key")
+	}
 }
 
 // TestMasterKeyThatNobodyHandedOverTo lays another key into the place of the master's: it keeps its own until the next start, and
@@ -138,10 +189,12 @@ func TestMasterKeyThatNobodyHandedOverTo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	told := make(warning, 1)
+	m.Log.AddHook(told)
 	if err := keyring.MakePair(filepath.Join(m.Config.PKIDir, "master"), 2048, ""); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Second) // the master looks each second
+	told.await(t)
 	if back := pingAll(t, m.Client(t), "web1"); !back["web1"] {
 		t.Error("the minion does not answer under the key that the master has")
 	}
