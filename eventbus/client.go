@@ -78,7 +78,7 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 // daemon.
 func (c *Client) read(ctx context.Context, wants func(string) bool) {
 	defer close(c.done)
-	frames := payload.NewFrameReader(c.conn, 4*c.encoder.max+MaxTag)
+	frames := payload.NewFrameReader(c.conn, max(maxFrame, 4*c.encoder.max+MaxTag))
 	for {
 		body, err := frames.Next()
 		if err != nil {

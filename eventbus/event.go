@@ -108,6 +108,10 @@ func clip(s string) string {
 	return s
 }
 
+// maxFrame is how large an event on a socket may be: what Python's msgpack.Unpacker and tornado's IOStream, by which Salt reads
+// them, take at most. Salt trims what it fires by max_event_size value by value, so that many small ones make a large event.
+const maxFrame = 100 << 20
+
 // An encoder makes events.
 type encoder struct {
 	max  int

@@ -271,7 +271,7 @@ func (s *server) addWriter(conn net.Conn) {
 
 // pull fires what comes in. Bytes that are no frame end the connection; a frame that holds no event is dropped.
 func (s *server) pull(conn net.Conn) error {
-	frames := payload.NewFrameReader(conn, 4*s.bus.encoder.max+MaxTag)
+	frames := payload.NewFrameReader(conn, max(maxFrame, 4*s.bus.encoder.max+MaxTag))
 	for told := false; ; {
 		body, err := frames.Next()
 		if err != nil {

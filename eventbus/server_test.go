@@ -398,3 +398,31 @@ func TestFireAfterRestart(t *testing.T) {
 		sub.Close()
 	}
 }
+
+// TestEventOfManySmallValues sends what Salt's library does not trim, as the result of jobs.list_jobs with many jobs: it passes
+// both sockets whole.
+func TestEventOfManySmallValues(t *testing.T) {
+	b := New(Options{})
+	s, _ := serve(t, b, ServeOptions{})
+	listener := connect(t, s, ClientOptions{Subscribe: SubscribeOptions{Prefixes: []string{"salt/run/"}}})
+	jobs := data.NewMap()
+	for i := range 50_000 {
+		jobs.Set(fmt.Sprintf("20261122%012d", i), data.NewMap("Function", "saltutil.refresh_pillar", "Arguments", "[]", "StartTime", "2026, Nov 22 05:41:33.123456", "Target", "*", "Target-type", "glob", "User", "root"))
+	}
+	raw, err := payload.Marshal(data.NewMap("return", jobs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("unix", s.Pull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write(framed("salt/run/1/ret", append(begin("salt/run/1/ret", 0), raw...), len(raw)).frame); err != nil {
+		t.Fatal(err)
+	}
+	m, err := next(t, listener).Map()
+	if got, _ := m.Value("return").(*data.Map); err != nil || got.Len() != jobs.Len() {
+		t.Errorf("of %d jobs in %d bytes came %v, %v", jobs.Len(), len(raw), got.Len(), err)
+	}
+}
