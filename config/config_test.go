@@ -111,8 +111,11 @@ func TestDefaultsFitTheirKinds(t *testing.T) {
 	}
 }
 
+// A faultCase is a configuration of a master and its error, in which DIR stands for the folder.
+type faultCase struct{ name, conf, want string }
+
 func TestFaults(t *testing.T) {
-	for _, tt := range []struct{ name, conf, want string }{
+	checkFaults(t, []faultCase{
 		{"text for a number", "timeout: abc\n",
 			`DIR/master:1: timeout: expected a whole number, or a number, got the text "abc"`},
 		{"a unit", "# c\nworker_threads: 5s\n",
@@ -144,6 +147,11 @@ func TestFaults(t *testing.T) {
 		{"two faults", "ret_port: 0\nopen_mode: 1\n",
 			"DIR/master:2: open_mode: expected true or false, got the number 1; write open_mode: true\n" +
 				"DIR/master:1: ret_port: 0 is out of range; it must be from 1 to 65535"},
+	})
+}
+
+func TestFaultsOfForm(t *testing.T) {
+	checkFaults(t, []faultCase{
 		{"not options", "- a\n", `DIR/master:1: expected options, one NAME: VALUE a line, got a list of 1`},
 		{"only text", "interface\n", `DIR/master:1: expected options, one NAME: VALUE a line, got the text "interface"`},
 		{"colon", "interface: a: b\n", "DIR/master:1: mapping values are not allowed in this context; " +
@@ -166,7 +174,12 @@ func TestFaults(t *testing.T) {
 			"    user:  \n" +
 			"          ^"},
 		{"include of itself", "include: master\n", "DIR/master: include: more than 16 levels of includes; does a file include itself?"},
-	} {
+	})
+}
+
+func checkFaults(t *testing.T, cases []faultCase) {
+	t.Helper()
+	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {
 			_, r, dir, err := loadMasterOf(t, tt.conf)
 			if err == nil {
