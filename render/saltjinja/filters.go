@@ -37,7 +37,7 @@ func bind(c *jinja.Call, function string, names ...string) *params {
 func (p *params) text(i int) string {
 	s, ok := textOf(p.args[i])
 	if !ok && p.err == nil {
-		p.err = typeError(p.args[i], "expected string or bytes-like object")
+		p.err = typeError(p.args[i], "expected string or bytes-like object, got '"+jinja.TypeName(p.args[i])+"'")
 	}
 	return s
 }

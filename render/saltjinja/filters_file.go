@@ -153,7 +153,11 @@ func pathJoin(c *jinja.Call) (any, error) {
 			parts[i] = strings.TrimLeft(parts[i], "/")
 		}
 	}
-	return path.Join(parts...), nil
+	joined := path.Join(parts...)
+	if s, _ := textOf(c.Args[0]); strings.HasPrefix(s, "//") && !strings.HasPrefix(s, "///") {
+		joined = "/" + joined // two slashes at the beginning stay two, as POSIX has it
+	}
+	return joined, nil
 }
 
 func getUID(c *jinja.Call) (any, error) {

@@ -67,6 +67,9 @@ func dumpYAML(p *params, v, style any) (any, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
+	if _, nothing := v.(*jinja.Undefined); nothing {
+		return jinja.Markup("NULL"), nil // Salt's dumper writes that for what it does not know
+	}
 	ordered := stateOf(p.c.Context()).ordered
 	o := yaml.DumpOptions{Flow: flow, SortKeys: len(ordered) == 0}
 	if !o.SortKeys {

@@ -91,6 +91,13 @@ func average(c *jinja.Call, v any) (any, error) {
 	if f, ok := asFloat(v); ok {
 		return f, nil
 	}
+	if s, ok := textOf(v); ok {
+		f, ok := asFloat(toNumber(s))
+		if !ok {
+			return nil, jinja.Raise(jinja.ValueError, "could not convert string to float: %s", data.Repr(s))
+		}
+		return f, nil
+	}
 	items, err := c.Items(v)
 	if err != nil {
 		return nil, err
@@ -223,7 +230,11 @@ func exactlyN(c *jinja.Call, v any, n int) (any, error) {
 
 func substringInList(c *jinja.Call) (any, error) {
 	p := bind(c, "substr_in_list", "string_to_search_for", "list_to_search")
-	part, items := p.text(0), p.items(1)
+	part, isText := textOf(p.args[0])
+	items := p.items(1)
+	if !isText && len(items) > 0 {
+		p.note(typeError(p.args[0], "'in <string>' requires string as left operand, not "+jinja.TypeName(p.args[0])))
+	}
 	for _, item := range items {
 		s, ok := textOf(item)
 		if !ok && p.err == nil {

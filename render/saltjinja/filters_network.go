@@ -351,21 +351,30 @@ func bracket(ip netip.Addr) string {
 
 func ipWrap(c *jinja.Call, v any) (any, error) {
 	if !isSequence(v) {
-		return wrapOne(v), nil
+		return wrapOne(v)
 	}
 	items, err := c.Items(v)
 	out := jinja.NewList()
 	for _, item := range items {
-		out.Items = append(out.Items, wrapOne(item))
+		wrapped, failed := wrapOne(item)
+		if failed != nil {
+			return nil, failed
+		}
+		out.Items = append(out.Items, wrapped)
 	}
 	return out, err
 }
 
-func wrapOne(v any) any {
-	if a, ok := parseAddress(v); ok && a.version() == 6 && a.bits < 0 {
-		return bracket(a.ip)
+// wrapOne refuses networks of IPv6, as Salt does.
+func wrapOne(v any) (any, error) {
+	a, ok := parseAddress(v)
+	switch {
+	case !ok || a.version() != 6:
+		return v, nil
+	case a.bits >= 0:
+		return nil, jinja.Raise(jinja.ValueError, "%s does not appear to be an IPv4 or IPv6 address", data.Repr(plain(v)))
 	}
-	return v
+	return bracket(a.ip), nil
 }
 
 func filterByNetworks(c *jinja.Call) (any, error) {
@@ -376,7 +385,11 @@ func filterByNetworks(c *jinja.Call) (any, error) {
 	var nets []netip.Prefix
 	for _, n := range p.items(1) {
 		a, ok := parseAddress(n)
-		if !ok || a.prefix().Addr() != a.ip {
+		if ok && a.prefix().Addr() != a.ip {
+			p.note(jinja.Raise(jinja.ValueError, "%s has host bits set", data.Str(plain(n))))
+			continue
+		}
+		if !ok {
 			p.note(jinja.Raise(jinja.ValueError, "%s does not appear to be an IPv4 or IPv6 network", data.Repr(plain(n))))
 			continue
 		}

@@ -1,6 +1,8 @@
 package saltjinja
 
 import (
+	"cmp"
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -45,7 +47,7 @@ func (p *params) regex(i, flags int, before string) *regexp.Regexp {
 	}
 	re, err := match.CompileGroups(expr, fold, lines)
 	if err != nil {
-		p.err = jinja.Raise("error", "%s", err)
+		p.err = jinja.Raise("error", "%s", cmp.Or(errors.Unwrap(err), err))
 	}
 	return re
 }

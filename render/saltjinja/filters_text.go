@@ -18,7 +18,7 @@ import (
 // textFilters are those of text (salt/utils/stringutils.py, salt/utils/jinja.py).
 func textFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
-		"to_bool": one("to_bool", toBool), "quote": textFilter("quote", shellQuote),
+		"to_bool": toBool, "quote": textFilter("quote", shellQuote),
 		"to_num": one("to_num", toNum), "str_to_num": one("to_num", toNum), "is_hex": one("is_hex", isHex),
 		"to_bytes": toBytes, "random_str": randomText, "contains_whitespace": textFilter("contains_whitespace", containsSpace),
 		"human_to_bytes": humanToBytes, "check_whitelist_blacklist": checkLists,
@@ -38,13 +38,17 @@ func textFilter(name string, fn func(string) (any, error)) jinja.Func {
 	}
 }
 
-func toBool(c *jinja.Call, v any) (any, error) {
-	if s, ok := textOf(v); ok {
+func toBool(c *jinja.Call) (any, error) {
+	p := bind(c, "to_bool", "val")
+	if p.err != nil {
+		return nil, p.err
+	}
+	if s, ok := textOf(p.args[0]); ok {
 		s = strings.ToLower(s)
 		return s == "yes" || s == "1" || s == "true", nil
 	}
-	switch v := v.(type) {
-	case nil:
+	switch v := p.args[0].(type) {
+	case nil, *jinja.Undefined:
 		return false, nil
 	case bool:
 		return v, nil
@@ -53,10 +57,10 @@ func toBool(c *jinja.Call, v any) (any, error) {
 	case *big.Int:
 		return v.Sign() > 0, nil
 	}
-	if jinja.Hashable(v) {
+	if jinja.Hashable(p.args[0]) {
 		return false, nil
 	}
-	items, err := c.Items(v)
+	items, err := c.Items(p.args[0])
 	return len(items) > 0, err
 }
 

@@ -119,7 +119,7 @@ func (w *jsonWriter) value(v any) {
 	case *data.Map:
 		w.dict(v)
 	default:
-		w.err = typeError(v, "Object of type "+jinja.TypeName(v)+" is not JSON serializable")
+		w.err = jinja.Raise(jinja.TypeError, "Object of type %s is not JSON serializable", jinja.TypeName(v))
 	}
 }
 

@@ -98,7 +98,7 @@ func (profileTag) Parse(p *jinja.TagParser) func(r *jinja.TagRun) error {
 func loadYAML(v any) (any, error) {
 	text, ok := textOf(v)
 	if !ok {
-		return nil, jinja.Raise(jinja.RuntimeError, "Unable to load yaml from %s", data.Str(plain(v)))
+		return nil, typeError(v, "a string or stream input is required")
 	}
 	out, err := yaml.Load([]byte(text), yaml.Options{})
 	if err == nil {
