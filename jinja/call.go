@@ -37,8 +37,9 @@ func (c *Call) Names() *data.Map {
 	m := &data.Map{}
 	for i := len(layers) - 1; i >= 0; i-- {
 		for _, name := range append(sortedKeys(layers[i].host), sortedKeys(layers[i].values)...) {
-			v, _ := layers[i].get(name)
-			m.Set(name, v)
+			if v, ok := layers[i].get(name); ok {
+				m.Set(name, v)
+			}
 		}
 	}
 	for _, name := range sortedKeys(c.f.cx.vars) {

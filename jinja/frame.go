@@ -121,7 +121,10 @@ func (l *layer) get(name string) (any, bool) {
 		}
 		if v, ok := at.host[name]; ok {
 			if lazy, isLazy := v.(Lazy); isLazy {
-				return lazy(), true
+				if v, there := lazy(); there {
+					return v, true
+				}
+				continue
 			}
 			v = Import(v)
 			if at.values == nil {

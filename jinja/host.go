@@ -3,8 +3,8 @@ package jinja
 import "github.com/brineproject/brine/data"
 
 // A Lazy value among the names and globals of a Render is asked for its value each time that a template looks the name up.
-// What it gives is used as it is, without Import.
-type Lazy func() any
+// What it gives is used as it is, without Import; ok tells whether there is such a name at all.
+type Lazy func() (v any, ok bool)
 
 // DictNamer is a value that the context of a Render may carry under the key DictNames: it returns the type that messages
 // tell of a dict, or "" for dict.

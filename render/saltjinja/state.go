@@ -39,8 +39,8 @@ func newState(s *render.Step) *state {
 	env := s.Engine.Env()
 	st.vars = map[string]any{
 		"salt": aliasedLoader{env}, "opts": env.Opts, "saltenv": s.SaltEnv, "proxy": data.NewMap(),
-		"grains": jinja.Lazy(once(func() any { return jinja.Import(env.GrainsNow()) })),
-		"pillar": jinja.Lazy(once(st.importPillar)),
+		"grains": once(func() any { return jinja.Import(env.GrainsNow()) }),
+		"pillar": once(st.importPillar),
 	}
 	if !s.File {
 		st.vars["sls"] = s.SLS
@@ -61,15 +61,15 @@ func newState(s *render.Step) *state {
 	return st
 }
 
-// once returns get with its first result kept.
-func once(get func() any) func() any {
+// once is a value that is made when it is first asked for.
+func once(get func() any) jinja.Lazy {
 	var v any
 	done := false
-	return func() any {
+	return func() (any, bool) {
 		if !done {
 			v, done = get(), true
 		}
-		return v
+		return v, true
 	}
 }
 
@@ -101,7 +101,10 @@ func (st *state) names() (names, globals map[string]any) {
 			}
 			names[name] = v
 		}
-		globals[name] = jinja.Lazy(func() any { return st.place[name] })
+		globals[name] = jinja.Lazy(func() (any, bool) {
+			v, ok := st.place[name]
+			return v, ok
+		})
 	}
 	return names, globals
 }
