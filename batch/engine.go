@@ -36,6 +36,7 @@ type Order struct {
 type Sent struct {
 	Job     job.ID
 	Minions []string
+	Away    []string // those of Minions that surely have no connection: a ping does not wait for them
 }
 
 // An Observer is told what happens, in order, by the goroutine that runs the engine.
@@ -106,13 +107,16 @@ func (e *Engine) Gather(ctx context.Context, target any, kind string) error {
 	for _, id := range sent.Minions {
 		e.named[id] = true
 	}
+	for _, id := range sent.Away {
+		delete(e.watch, id)
+	}
 	found := map[string]bool{}
 	for len(e.watch) > 0 {
 		r, ok, err := e.next(ctx)
 		if err != nil {
 			return err
 		}
-		if _, waiting := e.watch[r.Minion]; ok && waiting {
+		if ok && e.named[r.Minion] {
 			found[r.Minion] = true
 			delete(e.watch, r.Minion)
 		}

@@ -20,6 +20,7 @@ type fleet struct {
 	returns chan Return
 
 	mu      sync.Mutex
+	away    []string // said to have no connection
 	jobs    int
 	working map[string]bool
 	most    int // at work at one time
@@ -49,6 +50,7 @@ func (f *fleet) Publish(_ context.Context, o Order) (Sent, error) {
 		go f.do(sent.Job, id, m, o)
 	}
 	slices.Sort(sent.Minions)
+	sent.Away = f.away
 	if len(sent.Minions) == 0 {
 		return sent, ErrNobody
 	}
@@ -267,5 +269,35 @@ func TestEngineWithoutMinions(t *testing.T) {
 	e := NewEngine(Options{Plan: Plan{Size: Size{Number: 1}}, Host: newFleet(nil), Observer: &diary{}})
 	if err := e.Gather(t.Context(), "*", "glob"); !errors.Is(err, ErrNobody) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestBatchDoesNotWaitForThoseWithoutAConnection holds that the ping waits for the others alone, and that who answers all the same
+// is taken in.
+func TestBatchDoesNotWaitForThoseWithoutAConnection(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		minions map[string]minion
+		took    time.Duration
+		here    string
+	}{
+		{"one is away", map[string]minion{"a": {ping: time.Second}, "b": {ping: -1, mute: true}}, time.Second, "a"},
+		{"all are", map[string]minion{"b": {ping: -1, mute: true}}, 0, ""},
+		{"it answers", map[string]minion{"a": {ping: 2 * time.Second}, "b": {ping: time.Second}}, 2 * time.Second, "a b"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(tt.minions)
+				f.away = []string{"b"}
+				e := NewEngine(Options{Plan: Plan{Size: Size{Number: 1}, Timeout: 5 * time.Second, Gather: 10 * time.Second}, Host: f, Observer: &diary{}})
+				begun := time.Now()
+				if err := e.Gather(t.Context(), "*", "glob"); err != nil {
+					t.Fatal(err)
+				}
+				if here, took := strings.Join(e.Run().Waiting(), " "), time.Since(begun); here != tt.here || took != tt.took {
+					t.Errorf("%q are there after %s, want %q after %s", here, took, tt.here, tt.took)
+				}
+			})
+		})
 	}
 }

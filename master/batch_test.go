@@ -312,3 +312,53 @@ func TestDamagedRecordOfABatchIsDropped(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
+
+// TestBatchOutlastsARestartDuringItsFirstPing ends the master while nobody has answered the ping yet, and starts one to which the minions
+// come back after some seconds: no minion is lost.
+func TestBatchOutlastsARestartDuringItsFirstPing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, "a", "b", "c")
+		events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
+		end := b.runBatches(t)
+		id := b.order(t, "publish_batch", "kwargs", batchOptions()).Text("jid")
+		if _, err := b.batches.bank.Fetch(batchBank, id); err != nil {
+			t.Errorf("the record of a batch whose id was given: %v", err)
+		}
+		synctest.Wait()
+		time.Sleep(time.Second)
+		end()
+		port := &crowd{}
+		who := newPresence(port, map[string]string{"a": "10.0.0.1", "b": "10.0.0.2"}, b.parts.settings, time.Now) // c was away before
+		b.batches.pub.presence = who
+		end = b.runBatches(t)
+		time.Sleep(4 * time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		c := crewOf(ctx, b, nil, nil)
+		who.mu.Lock() // the publish port has a lock of its own
+		port.connect("a@10.0.0.1", "b@10.0.0.2", "c@10.0.0.3")
+		who.mu.Unlock()
+		done := until(t, events, "done")
+		same(t, "done", ids(done.Value("done_minions")), []string{"a", "b", "c"})
+		same(t, "how many ran it", len(c.ran), 3)
+		events.Close()
+		end()
+		cancel()
+	})
+}
+
+// TestWhoSurelyHasNoConnection holds that nobody is where a connection may be anybody's, and that those of before a restart are expected
+// for some seconds.
+func TestWhoSurelyHasNoConnection(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	c := &crowd{}
+	p := newPresence(c, map[string]string{"old": "10.0.0.9"}, newSettings(config.DefaultMaster()), func() time.Time { return now })
+	p.note("web1", from("10.0.0.1"))
+	all := []string{"web1", "web2", "old"}
+	c.connect("web1@10.0.0.1")
+	same(t, "gone", p.gone(all), []string{"web2", "old"})
+	same(t, "expected", p.returning(all), []string{"old"})
+	c.connect("web1@10.0.0.1", "10.0.0.7")
+	same(t, "beside a stranger", len(p.gone(all)), 0)
+	now = now.Add(returnTime)
+	same(t, "expected later", len(p.returning(all)), 0)
+}

@@ -96,11 +96,21 @@ func (h *batchHost) Publish(ctx context.Context, o batch.Order) (batch.Sent, err
 	if len(ids) == 0 {
 		return batch.Sent{Job: id}, errors.Join(batch.ErrNobody, err)
 	}
+	gathers := h.engine.Run() == nil
+	if gathers { // a ping that goes out before the minions are back after a restart of the master finds nobody
+		if err := pub.presence.awaitReturn(ctx, ids); err != nil {
+			return batch.Sent{}, err
+		}
+	}
+	sent := batch.Sent{Job: id, Minions: ids}
+	if gathers {
+		sent.Away = pub.presence.gone(ids)
+	}
 	reply, err := pub.send(ctx, load, kwargs, id, ids, missing)
 	if err == nil {
 		err = refusedSend(reply)
 	}
-	return batch.Sent{Job: id, Minions: ids}, err
+	return sent, err
 }
 
 // quietKwargs leaves out the options that are for the job of the batch alone.
@@ -165,6 +175,9 @@ func (h *batchHost) halt() error {
 func (h *batchHost) Down(ids []string) {
 	h.down = ids
 	h.job.run = h.engine.Run()
+	if len(h.job.run.Waiting()) == 0 {
+		h.b.log.Warnf("batch %s: none of its %d minions answered the ping", h.job.id, len(ids))
+	}
 	h.fire("start", data.NewMap("available_minions", texts(h.job.run.Waiting()), "down_minions", texts(ids), "metadata", h.metadata()))
 }
 

@@ -35,6 +35,7 @@ type presence struct {
 	changes  func() uint64 // changes with what list returns; nil where that is not known
 	settings *settings
 	now      func() time.Time
+	begun    time.Time                    // when the master started
 	twice    func(id, host, other string) // told of minions that are at two hosts; nil is not told
 
 	mu      sync.Mutex
@@ -77,7 +78,7 @@ const unnamedAfter = 30 * time.Second
 
 // newPresence makes the part of a port. A port that is no PeerLister is asked each time.
 func newPresence(port PublishPort, before map[string]string, s *settings, now func() time.Time) *presence {
-	p := &presence{settings: s, now: now, seen: map[string]*sighting{}, names: map[string]string{}, before: before, awaited: map[string]bool{}}
+	p := &presence{settings: s, now: now, begun: now(), seen: map[string]*sighting{}, names: map[string]string{}, before: before, awaited: map[string]bool{}}
 	for id := range before {
 		p.names[channel.Topic(id)] = id
 	}
@@ -224,6 +225,54 @@ func (p *presence) absent(ids []string) (away []string) {
 		}
 	}
 	return away
+}
+
+// returnTime is for how long after its start the master expects the minions back that were connected to the one before.
+const returnTime = 15 * time.Second
+
+// returning returns those of ids that are not connected yet, and are expected any moment after a restart of the master.
+func (p *presence) returning(ids []string) []string {
+	if p.now().Sub(p.begun).Abs() >= returnTime {
+		return nil
+	}
+	return slices.DeleteFunc(p.absent(ids), func(id string) bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		_, before := p.before[id]
+		return !before
+	})
+}
+
+// awaitReturn waits until those of ids that are expected back after a restart of the master are connected, or their time is over.
+func (p *presence) awaitReturn(ctx context.Context, ids []string) error {
+	look := time.NewTicker(returnLook)
+	defer look.Stop()
+	for len(p.returning(ids)) > 0 {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// returnLook is how often who is expected back is looked for.
+const returnLook = 250 * time.Millisecond
+
+// gone returns those of ids that surely have no connection, in their order: none where some connection is nobody's, or may be that of one
+// of several minions at its address.
+func (p *presence) gone(ids []string) []string {
+	if p.changes == nil {
+		return nil
+	}
+	p.mu.Lock()
+	pic := p.look()
+	p.mu.Unlock()
+	if pic.strange || pic.unsure {
+		return nil
+	}
+	return p.absent(ids)
 }
 
 // How long the announcement of a minion's start may wait for its connection, and how often that is looked for.
