@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/brineproject/brine/data"
 )
@@ -256,6 +257,52 @@ func advice(v any, o option) string {
 	return ""
 }
 
+// adviceUnit tells what to write for a number with a unit behind it. That of a time is turned into the option's own; nothing is
+// guessed where a unit stands for a factor and the option's own is not known.
+func adviceUnit(name, digits, unit string) string {
+	n, _ := toFloat(digits)
+	if f, ok := timeOption(name); ok {
+		own := map[time.Duration]string{time.Millisecond: "milliseconds", time.Second: "seconds", time.Minute: "minutes", time.Hour: "hours"}[f.unitTime()]
+		if one, ok := timeUnit(unit); ok {
+			return fmt.Sprintf("write the number of %s: %s: %s", own, name, strconv.FormatFloat(n*float64(one)/float64(f.unitTime()), 'f', -1, 64))
+		}
+		return fmt.Sprintf("write the number of %s alone, such as %s: 60", own, name)
+	}
+	if unit == "s" || unit == "" || strings.HasPrefix(unit, "sec") {
+		return fmt.Sprintf("write the number alone: %s: %s", name, digits)
+	}
+	return "write a number alone, in the unit of the option"
+}
+
+// timeOption returns the field of an option that is a time.
+func timeOption(name string) (field, bool) {
+	for _, f := range append(fields(&Master{}), fields(&Minion{})...) {
+		if _, ok := f.value.Interface().(time.Duration); ok && f.name == name {
+			return f, true
+		}
+	}
+	return field{}, false
+}
+
+// timeUnit returns how long one of a unit is, by its word or letter.
+func timeUnit(unit string) (time.Duration, bool) {
+	switch strings.ToLower(unit) {
+	case "ms", "msec", "millisecond", "milliseconds":
+		return time.Millisecond, true
+	case "s", "sec", "secs", "second", "seconds":
+		return time.Second, true
+	case "m", "min", "mins", "minute", "minutes":
+		return time.Minute, true
+	case "h", "hr", "hour", "hours":
+		return time.Hour, true
+	case "d", "day", "days":
+		return 24 * time.Hour, true
+	case "w", "week", "weeks":
+		return 7 * 24 * time.Hour, true
+	}
+	return 0, false
+}
+
 func adviceText(v, name string, want func(string) bool) string {
 	switch strings.ToLower(strings.TrimSpace(v)) {
 	case "true", "yes", "on", "1":
@@ -269,7 +316,7 @@ func adviceText(v, name string, want func(string) bool) string {
 	}
 	digits := strings.TrimRight(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
 	if _, ok := toFloat(digits); ok && (want("int") || want("float")) {
-		return fmt.Sprintf("write the number alone: %s: %s", name, digits)
+		return adviceUnit(name, digits, strings.TrimSpace(v[len(digits):]))
 	}
 	if want("list") {
 		return fmt.Sprintf("write %s: [%s]", name, clip(v))
