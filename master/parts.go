@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -62,6 +63,7 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 	if p.keys, err = pki.Open(cfg.PKIDir, pki.Options{Permissive: cfg.PermissivePKIAccess}); err != nil {
 		return nil, err
 	}
+	p.protectKeys()
 	if p.key, err = ownKey(p.keys, masterKey, cfg.KeySize, "key_pass", cfg.KeyPass); err != nil {
 		return nil, err
 	}
@@ -166,6 +168,20 @@ func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
 		return nil, fmt.Errorf("master_sign_pubkey: %w", err)
 	}
 	return channel.NewSignIn(p.key, p.keys, p.secrets, o), nil
+}
+
+// protectKeys closes private keys of the master that others may read, and says so: who has read one can be the master.
+func (p *parts) protectKeys() {
+	for _, name := range []string{masterKey, p.cfg.MasterSignKeyName} {
+		done, err := p.keys.Protect(name, p.cfg.PermissivePKIAccess)
+		log := p.o.Log.WithField("file", filepath.Join(p.cfg.PKIDir, name+".pem"))
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			log.WithError(err).Warn("a private key may be open to others than the master")
+		case done:
+			log.Warn("a private key was open to others than the master, and is closed to them now; whoever read it can pass for the master")
+		}
+	}
 }
 
 // ownKey returns a key of the master's own, made where there is none. Faults of the passphrase name the option that holds it.

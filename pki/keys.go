@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/brineproject/brine/crypto"
 )
@@ -64,11 +65,15 @@ func (k *Keys) Path() string { return k.path }
 
 // LoadOrCreate returns the private key NAME.pem. If there is none it makes a pair of that many bits, NAME.pem with
 // mode 0400 and NAME.pub with 0644; of two programs that do so at once both get the same pair. A NAME.pub that is
-// missing is written; one of another key is an error that wraps ErrMismatch. The passphrase opens the file, and
+// missing is written; one of another key is an error that wraps ErrMismatch. Where NAME.pub is there and NAME.pem is not, none is
+// made, as nobody who trusts the old pair would take the new one. The passphrase opens the file, and
 // encrypts a new one when it is not empty.
 func (k *Keys) LoadOrCreate(name string, bits int, passphrase string) (*crypto.PrivateKey, error) {
 	key, err := k.Load(name, passphrase)
 	if errors.Is(err, ErrNotFound) {
+		if err = k.lost(name); err != nil {
+			return nil, err
+		}
 		if key, err = k.generate(name, bits, passphrase); err == nil {
 			err = k.completePair(name, key)
 		}
@@ -89,6 +94,36 @@ func (k *Keys) Load(name, passphrase string) (*crypto.PrivateKey, error) {
 		return nil, err
 	}
 	return key, nil
+}
+
+// lost returns an error where a public key has lost its private one. A program that makes a pair writes the private key first.
+func (k *Keys) lost(name string) error {
+	if _, err := k.ReadText(name + ".pub"); err != nil {
+		return nil
+	}
+	if _, err := k.ReadText(name + ".pem"); !errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return fmt.Errorf("%[1]s.pem is missing, while %[1]s.pub is there: bring it back from a backup, or remove %[1]s.pub for a new pair, "+
+		"which those who know the old one have to be told of", filepath.Join(k.path, name))
+}
+
+// Protect takes a private key NAME.pem from others than its owner, where they may read or write it, and reports whether it did. With
+// permissive the group may read it.
+func (k *Keys) Protect(name string, permissive bool) (done bool, err error) {
+	file := filepath.Join(k.path, name+".pem")
+	info, err := os.Stat(file)
+	if err != nil || runtime.GOOS == "windows" { // where modes say nothing of others
+		return false, err
+	}
+	mode, allowed := privateMode, fs.FileMode(0o700)
+	if permissive {
+		mode, allowed = 0o440, 0o740
+	}
+	if info.Mode().Perm()&^allowed == 0 {
+		return false, nil
+	}
+	return true, os.Chmod(file, mode)
 }
 
 func (k *Keys) generate(name string, bits int, passphrase string) (*crypto.PrivateKey, error) {

@@ -705,3 +705,30 @@ func TestVisitTouchesNothing(t *testing.T) {
 		t.Errorf("the folder has %v and mode %v, want nothing and 0755", entries, info.Mode())
 	}
 }
+
+// A public key alone is no place for a new pair: nobody who trusts it would take the new one.
+func TestAPrivateKeyThatIsLostIsNotReplaced(t *testing.T) {
+	dir := t.TempDir()
+	keys, err := OpenKeys(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys.LoadOrCreate("master", 2048, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "master.pem")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys.LoadOrCreate("master", 2048, ""); err == nil || !strings.Contains(err.Error(), "master.pem is missing") {
+		t.Errorf("LoadOrCreate: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "master.pem")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a new master.pem: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "master.pub")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys.LoadOrCreate("master", 2048, ""); err != nil {
+		t.Errorf("a new pair: %v", err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strconv"
 	"time"
 
@@ -103,6 +104,18 @@ func connect(from returner.Source, ret *data.Map) (*sql.DB, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("sqlite3 file %s: %w", file, err)
 	}
+	private(file)
 	db.SetMaxOpenConns(1)
 	return db, file, nil
+}
+
+// private makes a database's file for its user alone, as returns hold secrets. SQLite gives the files beside it the same mode. One that is
+// there keeps its mode; why one cannot be made SQLite tells when it is used.
+func private(file string) {
+	if file == ":memory:" {
+		return
+	}
+	if f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+		_ = f.Close()
+	}
 }
