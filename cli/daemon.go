@@ -80,7 +80,7 @@ func (d *Daemon) check(stdout, stderr io.Writer) int {
 func (d *Daemon) faults() error {
 	_, who := daemon.LookUp(d.Opts.Text("user"))
 	if who != nil {
-		who = fmt.Errorf("user %q: %w", d.Opts.Text("user"), who)
+		who = d.Report.Locate(&config.About{Option: "user", Err: fmt.Errorf("user %q: %w", d.Opts.Text("user"), who)})
 	}
 	var probed error
 	if d.Probe != nil {
@@ -131,12 +131,23 @@ func (d *Daemon) life(in Invocation, stderr io.Writer) *daemon.Daemon {
 		Start: func(ctx context.Context, settle func() error) (daemon.Role, error) {
 			d.log.Infof("Setting up the %s", d.title())
 			Warn(d.log, d.Report)
-			role, err := d.Start(ctx, d.log, settle)
+			role, err := d.Start(ctx, d.log, asUser(settle))
 			if err != nil {
 				return nil, d.Report.Locate(err)
 			}
 			return &sparing{Role: role, log: d.log}, nil
 		},
+	}
+}
+
+// asUser tells, where settle fails because the user cannot be had, that it is the option user which asks for it.
+func asUser(settle func() error) func() error {
+	return func() error {
+		err := settle()
+		if errors.Is(err, daemon.ErrNoUser) || errors.Is(err, daemon.ErrNotRoot) {
+			return &config.About{Option: "user", Err: err}
+		}
+		return err
 	}
 }
 
