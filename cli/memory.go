@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/logging"
 )
 
-// A sparing role gives the memory of its start back as soon as it is ready.
+// A sparing role gives the memory of its start back as soon as it is ready, so that its resident size is that of its work.
 type sparing struct {
 	daemon.Role
 	log     *logging.Log

@@ -40,11 +40,12 @@ func unmapRead() error {
 type area struct{ start, end uintptr }
 
 // unchanged returns the areas that hold nothing but what is in the file of this name: not writable, private, and without a
-// page of the process's own, as a linker at run time or a debugger make them. r is in the form of proc_pid_smaps(5).
+// page of the process's own, in memory or in swap, as a linker at run time or a debugger make them. r is in the form of
+// proc_pid_smaps(5); a kernel that does not tell both gives no area.
 func unchanged(r io.Reader, name string) ([]area, error) {
 	var list []area
 	var last area
-	found := false
+	found, clean := false, 0 // of the two lines that say so
 	for s := bufio.NewScanner(r); ; {
 		if !s.Scan() {
 			return list, s.Err()
@@ -52,11 +53,15 @@ func unchanged(r io.Reader, name string) ([]area, error) {
 		fields := strings.Fields(s.Text())
 		switch {
 		case len(fields) > 1 && strings.HasSuffix(fields[0], ":"):
-			if found && fields[0] == "Anonymous:" && fields[1] == "0" {
-				list = append(list, last)
+			if (fields[0] == "Anonymous:" || fields[0] == "Swap:") && fields[1] == "0" {
+				clean++
+			}
+			if found && clean == 2 {
+				list, found = append(list, last), false
 			}
 		default:
 			last, found = areaOf(s.Text(), name)
+			clean = 0
 		}
 	}
 }
@@ -74,5 +79,8 @@ func areaOf(line, name string) (a area, ok bool) {
 		return area{}, false
 	}
 	end, err := strconv.ParseUint(high, 16, strconv.IntSize)
-	return area{uintptr(start), uintptr(end)}, err == nil && start < end
+	if err != nil || start >= end {
+		return area{}, false
+	}
+	return area{uintptr(start), uintptr(end)}, true
 }

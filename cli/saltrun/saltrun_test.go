@@ -53,12 +53,22 @@ func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code 
 	return out.String(), errs.String(), code
 }
 
+// asRoot skips a test whose configuration names root as the master's user.
+func asRoot(t *testing.T) {
+	t.Helper()
+	switch {
+	case os.Getuid() == 0:
+	case os.Getenv("BRINE_REQUIRE_ALL") == "1":
+		t.Fatal("needs root, whom the configuration names as the master's user")
+	default:
+		t.Skip("the configuration names root as the master's user")
+	}
+}
+
 // TestWithoutMaster runs what Salt's salt-run does where no master runs, with its output and exit code; of errors the first and
 // last line are Salt's.
 func TestWithoutMaster(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("the configuration names root as the master's user")
-	}
+	asRoot(t)
 	dir := place(t, "")
 	for _, tt := range []struct {
 		args   string
@@ -91,9 +101,7 @@ func TestWithoutMaster(t *testing.T) {
 }
 
 func TestNoTokenWithoutALogin(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("the configuration names root as the master's user")
-	}
+	asRoot(t)
 	_, stderr, code := run(t, place(t, ""), "-T", "test.arg")
 	if code != 0 || !strings.Contains(stderr, "[WARNING ] -T makes a token only with a login, by -a; none is made") {
 		t.Errorf("salt-run -T: %d %s", code, stderr)
@@ -111,9 +119,7 @@ func TestDocs(t *testing.T) {
 // TestResultsAreAmongTheJobs runs a runner with an id: jobs.lookup_jid finds what it returned, in the files of Salt's where there
 // is no master of ours, and in the store where there is one.
 func TestResultsAreAmongTheJobs(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("the configuration names root as the master's user")
-	}
+	asRoot(t)
 	for _, kind := range []string{"files", "store"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := place(t, "")
@@ -139,9 +145,7 @@ func TestResultsAreAmongTheJobs(t *testing.T) {
 
 // TestAsyncTellsTheMaster starts a runner in the background: the program ends at once, and its end is told on the bus.
 func TestAsyncTellsTheMaster(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("the configuration names root as the master's user")
-	}
+	asRoot(t)
 	dir := place(t, "")
 	t.Setenv(asProgram, "1")
 	sockets := busOf(t, dir)
