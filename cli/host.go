@@ -42,6 +42,9 @@ func (h HostProgram) User() string {
 	return name
 }
 
+// TellNoEntry says, of an error of the master's bus, that its socket is not for this user. Of other errors it says nothing.
+func (h HostProgram) TellNoEntry(err error) { (&saltRun{opts: h.Opts, out: h.Out}).tellNoEntry(err) }
+
 // LogIn returns the fields that prove a user of external_auth to the master by the system eauth: those of the token file, or a
 // login that is asked for, of which a token is kept when mkToken is true.
 func (h HostProgram) LogIn(ctx context.Context, eauth string, mkToken bool) (*data.Map, error) {

@@ -378,8 +378,12 @@ func (s *saltRun) tellNoEntry(err error) {
 	} else if errors.As(err, &dial) && dial.Addr != nil {
 		path = dial.Addr.String()
 	}
+	owner := ownerOf(path)
+	if owner == "" {
+		owner = s.opts.Text("user")
+	}
 	s.out.Log("ERROR", fmt.Sprintf("User %s may not open %s: permission denied. Only the user of the master (%s) and those whom publisher_acl names may",
-		userName(), path, s.opts.Text("user")))
+		userName(), path, owner))
 }
 
 // fail prints why nothing was done. What the master refuses and what is wrong in a target Salt prints as output, and

@@ -23,6 +23,7 @@ func (r *run) throughMaster(ctx context.Context, call runner.Call, wire []any) i
 	}
 	bus, err := eventbus.Dial(ctx, r.host.Sockets(), eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}}})
 	if err != nil {
+		r.host.TellNoEntry(err)
 		r.out.Tell("%v\n", client.ErrNoMaster)
 		return exitGeneric
 	}
