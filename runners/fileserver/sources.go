@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
@@ -47,6 +48,7 @@ func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
 		remotes = a.Kwargs.Value("remote")
 	}
 	announce := func(backend string, c fileserver.Change) { m.announce(ctx, backend, c) }
+	m.warnOfBackends(backends(a.Backend))
 	if !data.Truth(remotes) {
 		err := m.files.Update(ctx, announce, backends(a.Backend)...)
 		return true, err
@@ -61,6 +63,18 @@ func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
 		}
 	}
 	return true, nil
+}
+
+// warnOfBackends tells of names of backends that name none, which Salt passes over too.
+func (m *module) warnOfBackends(asked []string) {
+	if m.env.Log == nil {
+		return
+	}
+	for _, name := range asked {
+		if name = strings.TrimPrefix(name, "-"); len(m.files.Select(name)) == 0 {
+			m.env.Log.Warnf("fileserver: %s is none of the backends in use, and is passed over", name)
+		}
+	}
 }
 
 // announce fires what an update found, where events of the file server are wanted and a master takes them.

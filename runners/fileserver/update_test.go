@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus/hooks/test"
+
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/loader"
@@ -60,6 +62,19 @@ func TestUpdateTellsWhatItFound(t *testing.T) {
 		}
 		if !slices.Equal(b.updated, c.want) || !slices.Equal(events, want) {
 			t.Errorf("update %v: %v, events %q", c.kwargs, b.updated, events)
+		}
+	}
+}
+
+// A name that is no backend's is passed over, as in Salt, and told.
+func TestUpdateTellsOfBackendsThatAreNone(t *testing.T) {
+	for backend, want := range map[string]int{"gitf": 1, "git,gitf,-x": 2, "git": 0, "-git": 0, "": 0} {
+		log, hook := test.NewNullLogger()
+		env := &loader.Env{Opts: &data.Map{}, Log: log}
+		m := &module{env, fileserver.New(fileserver.Options{Backends: []fileserver.Backend{&repositories{}}})}
+		ret, err := m.update(t.Context(), updateArgs{Backend: backend, Kwargs: &data.Map{}})
+		if got := len(hook.AllEntries()); ret != true || err != nil || got != want {
+			t.Errorf("update of %q: %v, %v, %d warnings, want %d", backend, ret, err, got, want)
 		}
 	}
 }

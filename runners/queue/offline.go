@@ -77,6 +77,9 @@ func (m *module) cancel(_ context.Context, a cancelArgs) (any, error) {
 	if err != nil {
 		return nil, loader.Execution("%v", err)
 	}
+	if len(entries) == 0 && m.env.Log != nil {
+		m.env.Log.Warnf("queue.cancel: no job %s waits for any of these minions; queue.list tells what waits", a.Jid)
+	}
 	ids := []any{}
 	for _, e := range entries {
 		ids = append(ids, e.Minion)

@@ -1,8 +1,11 @@
 package queue
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -56,5 +59,18 @@ func TestJobsForMinionsThatAreAway(t *testing.T) {
 		if step.got != step.want {
 			t.Errorf("%s: %s, want %s", step.name, step.got, step.want)
 		}
+	}
+}
+
+// A job that does not wait is told of; what is returned is no list of minions.
+func TestCancelTellsOfNoJob(t *testing.T) {
+	log, hook := test.NewNullLogger()
+	m := &module{&loader.Env{Opts: data.NewMap("cachedir", t.TempDir()), Log: log}}
+	v, err := m.cancel(t.Context(), cancelArgs{Jid: "123"})
+	if err != nil || data.Repr(v) != "[]" {
+		t.Errorf("cancel: %v, %v", v, err)
+	}
+	if got := hook.LastEntry(); got == nil || !strings.Contains(got.Message, "no job 123 waits") {
+		t.Errorf("the log has %v", got)
 	}
 }
