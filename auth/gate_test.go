@@ -332,9 +332,9 @@ func TestRightsOfUsersAndGroups(t *testing.T) {
 	}
 }
 
-// TestEveryRuleForEveryShape is the table of CVE-2013-4435: what a rule allows, in each form of it, is allowed as one function and in a list of
+// TestCVE2013_4435 goes through every form of a rule and every shape of a publication: what a rule allows, in each form of it, is allowed as one function and in a list of
 // allowed ones; nothing else is, whatever the shape of fun.
-func TestEveryRuleForEveryShape(t *testing.T) {
+func TestCVE2013_4435(t *testing.T) {
 	f := fleet{"web1": {}, "db1": {}}
 	rules := map[string]any{
 		"name": "test.ping", "regular expression": "test\\.p.*g", "alternatives": "test.ping|test.pong",

@@ -445,8 +445,8 @@ func TestServiceManagerIsTold(t *testing.T) {
 	s.ended()
 }
 
-// TestDaemonGivesUpTheRightsOfRoot is the regression test of CVE-2013-6617.
-func TestDaemonGivesUpTheRightsOfRoot(t *testing.T) {
+// TestCVE2013_6617 starts a daemon as root with another user: nothing of the rights of root is left, groups included.
+func TestCVE2013_6617(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
 			t.Fatal("needs root")

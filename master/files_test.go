@@ -42,6 +42,11 @@ func put(t testing.TB, dir string, files map[string]string) {
 // files asks for something of files and returns the reply as it comes out of the wire.
 func (b *bench) files(t testing.TB, id string, load *data.Map) any {
 	t.Helper()
+	if b.socket != nil {
+		load = load.Clone()
+		load.Set("id", id)
+		return b.sealed(t, id, load)
+	}
 	raw, err := payload.Marshal(load)
 	if err != nil {
 		t.Fatal(err)
@@ -224,6 +229,7 @@ func TestCVE2024_22232(t *testing.T) {
 			c.FileRoots = data.NewMap("base", []any{filepath.Join(dir, "srv", "base")}, "__env__", []any{filepath.Join(dir, "srv", "env", "__env__")})
 			c.Map() // as loaded
 		}, "web1")
+		b.listen(t)
 		opts := b.cfg.Map()
 		opts.Set("fileserver_followsymlinks", follow)
 		b.parts.settings.p.Store(&held{b.cfg, opts})
@@ -271,6 +277,7 @@ func link(t testing.TB, target, name string) {
 // TestCVE2024_38824 pushes files to every place but their own.
 func TestCVE2024_38824(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.FileRecv, c.FileRecvMaxSize = true, 1 }, "web1", "db1")
+	b.listen(t)
 	own := filepath.Join(b.cfg.CacheDir, "minions", "web1", "files")
 	push := func(id string, path any, loc any, content any) any {
 		return b.files(t, id, data.NewMap("cmd", "_file_recv", "id", "db1", "path", path, "loc", loc, "data", content, "size", int64(3)))

@@ -22,7 +22,6 @@ import (
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/transport"
-	"github.com/brineproject/brine/transport/zeromq"
 )
 
 // What a rightful request of a command does, which one in another's name must not.
@@ -99,13 +98,8 @@ func newWorld(t *testing.T) *world {
 		c.PeerRun = c.Peer
 	}, "web1", "db1")
 	must(t, w.keys.Put(pki.Accepted, "web2", w.mallory.Public().PEM()))
-	port, err := zeromq.ListenReply(t.Context(), "tcp://127.0.0.1:0", transport.Options{Log: silent(t)})
-	must(t, err)
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- port.Serve(ctx, w.server.Handle) }()
-	w.out = zeromq.NewRequester(transport.Dialer{Addr: "tcp://" + port.Addr().String()})
-	t.Cleanup(func() { w.out.Close(); stop(); <-done; port.Close() })
+	w.listen(t)
+	w.out = w.socket.out
 	w.furnish()
 	w.events = w.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
 	t.Cleanup(w.events.Close)

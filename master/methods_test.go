@@ -51,6 +51,7 @@ func methods(t *testing.T) []string {
 // root is in no reply.
 func TestCVE2020_11651(t *testing.T) {
 	b := newBench(t, nil, "web1")
+	b.listen(t)
 	for name := range b.requests.clear {
 		if !slices.Contains(commands.clear, name) {
 			t.Errorf("%q is a command for strangers", name)
@@ -94,6 +95,9 @@ func (b *bench) refusesEncrypted(t *testing.T, name string) {
 	_, err := b.requests.Encrypted(t.Context(), &channel.Command{Name: name, Load: fields, Version: 3, Caller: channel.Caller{ID: "web1", Proved: true}})
 	if !errors.Is(err, channel.ErrUnknownCommand) {
 		t.Errorf("encrypted %q: %v", name, err)
+	}
+	if reply := b.sealed(t, "web1", data.NewMap("cmd", name, "id", "web1")); !data.Equal(reply, data.NewMap()) && data.Str(reply) != "bad load" {
+		t.Errorf("encrypted %q over the socket: reply %s", name, data.Repr(reply))
 	}
 }
 

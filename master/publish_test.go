@@ -25,14 +25,15 @@ import (
 	wheels "github.com/brineproject/brine/wheel/all"
 )
 
-// bench is a master without a network.
+// bench is a master without a network, until it listens.
 type bench struct {
 	*Master
-	jobs *memoryJobs
-	wire *wire
-	cfg  *config.Master
-	keys *pki.Dir
-	key  string // of root
+	socket *socket
+	jobs   *memoryJobs
+	wire   *wire
+	cfg    *config.Master
+	keys   *pki.Dir
+	key    string // of root
 }
 
 // newBench opens a master in which the given minions are accepted.
@@ -116,6 +117,9 @@ func (r *request) Session() any         { return r.session }
 func (r *request) SetSession(v any)     { r.session = v }
 func (r *request) Trust()               { r.trusted = true }
 func (b *bench) ask(body []byte) []byte {
+	if b.socket != nil {
+		return b.socket.do(body)
+	}
 	r := &request{body: body}
 	b.server.Handle(context.Background(), r)
 	return r.reply

@@ -23,6 +23,7 @@ var trusted = []string{
 // same forms with a tag of the minion's own do.
 func TestCVE2025_22236(t *testing.T) {
 	b := newBench(t, nil, "web1", "db1")
+	b.listen(t)
 	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
 	defer events.Close()
 	body := func() *data.Map {

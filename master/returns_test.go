@@ -20,6 +20,11 @@ import (
 // send gives a command of minion id to the master, as the channel does after it has proved the id.
 func (b *bench) send(t *testing.T, name, id string, load *data.Map) any {
 	t.Helper()
+	if b.socket != nil {
+		load = load.Clone()
+		load.Update(data.NewMap("cmd", name, "id", id))
+		return b.sealed(t, id, load)
+	}
 	raw, err := payload.Marshal(load)
 	if err != nil {
 		t.Fatal(err)

@@ -137,12 +137,13 @@ func refusedCredentials(t *testing.T, b *bench) map[string]*data.Map {
 	}
 }
 
-// TestRunnerAndWheelNeedProof gives orders with proofs that are not enough: nothing runs, judged by events, the queue of
+// TestCVE2021_25281 gives orders with proofs that are not enough: nothing runs, judged by events, the queue of
 // runners and the keys on disk (CVE-2020-11651, CVE-2020-25592, CVE-2021-25281, CVE-2021-3144).
-func TestRunnerAndWheelNeedProof(t *testing.T) {
+func TestCVE2021_25281(t *testing.T) {
 	b := newBench(t, func(c *config.Master) {
 		c.ExternalAuth = data.NewMap("auto", data.NewMap("fred", []any{"@runner", "@wheel"}, "limited", []any{data.NewMap("web1", []any{"test.ping"})}))
 	}, "web1")
+	b.listen(t)
 	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
 	defer events.Close()
 	for name, proof := range refusedCredentials(t, b) {

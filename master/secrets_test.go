@@ -22,9 +22,9 @@ import (
 // secretMarker stands in all secrets of a test.
 const secretMarker = "Marker-4711"
 
-// TestSecretsOfCallsStandNowhere calls each function of the master that takes or returns a secret: whoever listens on the bus,
+// TestCVE2021_25284 calls each function of the master that takes or returns a secret: whoever listens on the bus,
 // reads the job cache or the log finds none of them, and the caller has the result.
-func TestSecretsOfCallsStandNowhere(t *testing.T) {
+func TestCVE2021_25284(t *testing.T) {
 	b := newBench(t, func(c *config.Master) {
 		c.ExternalAuth = data.NewMap("auto", data.NewMap("fred", []any{"@runner"}))
 	}, "web1")

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -57,6 +58,7 @@ func TestCVE2013_4435(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, nil, "web1")
+			b.listen(t)
 			reply := b.clear(t, b.load("*", "glob", tt.fun, tt.arg))
 			if sent := len(b.wire.messages()) == 1; sent != tt.sent || len(b.jobs.all()) == 1 != tt.sent {
 				t.Errorf("sent = %v, jobs %v, want %v; reply %s", sent, b.jobs.all(), tt.sent, data.Repr(reply))
@@ -75,6 +77,7 @@ func TestCVE2013_4435(t *testing.T) {
 // TestCVE2022_22941 publishes to a target that names nobody: no job comes of it.
 func TestCVE2022_22941(t *testing.T) {
 	b := newBench(t, nil, "web1")
+	b.listen(t)
 	for _, tt := range []struct{ tgt, kind string }{
 		{"nobody*", "glob"}, {"nobody", "list"}, {"(", "pcre"}, {"", "glob"}, {"", "list"}, {"G@", "compound"}, {"not *", "compound"}, {"*", "nosuch"}, {"x", "nodegroup"},
 	} {
@@ -91,6 +94,8 @@ var badIDs = []string{"", ".", "..", "../../etc/x", "a/b", `a\b`, "a\x00b", "a\n
 // TestCVE2024_22231 sends ids that are paths with every command: nothing is made of them.
 func TestCVE2024_22231(t *testing.T) {
 	b := newBench(t, nil, "web1")
+	b.listen(t)
+	b.send(t, "_master_opts", "web1", data.NewMap()) // makes its session key
 	before := tree(t, filepath.Dir(b.cfg.CacheDir))
 	for _, id := range badIDs {
 		for name := range b.requests.encrypted {
@@ -101,6 +106,9 @@ func TestCVE2024_22231(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = b.requests.Encrypted(t.Context(), &channel.Command{Name: name, Load: fields, Version: 2, Caller: channel.Caller{ID: id}})
+			if reply := b.sealed(t, "web1", load); !strings.HasPrefix(data.Str(reply), "bad load") {
+				t.Errorf("%s for %q: reply %s", name, id, data.Repr(reply))
+			}
 		}
 	}
 	if after := tree(t, filepath.Dir(b.cfg.CacheDir)); after != before || len(b.jobs.all()) > 0 {
@@ -121,6 +129,7 @@ func tree(t *testing.T, dir string) string {
 // TestCVE2025_22242 gives job ids that are paths, in returns and as a publisher.
 func TestCVE2025_22242(t *testing.T) {
 	b := newBench(t, nil, "web1")
+	b.listen(t)
 	for _, id := range []string{"../../../proc/kmsg", "..", "/dev/zero", "20230102030405060709/../x", "2023010203040506070", "20230102030405060709_", "a b", "a\nb", strings.Repeat("1", 200)} {
 		if reply := b.send(t, "_return", "web1", returnOf("web1", job.ID(id), true)); reply != nil {
 			t.Errorf("return for %q: reply %v", id, reply)
@@ -359,10 +368,23 @@ func TestCVE2016_9639(t *testing.T) {
 		b.maint.presence.note(id, &net.TCPAddr{})
 	}
 	shared := b.maint.secrets.Shared()
+	b.listen(t)
+	session, err := b.parts.secrets.Session("web1")
+	must(t, err)
+	stolen := func() []byte {
+		body, _ := b.socket.seal(session, "web1", data.NewMap("cmd", "_file_envs", "id", "web1"))
+		return b.socket.do(body)
+	}
+	if bytes.Contains(stolen(), []byte("bad load")) {
+		t.Error("web1 is refused while its key is accepted")
+	}
 	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"key", "end", "salt/job"}})
 	defer s.Close()
 	if err := b.keys.Delete(pki.Accepted, "web1"); err != nil {
 		t.Fatal(err)
+	}
+	if reply := stolen(); !bytes.Contains(reply, []byte("bad load")) {
+		t.Errorf("with the session key of a deleted minion: reply %q", reply)
 	}
 	if err := b.maint.drop.Request(); err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func (w *workshop) wait() {
 	w.jobs.asks.done.Wait()
 }
 
-func TestReplayedPublicationRunsOnceAlsoAfterARestart(t *testing.T) {
+func TestCVE2022_22936(t *testing.T) {
 	cfg := &config.Minion{CacheDir: t.TempDir()}
 	w := newWorkshop(t, cfg)
 	w.publish("test.count", 1)

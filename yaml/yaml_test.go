@@ -146,7 +146,21 @@ func laughs(merge bool) string {
 	return b.String()
 }
 
-func TestBombsAreRefusedCheaply(t *testing.T) {
+// TestCVE2013_4438 reads tags that would make objects or run programs (also CVE-2025-62348): each is an error.
+func TestCVE2013_4438(t *testing.T) {
+	for _, tag := range []string{"!!python/object/apply:os.system ['true']", "!!python/object:os.system {}", "!!python/object/new:subprocess.Popen [[true]]",
+		"!!python/name:os.system ''", "!!python/module:os ''", "!!python/object/apply:builtins.eval ['1']", "!<tag:yaml.org,2002:python/object/apply:os.system> ['true']",
+		"!!ruby/object:Gem::Installer {}", "!!javax.script.ScriptEngineManager []", "!exec true"} {
+		for _, src := range []string{tag, "a: " + tag, "- " + tag, "{a: &x " + tag + ", b: *x}", "? " + tag + "\n: 1"} {
+			if v, err := Load([]byte(src), Options{}); err == nil {
+				t.Errorf("Load(%q) = %s", src, data.Repr(v))
+			}
+		}
+	}
+}
+
+// TestCVE2013_4438Bombs reads texts that stand for very much: they are refused before memory is spent.
+func TestCVE2013_4438Bombs(t *testing.T) {
 	chain := "a0: &a0 [x]\n"
 	for i := 1; i < 400; i++ {
 		chain += fmt.Sprintf("a%d: &a%d [*a%d]\n", i, i, i-1)

@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// inside is set where TestInside finds the users and services of TestPAM.
+// inside is set where TestInside finds the users and services of TestCVE2022_22967.
 const inside = "BRINE_PAM_INSIDE"
 
 // hash is what crypt(3) makes of the word secret.
@@ -34,8 +34,8 @@ func need(t *testing.T, ok bool, what string) {
 	}
 }
 
-// TestPAM runs TestInside in a mount name space of its own, in which /etc/passwd, /etc/shadow, /etc/group and /etc/pam.d are those of the test.
-func TestPAM(t *testing.T) {
+// TestCVE2022_22967 runs TestInside in a mount name space of its own, in which /etc/passwd, /etc/shadow, /etc/group and /etc/pam.d are those of the test.
+func TestCVE2022_22967(t *testing.T) {
 	need(t, os.Geteuid() == 0, "root")
 	need(t, exec.Command("unshare", "--mount", "true").Run() == nil, "unshare --mount")
 	need(t, exec.Command("/usr/bin/python3", "-c", "import ctypes; ctypes.CDLL('libpam.so.0')").Run() == nil, "/usr/bin/python3 with libpam")
@@ -80,7 +80,7 @@ exec "$2" -test.run '^TestInside$' -test.v`, "sh", dir, os.Args[0])
 // is right (CVE-2022-22967).
 func TestInside(t *testing.T) {
 	if os.Getenv(inside) == "" {
-		return // TestPAM runs it
+		return // TestCVE2022_22967 runs it
 	}
 	for _, tt := range []struct {
 		service, helper, name, password string

@@ -73,9 +73,9 @@ func program(t *testing.T, run func(context.Context, cli.Invocation, io.Writer, 
 	})
 }
 
-// TestSecretsAreNotLogged lets a master and a minion do their work at the most verbose level, and looks for what nobody
+// TestCVE2015_6918 lets a master and a minion do their work at the most verbose level, and looks for what nobody
 // may read: passwords of the configuration, the root key, session keys and private keys.
-func TestSecretsAreNotLogged(t *testing.T) {
+func TestCVE2015_6918(t *testing.T) {
 	dir := testsalt.Dir(t)
 	out := &console{}
 	publish, request := freePort(t), freePort(t)

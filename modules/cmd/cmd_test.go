@@ -68,7 +68,8 @@ func call(t *testing.T, env *loader.Env, fun string, args []any, pairs ...any) (
 	return newRegistry(t, env).Invoke(t.Context(), fun, args, kwargs)
 }
 
-func TestSecretsStayOutOfLogsErrorsAndReturns(t *testing.T) {
+// TestCVE2021_25284 runs commands with secrets in their text, input and environment: none is in the log, in an error or in a return.
+func TestCVE2021_25284(t *testing.T) {
 	const marker = "MARKER7f3a"
 	secretEnv, secretIn := data.NewMap("SECRET", marker), marker
 	badEnv := []any{data.NewMap("A", marker, "B", marker)}

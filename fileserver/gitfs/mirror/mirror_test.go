@@ -445,8 +445,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestNoTwoMirrorsShareAFolder takes pairs that differ in where one part ends and the next begins.
-func TestNoTwoMirrorsShareAFolder(t *testing.T) {
+// TestCVE2023_20898 takes pairs that differ in where one part ends and the next begins.
+func TestCVE2023_20898(t *testing.T) {
 	seed := rand.New(rand.NewPCG(1, 2))
 	const letters = "a:1/"
 	word := func() string {
