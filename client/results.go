@@ -292,15 +292,15 @@ func (c *collector) absent() []Result {
 	return out
 }
 
-// reason says why a minion that was expected has not returned. What it said itself counts more than that it had no
-// connection.
+// reason says why a minion that was expected has not returned. That it is at work counts more than that it had no connection when
+// the job was sent, and that more than that it does not run what it did not get.
 func (c *collector) reason(id string) Reason {
-	switch {
-	case c.heard[id] != NoResponse:
+	switch absent := slices.Contains(c.job.Absent, id); {
+	case c.heard[id] != NoResponse && !(absent && c.heard[id] == NotRunning):
 		return c.heard[id]
 	case slices.Contains(c.job.Queued, id):
 		return Queued
-	case slices.Contains(c.job.Absent, id):
+	case absent:
 		return NotConnected
 	}
 	return NoResponse

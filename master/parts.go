@@ -205,6 +205,7 @@ func newPublishing(p *parts) *publishing {
 	pub := &publishing{taken: func(job.ID) bool { return false }, presence: p.presence, progress: newProgress(p.jobs, away, p.o.Now), offline: away, gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
 		ids: p.ids, masterID: masterID, orderMasters: p.cfg.OrderMasters, keepJobs: p.cfg.JobCache, ext: p.ext, quiet: p.quiet, now: p.o.Now, log: p.o.Log}
 	away.pub = pub
+	pub.progress.again = pub.repeat
 	return pub
 }
 

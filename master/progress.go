@@ -4,12 +4,14 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/queue"
 	"github.com/brineproject/brine/returner"
 )
 
@@ -22,11 +24,16 @@ type progress struct {
 	tracker returner.Tracker // nil where the job cache keeps none
 	queue   *offline
 	now     func() time.Time
+
+	// again sends a job to one minion once more; nil never does.
+	again func(ctx context.Context, j *returner.Job, load *data.Map, minion string) error
+	mu    sync.Mutex
+	sent  map[waiting]time.Time // what was sent again
 }
 
 func newProgress(jobs returner.JobCache, queue *offline, now func() time.Time) *progress {
 	tracker, _ := jobs.(returner.Tracker)
-	return &progress{jobs: jobs, tracker: tracker, queue: queue, now: now}
+	return &progress{jobs: jobs, tracker: tracker, queue: queue, now: now, sent: map[waiting]time.Time{}}
 }
 
 // note keeps a state of a minion in a job that it was given.
@@ -100,8 +107,88 @@ func (p *progress) returned(ctx context.Context, asked *returner.Job, id job.ID,
 	case runs:
 		p.note(ctx, about, minion, returner.Running, "")
 	default:
-		p.note(ctx, about, minion, returner.Gone, textNotRunning)
+		p.denied(ctx, about, minion)
 	}
+}
+
+// denied learns that a minion does not run a job and has not returned. One of ours that has never acknowledged it has missed it, as one
+// that was not back yet when the job was sent just after a restart of the master: it gets the job again, and refuses it if it had
+// it after all. One of Salt's would run it twice. Who had no connection is not said to be gone.
+func (p *progress) denied(ctx context.Context, id job.ID, minion string) {
+	known, err := p.jobs.Job(ctx, id)
+	if err != nil || !slices.Contains(known.Minions, minion) {
+		return
+	}
+	state := p.stateOf(ctx, id, minion)
+	missed := state == returner.Absent || state == returner.Sent
+	switch {
+	case missed && p.repeat(ctx, known, minion):
+	case state == returner.Absent:
+	default:
+		p.note(ctx, id, minion, returner.Gone, textNotRunning)
+	}
+}
+
+// stateOf returns how far a job has come on a minion, as far as is known.
+func (p *progress) stateOf(ctx context.Context, id job.ID, minion string) returner.State {
+	list, err := p.tracker.Progress(ctx, id)
+	if err != nil {
+		return ""
+	}
+	i := slices.IndexFunc(list, func(e returner.Progress) bool { return e.Minion == minion })
+	if i < 0 {
+		return ""
+	}
+	return list[i].State
+}
+
+// repeatLife is how long after its publication a job may be sent again: who ordered it still waits.
+const repeatLife = time.Minute
+
+// repeat sends a job once more to a minion that has missed it, and reports whether it did so now or before.
+func (p *progress) repeat(ctx context.Context, j *returner.Job, minion string) bool {
+	if _, ours := p.queue.ours.Load(minion); !ours || p.again == nil || p.now().Sub(j.Started).Abs() >= repeatLife || p.queue.Has(j.ID) {
+		return false
+	}
+	v, err := payload.UnmarshalText(j.Load, payload.WireLimits())
+	load, ok := v.(*data.Map)
+	if err != nil || !ok || data.Truth(kwargsOf(load).Value("batch")) || !p.first(waiting{j.ID, minion}) {
+		return false
+	}
+	if err := p.again(ctx, j, load, minion); err != nil {
+		p.queue.log.WithError(err).Warnf("send job %s again to minion %s, which has missed it", j.ID, minion)
+		return false
+	}
+	p.queue.log.Infof("job %s was sent again to minion %s, which has missed it", j.ID, minion)
+	p.note(ctx, j.ID, minion, returner.Sent, "")
+	return true
+}
+
+// repeat publishes a job once more, for one minion.
+func (p *publishing) repeat(ctx context.Context, j *returner.Job, load *data.Map, minion string) error {
+	return p.again(ctx, queue.Item{ID: j.ID, Load: j.Load, Minions: j.Minions}, load, minion)
+}
+
+func kwargsOf(load *data.Map) *data.Map {
+	kwargs, _ := load.Value("kwargs").(*data.Map)
+	return kwargs
+}
+
+// first reports whether a job is sent again to a minion for the first time.
+func (p *progress) first(w waiting) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	for old, at := range p.sent {
+		if now.Sub(at).Abs() >= 2*repeatLife {
+			delete(p.sent, old)
+		}
+	}
+	if _, before := p.sent[w]; before {
+		return false
+	}
+	p.sent[w] = now
+	return true
 }
 
 // soughtJob returns the job that a job of saltutil.find_job asks about.

@@ -101,7 +101,7 @@ func TestProgressIsLearnedFromWhatPasses(t *testing.T) {
 	question(asked)
 	answer(asked, "db1", data.NewMap(), 0)
 	answer(asked, "web1", data.NewMap(), 0)
-	wants("db1", returner.Gone)
+	wants("db1", returner.Absent) // it had no connection, and has said nothing else since
 	wants("web1", returner.Gone)
 	event("db1", "salt/job/"+string(jid)+"/prog/db1/0")
 	wants("db1", returner.Running)
@@ -265,4 +265,52 @@ func TestQueuedJobIsNotSentTwiceToAMinionThatForgets(t *testing.T) {
 	if n := o.queue.Len(); n != 0 {
 		t.Errorf("%d jobs are left in the queue", n)
 	}
+}
+
+// TestMissedJobsAreSentAgain has minions deny a job that was sent before they were back: one of ours gets it once more, one of Salt's
+// does not, nor who has acknowledged it, and who had no connection is not said to be gone.
+func TestMissedJobsAreSentAgain(t *testing.T) {
+	b, store := follow(t, "away1", "late1", "ours1", "real1")
+	pub := newPublishing(b.parts)
+	pub.jobs = store
+	now := time.Now()
+	p := newProgress(store, pub.offline, func() time.Time { return now })
+	p.again = pub.repeat
+	for _, id := range []string{"ours1", "late1"} {
+		pub.offline.remembers(id)
+	}
+	record := func(id job.ID, kwargs *data.Map) {
+		t.Helper()
+		load, err := payload.MarshalBin(data.NewMap("fun", "test.ping", "arg", []any{}, "tgt", "*", "tgt_type", "glob", "jid", string(id), "ret", "", "user", "root", "kwargs", kwargs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := &returner.Job{ID: id, Load: load, Minions: []string{"away1", "late1", "ours1", "real1"}, Absent: []string{"away1", "ours1"}, Started: now}
+		if err := store.SaveJob(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	jid, batched := job.NewID(now), job.NewID(now.Add(time.Second))
+	record(jid, data.NewMap())
+	record(batched, data.NewMap("batch", "1"))
+	deny := func(id job.ID, minion string, resent int, want returner.State) {
+		t.Helper()
+		before := len(b.wire.messages())
+		p.denied(t.Context(), id, minion)
+		if n := len(b.wire.messages()) - before; n != resent {
+			t.Errorf("%s got the job %d times more, want %d", minion, n, resent)
+		}
+		if got := stateOf(t, store, id, minion); got != want {
+			t.Errorf("%s is %q, want %q", minion, got, want)
+		}
+	}
+	deny(jid, "ours1", 1, returner.Sent)
+	deny(jid, "ours1", 0, returner.Gone)
+	deny(jid, "away1", 0, returner.Absent)
+	deny(jid, "real1", 0, returner.Gone)
+	deny(batched, "ours1", 0, returner.Absent)
+	p.note(t.Context(), jid, "late1", returner.Acknowledged, "")
+	deny(jid, "late1", 0, returner.Gone)
+	now = now.Add(repeatLife)
+	deny(batched, "late1", 0, returner.Gone)
 }
