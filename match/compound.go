@@ -81,8 +81,8 @@ func (c *compiler) compound(tgt any) (node, error) {
 	return nil, fmt.Errorf("%w: a compound target must be text or a list, not %T", ErrMalformed, tgt)
 }
 
-func (c *compiler) words(words []string) (node, error) {
-	words, err := c.putGroups(words)
+func (c *compiler) words(given []string) (node, error) {
+	words, err := c.putGroups(given)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +92,9 @@ func (c *compiler) words(words []string) (node, error) {
 		err = fmt.Errorf("%w: %q is not expected", ErrMalformed, clip(p.next()))
 	}
 	if err != nil {
+		if circle := CheckCircular(given, c.nodegroups); circle != nil {
+			err = fmt.Errorf("%w: %w", circle, err)
+		}
 		return nil, fmt.Errorf("compound target %q: %w", clip(strings.Join(words, " ")), err)
 	}
 	return n, nil

@@ -162,7 +162,11 @@ func (c *compiler) nodegroup(name string) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.words(words)
+	n, err := c.words(words)
+	if circle := CheckCircular([]string{"N@" + name}, c.nodegroups); err != nil && circle != nil {
+		err = fmt.Errorf("%w: %w", circle, err)
+	}
+	return n, err
 }
 
 func checkLength(tgt any) error {

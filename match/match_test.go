@@ -214,6 +214,27 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
+// TestCircularNodegroupsAreNamed holds that a target that has no meaning because its groups name one another says so, and that one
+// that has a meaning all the same keeps it, as in Salt.
+func TestCircularNodegroupsAreNamed(t *testing.T) {
+	groups := data.NewMap("a", "web1 or N@b", "b", "N@a", "c", "N@b and x", "self", "N@self or y", "fine", "L@web1,web2", "half", []any{"N@fine", "or", "db1"})
+	for _, tt := range []struct{ tgt, kind, want string }{
+		{"a", "nodegroup", "circular node groups: a names b names a: "},
+		{"N@c or db1", "compound", "circular node groups: b names a names b: "},
+		{"self", "nodegroup", "circular node groups: self names self: "},
+		{"N@half and (", "compound", ""},
+	} {
+		_, err := Compile(tt.tgt, tt.kind, "", Options{Nodegroups: groups})
+		if !errors.Is(err, ErrMalformed) || errors.Is(err, ErrCircular) != (tt.want != "") || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.tgt, err)
+		}
+	}
+	e, err := Compile("N@b web1", "compound", "", Options{Nodegroups: data.NewMap("b", "N@b")})
+	if err != nil || !e.Match(&Minion{ID: "web1"}) {
+		t.Errorf("what is left of a circle: %v", err)
+	}
+}
+
 // Data in which every key path of a target leads on makes the original take 2^n steps.
 func TestPairIsBounded(t *testing.T) {
 	m := data.NewMap("a", "x")

@@ -36,6 +36,45 @@ func ExpandNodegroup(name string, groups *data.Map) ([]string, error) {
 	return def, nil
 }
 
+// ErrCircular is wrapped for node groups that name one another.
+var ErrCircular = errors.New("circular node groups")
+
+// CheckCircular returns an error that names the groups of a circle to which the N@ words of a compound target lead. Such a
+// target may well have a meaning, since Salt leaves out what names itself; mostly it has none.
+func CheckCircular(words []string, groups *data.Map) error {
+	x := circles{expansion: expansion{groups: groups}, done: map[string]bool{}}
+	return x.look(words)
+}
+
+// circles looks for groups that name one another.
+type circles struct {
+	expansion
+	done map[string]bool
+}
+
+func (x *circles) look(words []string) error {
+	for _, w := range words {
+		name, ok := strings.CutPrefix(w, "N@")
+		if !ok || x.done[name] || len(x.open) >= MaxDepth {
+			continue
+		}
+		if i := slices.Index(x.open, name); i >= 0 {
+			return fmt.Errorf("%w: %s", ErrCircular, clip(strings.Join(append(slices.Clone(x.open[i:]), name), " names ")))
+		}
+		def, err := x.definition(name)
+		if err != nil {
+			continue
+		}
+		x.open = append(x.open, name)
+		if err := x.look(def); err != nil {
+			return err
+		}
+		x.open = x.open[:len(x.open)-1]
+		x.done[name] = true
+	}
+	return nil
+}
+
 // An expansion puts node groups into one another.
 type expansion struct {
 	groups *data.Map

@@ -1,6 +1,7 @@
 package saltmaster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -129,7 +130,9 @@ func wrongGroups(groups *data.Map) error {
 		if errors.Is(err, match.ErrUnknownNodegroup) {
 			err = config.Expected("a compound target or a list", v, fmt.Sprintf("write %s: 'G@os:Debian and web*'", name))
 		} else if err == nil {
-			_, err = match.Compile(strings.Join(words, " "), "compound", "", match.Options{})
+			if _, err = match.Compile(strings.Join(words, " "), "compound", "", match.Options{}); err != nil {
+				err = cmp.Or(match.CheckCircular([]string{"N@" + name}, groups), err)
+			}
 		}
 		errs = append(errs, config.Doubt(config.Below(key, err)))
 	}

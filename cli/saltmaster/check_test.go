@@ -82,6 +82,7 @@ func TestDoubtsOfTheConfiguration(t *testing.T) {
 		"an engine":               {"engines:\n  - scrip\n", "DIR/master:2: engines: entry 1: there is no engine 'scrip'; is script meant? There are program, script"},
 		"a rule of the reactor":   {"reactor:\n  - a: [x.sls]\n  - 'b': 5\n", "DIR/master:3: reactor: entry 2: b: expected a file or a list of files, got the number 5; write - 'salt/minion/*/start': [/srv/"},
 		"a node group":            {"nodegroups:\n  web: 'web* and ('\n  db: 5\n", "DIR/master:3: nodegroups: db: expected a compound target or a list, got the number 5; write db: "},
+		"circular node groups":    {"nodegroups:\n  web: 'L@a or N@db'\n  db: N@web or b\n", "DIR/master:2: nodegroups: web: circular node groups: web names db names web"},
 		"a node group's target":   {"nodegroups:\n  web: 'E@('\n", "DIR/master:2: nodegroups: web: "},
 		"an option of a remote":   {"gitfs_remotes:\n  - https://host/repo.git:\n    - rot: x\n", "gitfs_remotes: entry 1: there is no option of a remote 'rot'; is root meant?"},
 		"a key of a job":          {"schedule:\n  a:\n    function: test.arg\n    secons: 5\n    minutes: 1\n", "DIR/master:4: schedule: a: secons: a job has no such key, which is passed over; is seconds meant?"},
