@@ -161,7 +161,9 @@ func (c *copying) command(ctx context.Context, fun string, arg ...any) (*data.Ma
 	job, err := c.local.Publish(ctx, r)
 	var nobody *client.NoMinionsError
 	if errors.As(err, &nobody) {
-		c.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\n")
+		if !nobody.NotRecorded() {
+			c.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\n")
+		}
 		c.reason(nobody, r)
 		return answers, nil
 	}

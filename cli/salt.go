@@ -254,16 +254,23 @@ func (s *saltRun) kwargs() *data.Map {
 	return m
 }
 
+// groupWords returns the words of a target that may name node groups, nil for others.
+func (s *saltRun) groupWords() []string {
+	text, _ := s.o.Target.(string)
+	switch s.o.TargetKind {
+	case "nodegroup":
+		return []string{"N@" + text}
+	case "compound":
+		return append([]string{}, strings.Fields(text)...)
+	}
+	return nil
+}
+
 // target returns the target with all node groups put in, so that minions need not know them
 // (salt/client/__init__.py, _prep_pub).
 func (s *saltRun) target() (tgt any, kind string, err error) {
-	text, _ := s.o.Target.(string)
-	words := strings.Fields(text)
-	switch s.o.TargetKind {
-	case "nodegroup":
-		words = []string{"N@" + text}
-	case "compound":
-	default:
+	words := s.groupWords()
+	if words == nil {
 		return s.o.Target, s.o.TargetKind, nil
 	}
 	var expanded []string
@@ -325,6 +332,9 @@ func (s *saltRun) publish(ctx context.Context, r client.Request) int {
 
 // nobody ends a run whose target names no minion.
 func (s *saltRun) nobody(why *client.NoMinionsError, r client.Request) int {
+	if why.NotRecorded() {
+		return s.notRecorded(why)
+	}
 	s.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\n")
 	s.reason(why, r)
 	switch {
@@ -337,6 +347,16 @@ func (s *saltRun) nobody(why *client.NoMinionsError, r client.Request) int {
 	return s.nothing(data.NewMap())
 }
 
+// notRecorded ends a run whose job was for minions that there are, and is kept nowhere. The exit code is that of a job for nobody.
+func (s *saltRun) notRecorded(why *client.NoMinionsError) int {
+	_ = s.out.Flush()
+	s.out.Tell("ERROR: %s\n", why.Text)
+	if s.o.Async {
+		return exitOK
+	}
+	return exitNoReturn
+}
+
 // reason tells why a target names no minion, where that is known.
 func (s *saltRun) reason(why *client.NoMinionsError, r client.Request) {
 	text := why.Text
@@ -344,6 +364,9 @@ func (s *saltRun) reason(why *client.NoMinionsError, r client.Request) {
 		text = said
 	} else if strings.HasPrefix(text, unresolved) || text == client.NobodyMatched {
 		text = ""
+	}
+	if circle := match.CheckCircular(s.groupWords(), s.cfg.Nodegroups); text != "" && circle != nil {
+		text = circle.Error() + ": " + text
 	}
 	if listed, _ := r.Target.([]any); text == "" && r.Kind == "list" && len(listed) > 0 {
 		text = "No such minion: the master has no accepted key of any of these ids"

@@ -196,6 +196,11 @@ type NoMinionsError struct {
 
 func (e *NoMinionsError) Error() string { return e.Text }
 
+// NotRecorded reports whether there are minions to give the job to, and the master could not keep it.
+func (e *NoMinionsError) NotRecorded() bool {
+	return strings.HasPrefix(e.Text, "The job was not published since it cannot be recorded")
+}
+
 func (l *Local) send(ctx context.Context, r Request, key, user string) (any, error) {
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, max(l.opts.Timeout, r.Timeout))
