@@ -257,6 +257,9 @@ func (b *Backend) UpdateRemotes(ctx context.Context, names []string) (fileserver
 		})
 	}
 	_ = group.Wait() // no remote returns an error
+	if len(names) > 0 && len(seen) == 0 {
+		b.log.Warnf("gitfs: no remote goes by %s, and none is updated", strings.Join(names, ", "))
+	}
 	return c, ctx.Err()
 }
 

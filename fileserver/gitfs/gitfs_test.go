@@ -193,8 +193,13 @@ func TestAPushIsServedAfterTheUpdate(t *testing.T) {
 	if got := s.read("a", "base") + s.list("base", fileserver.Files); got != "twoa b" {
 		t.Errorf("after the update: %s", got)
 	}
+	log, hook := logtest.NewNullLogger()
+	s.b.log = log
 	if c, err := s.b.UpdateRemotes(t.Context(), []string{"other"}); err != nil || c.Changed {
 		t.Errorf("update of another: %v, %v", c, err)
+	}
+	if got := hook.LastEntry(); got == nil || !strings.Contains(got.Message, "no remote goes by other") {
+		t.Errorf("the log has %v", got)
 	}
 }
 
