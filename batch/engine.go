@@ -12,7 +12,7 @@ import (
 // ErrNobody is wrapped by [Host.Publish] for a target that names no minion.
 var ErrNobody = errors.New("no minions matched the target")
 
-// ErrStop is returned by [Host.Next] when no further minion is to start.
+// ErrStop is returned by [Host.Next], and wrapped by [Observer.Starting], when no further minion is to start.
 var ErrStop = errors.New("the batch was stopped")
 
 // A Host publishes for an engine and hands it what minions return.
@@ -41,8 +41,10 @@ type Sent struct {
 
 // An Observer is told what happens, in order, by the goroutine that runs the engine.
 type Observer interface {
-	Down(ids []string)           // these did not answer the ping and get no job
-	Starting(ids []string) error // these are about to get the job; an error ends the batch before they do
+	Down(ids []string) // these did not answer the ping and get no job
+	// Starting is told who is about to get the job. An error ends the batch before they do; one that wraps ErrStop stops it, and those
+	// at work are waited for.
+	Starting(ids []string) error
 	Answered(r Return)
 	Silent(id string) // got the job and has not answered
 }
@@ -165,7 +167,12 @@ func (e *Engine) over(drain bool) bool {
 
 // start gives the job to minions.
 func (e *Engine) start(ctx context.Context, ids []string) error {
-	if err := e.Observer.Starting(ids); err != nil {
+	switch err := e.Observer.Starting(ids); {
+	case errors.Is(err, ErrStop):
+		e.run.Withdraw(ids)
+		e.run.Stop()
+		return nil
+	case err != nil:
 		return err
 	}
 	sent, err := e.Host.Publish(ctx, Order{Main: true, Target: list(ids), Kind: "list"})

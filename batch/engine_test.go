@@ -239,6 +239,38 @@ func TestEngineStopsWhenAStartCannotBeNoted(t *testing.T) {
 	})
 }
 
+// A refusing observer stops the batch at its second step.
+type refusing struct {
+	diary
+	steps int
+}
+
+func (r *refusing) Starting(ids []string) error {
+	if r.steps++; r.steps == 2 {
+		r.full = fmt.Errorf("%w: not allowed", ErrStop)
+	}
+	return r.diary.Starting(ids)
+}
+
+func TestEngineThatIsRefusedAStepWaitsForWhoWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(map[string]minion{"a": {}, "b": {work: 3 * time.Second}, "c": {}, "d": {}})
+		r := &refusing{}
+		e := NewEngine(Options{Plan: Plan{Size: Size{Number: 2}, Timeout: 5 * time.Second}, Host: f, Observer: r})
+		if err := e.Gather(t.Context(), "*", "glob"); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Work(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "diary", r.lines, []string{"down", "start a b", "a 0", "start c", "b 0"})
+		expect(t, "waiting", e.Run().Waiting(), []string{"c", "d"})
+		if f.jobs != 2 || !e.Run().Stopped() {
+			t.Errorf("%d jobs were published, want the ping and one step; stopped: %v", f.jobs, e.Run().Stopped())
+		}
+	})
+}
+
 func TestResumedEngineStartsNobodyAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(map[string]minion{"a": {}, "b": {work: -1, mute: true}, "c": {}})

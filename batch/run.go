@@ -60,6 +60,12 @@ func (r *Run) Start(now time.Time) []string {
 	return next
 }
 
+// Withdraw puts minions that were counted as started back before those that wait: they did not start after all.
+func (r *Run) Withdraw(ids []string) {
+	r.active = slices.DeleteFunc(r.active, func(id string) bool { return slices.Contains(ids, id) })
+	r.waiting = append(slices.Clone(ids), r.waiting...)
+}
+
 // release gives back the places whose pause is over.
 func (r *Run) release(now time.Time) {
 	r.free = slices.DeleteFunc(r.free, func(at time.Time) bool { return !at.After(now) })

@@ -23,10 +23,20 @@ import (
 
 // testLogin knows one system, auto, that lets everybody in whose password is not wrong.
 func testLogin(name string, _ *data.Map) (auth.System, error) {
-	if name != "auto" {
-		return nil, errors.New("no such system")
+	switch name {
+	case "auto":
+		return autoLogin{}, nil
+	case "ruled":
+		return ruledLogin{}, nil
 	}
-	return autoLogin{}, nil
+	return nil, errors.New("no such system")
+}
+
+// A ruledLogin gives rights itself, to who has the password.
+type ruledLogin struct{ autoLogin }
+
+func (ruledLogin) Rules(context.Context, auth.Login) (list []any, ok bool, err error) {
+	return []any{"test.*"}, true, nil
 }
 
 type autoLogin struct{}

@@ -17,17 +17,19 @@ import (
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/queue"
 )
 
 // batches does the commands publish_batch and stop_batch: batches that run within the master. They outlast who ordered them, and
 // are taken up again when the master was restarted. Salt's master has a command of the first name that cannot be called, so a
 // client knows by the answer which master it speaks to.
 type batches struct {
-	pub   *publishing
-	bank  cache.Bank
-	begin chan *batchJob
-	now   func() time.Time
-	log   logrus.FieldLogger
+	pub     *publishing
+	senders senders
+	bank    cache.Bank
+	begin   chan *batchJob
+	now     func() time.Time
+	log     logrus.FieldLogger
 
 	mu      sync.Mutex
 	running map[job.ID]*batchJob
@@ -50,24 +52,24 @@ func batchTag(id job.ID, what string) string { return "salt/batch/" + string(id)
 
 // A batchJob is one batch that is under way.
 type batchJob struct {
-	id    job.ID
-	load  *data.Map // of the publish, without secrets
-	plan  batch.Plan
-	run   *batch.Run // nil when it has not begun
-	owner string
-	full  bool            // who ordered it may do everything
-	halt  context.Context // ends when the batch is to be stopped
-	stop  context.CancelFunc
+	id      job.ID
+	load    *data.Map // of the publish, without secrets
+	plan    batch.Plan
+	run     *batch.Run      // nil when it has not begun
+	owner   queue.Owner     // who ordered it
+	refused error           // why who ordered it may not go on with it
+	halt    context.Context // ends when the batch is to be stopped
+	stop    context.CancelFunc
 }
 
-func newBatchJob(id job.ID, load *data.Map, plan batch.Plan, owner string) *batchJob {
+func newBatchJob(id job.ID, load *data.Map, plan batch.Plan, owner queue.Owner) *batchJob {
 	j := &batchJob{id: id, load: load, plan: plan, owner: owner}
 	j.halt, j.stop = context.WithCancel(context.Background())
 	return j
 }
 
 func newBatches(p *parts, pub *publishing) *batches {
-	return &batches{pub: pub, bank: p.batches, begin: make(chan *batchJob), now: p.o.Now, log: p.o.Log, running: map[job.ID]*batchJob{}}
+	return &batches{pub: pub, senders: senders{p.gate}, bank: p.batches, begin: make(chan *batchJob), now: p.o.Now, log: p.o.Log, running: map[job.ID]*batchJob{}}
 }
 
 // batchCommands are the commands about batches.
@@ -76,7 +78,9 @@ func batchCommands(b *batches) map[string]command {
 }
 
 // publish takes an order for a batch. The fields are those of publish; kwargs has batch, and may have batch_wait, failhard, timeout
-// and gather_job_timeout. The reply comes before anything is sent, with the minions that the target names.
+// and gather_job_timeout. The reply comes before anything is sent, with the minions that the target names. It is empty for a
+// user whose rights come with his password alone and cannot be looked up at each step: as beside a master that runs no batches, his
+// client drives the batch and logs in for each.
 func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) {
 	load := loadMap(c.Load)
 	kwargs, _ := load.Value("kwargs").(*data.Map)
@@ -99,9 +103,15 @@ func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) 
 	if !ok {
 		return clearReply(data.NewMap("error", "Master failed to assign jid")), nil
 	}
+	owner, err := b.senders.of(ctx, load, kwargs)
+	if err != nil {
+		return refusedPublish(err), nil
+	}
+	if b.senders.may(ctx, owner, load, ids) != nil {
+		return clearReply(data.NewMap()), nil
+	}
 	load.Set("jid", string(id))
-	j := newBatchJob(id, withoutSecrets(load, kwargs), plan, who.Name)
-	j.full = who.All()
+	j := newBatchJob(id, withoutSecrets(load, kwargs), plan, owner)
 	if err := b.add(ctx, j); err != nil {
 		return refusal("SaltClientError", err.Error()), nil
 	}
@@ -145,7 +155,7 @@ func span(v any, otherwise time.Duration) time.Duration {
 func (b *batches) add(ctx context.Context, j *batchJob) error {
 	b.mu.Lock()
 	_, twice := b.running[j.id]
-	full := len(b.running) >= maxBatches || !j.full && b.owned(j.owner) >= maxOwned
+	full := len(b.running) >= maxBatches || !j.owner.Full && b.owned(j.owner.Name) >= maxOwned
 	if !twice && !full {
 		b.running[j.id] = j
 	}
@@ -187,24 +197,11 @@ func (b *batches) count() int {
 func (b *batches) owned(owner string) int {
 	n := 0
 	for _, j := range b.running {
-		if j.owner == owner {
+		if j.owner.Name == owner {
 			n++
 		}
 	}
 	return n
-}
-
-// save writes down how far a batch has come.
-func (b *batches) save(j *batchJob) error {
-	run := j.run
-	if run == nil {
-		run = batch.NewRun(j.plan, nil)
-	}
-	raw, err := run.Marshal(data.NewMap("load", j.load, "owner", j.owner, "gathered", j.run != nil))
-	if err != nil {
-		return fmt.Errorf("record batch %s: %w", j.id, err)
-	}
-	return b.bank.Store(batchBank, string(j.id), raw)
 }
 
 func (b *batches) drop(j *batchJob) {
@@ -234,8 +231,10 @@ func (b *batches) stop(ctx context.Context, c *channel.Command) (any, error) {
 	b.mu.Lock()
 	j := b.running[job.ID(load.Text("jid"))]
 	b.mu.Unlock()
-	if j != nil && !who.All() && who.Name != j.owner {
-		return refusedPublish(auth.ErrNotAuthorized), nil
+	if j != nil && !who.All() {
+		if owner, err := b.senders.of(ctx, load, kwargs); err != nil || owner.Full || owner.Name != j.owner.Name {
+			return refusedPublish(auth.ErrNotAuthorized), nil
+		}
 	}
 	if look := data.Truth(kwargs.Value("look")); j != nil && !look {
 		j.stop()
@@ -285,26 +284,6 @@ func (b *batches) resume() []*batchJob {
 	return found
 }
 
-func (b *batches) read(id job.ID) (*batchJob, error) {
-	raw, err := b.bank.Fetch(batchBank, string(id))
-	if err != nil {
-		return nil, err
-	}
-	run, order, err := batch.Unmarshal(raw)
-	if err != nil {
-		return nil, err
-	}
-	load, ok := order.Value("load").(*data.Map)
-	if !ok {
-		return nil, fmt.Errorf("%w: it has no load", batch.ErrRecord)
-	}
-	j := newBatchJob(id, load, run.Plan(), order.Text("owner"))
-	if data.Truth(order.Value("gathered")) {
-		j.run = run
-	}
-	return j, nil
-}
-
 // drive runs one batch. What is not done when the master ends stays on disk, for its next start.
 func (b *batches) drive(ctx context.Context, j *batchJob) {
 	defer func() {
@@ -316,7 +295,7 @@ func (b *batches) drive(ctx context.Context, j *batchJob) {
 	defer j.stop()
 	host := newBatchHost(b, j)
 	defer host.Close()
-	err := host.work(ctx)
+	err := errors.Join(host.work(ctx), j.refused)
 	switch {
 	case ctx.Err() != nil:
 		b.drop(j)

@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/brineproject/brine/batch"
 	"github.com/brineproject/brine/data"
@@ -190,13 +191,23 @@ func (h *batchHost) metadata() any {
 	return data.NewMap()
 }
 
-// Starting notes on disk who starts, before they do.
+// Starting notes on disk who starts, before they do. A user who may not send the job any more starts nobody.
 func (h *batchHost) Starting(ids []string) error {
+	if err := h.b.senders.may(context.Background(), h.job.owner, h.job.load, ids); err != nil {
+		return h.refuse(err)
+	}
 	if err := h.b.save(h.job); err != nil {
 		return err
 	}
 	h.fire("step", data.NewMap("minions", texts(ids)))
 	return nil
+}
+
+// refuse ends the batch as a stop does. Next notes it on disk once the minions are back among those that wait.
+func (h *batchHost) refuse(why error) error {
+	h.job.refused = fmt.Errorf("no further minions start: %w", why)
+	h.job.stop()
+	return fmt.Errorf("%w: %w", batch.ErrStop, why)
 }
 
 // Answered has nothing to do: the return is on the bus and in the job cache.

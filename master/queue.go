@@ -10,7 +10,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
@@ -29,7 +28,7 @@ type offline struct {
 	queue    *queue.Queue // nil keeps nothing
 	tracker  returner.Tracker
 	keys     pki.Store
-	gate     *gatekeeper
+	senders  senders
 	presence *presence
 	pub      *publishing
 	now      func() time.Time
@@ -78,7 +77,7 @@ func (m *Master) openQueue(p *parts) *queue.Queue {
 
 func newOffline(p *parts) *offline {
 	tracker, _ := p.jobs.(returner.Tracker)
-	return &offline{queue: p.queue, tracker: tracker, keys: p.keys, gate: p.gate, presence: p.presence, now: p.o.Now, log: p.o.Log,
+	return &offline{queue: p.queue, tracker: tracker, keys: p.keys, senders: senders{p.gate}, presence: p.presence, now: p.o.Now, log: p.o.Log,
 		sent: map[waiting]time.Time{}, doubts: map[waiting]time.Time{}}
 }
 
@@ -110,7 +109,7 @@ func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string,
 		return nil, until
 	}
 	slices.Sort(sure)
-	owner, err := o.owner(load, kwargs)
+	owner, err := o.senders.of(context.Background(), load, kwargs)
 	if err != nil {
 		o.log.WithError(err).Warnf("queue job %s", j.ID)
 		return nil, until
@@ -124,7 +123,7 @@ func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string,
 	if len(item.Minions) == 0 {
 		return nil, until
 	}
-	if err := o.may(context.Background(), &item, load); err != nil {
+	if err := o.senders.may(context.Background(), item.Owner, load, item.Minions); err != nil {
 		o.log.WithError(err).Warnf("job %s is not kept for minions that are away: it could not be sent later", j.ID)
 		return nil, until
 	}
@@ -136,50 +135,6 @@ func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string,
 		o.track(j.ID, id, returner.Queued, "")
 	}
 	return kept, item.Expires
-}
-
-// owner returns whose a job is that is about to be queued. An order without credentials is one of the master itself, as of its
-// reactor: who comes over the wire without them is refused before.
-func (o *offline) owner(load, kwargs *data.Map) (queue.Owner, error) {
-	name := load.Text("user")
-	if !load.Has("key") && !kwargs.Has("token") && !kwargs.Has("eauth") {
-		return queue.Owner{Name: name, Full: true}, nil
-	}
-	s, err := o.gate.Stand(context.Background(), auth.FromKwargs(load, kwargs))
-	if err != nil {
-		return queue.Owner{}, err
-	}
-	if s.Full {
-		return queue.Owner{Name: name, Full: true}, nil
-	}
-	rights, err := s.Marshal()
-	if err != nil {
-		return queue.Owner{}, fmt.Errorf("keep who %s is: %w", s.Name, err)
-	}
-	system := s.System // a user of the host and one of external_auth may have the same name
-	return queue.Owner{Name: system + "/" + s.Name, Rights: rights}, nil
-}
-
-// may returns why the owner of a job may not send it to its minions now, or nil.
-func (o *offline) may(ctx context.Context, item *queue.Item, load *data.Map) error {
-	if item.Owner.Full {
-		return nil
-	}
-	s, err := auth.ParseStanding(item.Owner.Rights)
-	if err != nil {
-		return err
-	}
-	who, err := o.gate.Now(ctx, s)
-	if err != nil {
-		return fmt.Errorf("rights of user %s: %w", s.Name, err)
-	}
-	arg, isList := load.Value("arg").([]any)
-	odd := load.Value("arg") != nil && !isList
-	job := auth.Publication{Fun: load.Value("fun"), Arg: arg, Minions: item.Minions}
-	if odd || o.gate.Blocked(s.Name, job.Fun) || !who.MayPublish(job) {
-		return fmt.Errorf("user %s: %w", s.Name, auth.ErrNotAuthorized)
-	}
-	return nil
 }
 
 // forget drops what is known of minions without an accepted key, and what waits for them: the next minion of that name is another.
@@ -329,7 +284,7 @@ func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bo
 	if err != nil {
 		return err
 	}
-	if err := o.may(ctx, &item, load); err != nil {
+	if err := o.senders.may(ctx, item.Owner, load, item.Minions); err != nil {
 		return o.refuse(w, err)
 	}
 	waits, err := o.queue.Begin(w.id, w.minion)

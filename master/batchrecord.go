@@ -1,0 +1,75 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/brineproject/brine/auth"
+	"github.com/brineproject/brine/batch"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/queue"
+)
+
+// save writes down how far a batch has come.
+func (b *batches) save(j *batchJob) error {
+	run := j.run
+	if run == nil {
+		run = batch.NewRun(j.plan, nil)
+	}
+	order := data.NewMap("load", j.load, "owner", j.owner.Name, "full", j.owner.Full, "rights", j.owner.Rights, "gathered", j.run != nil)
+	if j.refused != nil {
+		order.Set("refused", j.refused.Error())
+	}
+	raw, err := run.Marshal(order)
+	if err != nil {
+		return fmt.Errorf("record batch %s: %w", j.id, err)
+	}
+	return b.bank.Store(batchBank, string(j.id), raw)
+}
+
+// read returns a batch as save wrote it down.
+func (b *batches) read(id job.ID) (*batchJob, error) {
+	raw, err := b.bank.Fetch(batchBank, string(id))
+	if err != nil {
+		return nil, err
+	}
+	run, order, err := batch.Unmarshal(raw)
+	if err != nil {
+		return nil, err
+	}
+	load, ok := order.Value("load").(*data.Map)
+	if !ok {
+		return nil, fmt.Errorf("%w: it has no load", batch.ErrRecord)
+	}
+	owner, err := b.ownerIn(order, load)
+	if err != nil {
+		return nil, err
+	}
+	j := newBatchJob(id, load, run.Plan(), owner)
+	if text := order.Text("refused"); text != "" {
+		j.refused = errors.New(text)
+	}
+	if data.Truth(order.Value("gathered")) {
+		j.run = run
+	}
+	return j, nil
+}
+
+// ownerIn returns who ordered a batch. Older records have no more than his name: unless he is the master's user, his rights are
+// those that his name has now.
+func (b *batches) ownerIn(order, load *data.Map) (queue.Owner, error) {
+	name := order.Text("owner")
+	if order.Has("full") {
+		rights, _ := order.Value("rights").([]byte)
+		return queue.Owner{Name: name, Full: order.Value("full") == true, Rights: rights}, nil
+	}
+	kwargs, _ := load.Value("kwargs").(*data.Map)
+	standing := auth.Standing{Name: name, Kind: auth.ByKey}
+	if system := kwargs.Text("eauth"); system != "" {
+		standing.Kind, standing.System = auth.ByEauth, system
+	} else if name == b.pub.fleet.settings.now().User {
+		return queue.Owner{Name: name, Full: true}, nil
+	}
+	return ownerOf(standing)
+}
