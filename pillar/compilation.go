@@ -1,0 +1,180 @@
+package pillar
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/render"
+)
+
+// A compilation is the work for one request.
+type compilation struct {
+	*Compiler
+	Request
+	opts      *data.Map
+	saltenv   string
+	pillarenv string
+	files     Files
+	engine    *render.Engine
+	available map[string][]string // names of SLS by environment
+	ignored   map[string][]string // SLS that may be missing, by environment
+	present   *data.Map           // what templates see as pillar
+	errors    []any
+}
+
+func (c *Compiler) compilation(r Request) (*compilation, error) {
+	w := &compilation{Compiler: c, Request: r, available: map[string][]string{}, ignored: map[string][]string{}}
+	w.saltenv = firstText(r.SaltEnv, c.Opts.Text("saltenv"))
+	w.pillarenv = firstText(r.PillarEnv, c.Opts.Text("pillarenv"))
+	if r.PillarEnv == "" && data.Truth(c.Opts.Value("pillarenv_from_saltenv")) {
+		w.pillarenv = w.saltenv
+	}
+	if w.Grains == nil {
+		w.Grains = data.NewMap()
+	}
+	if w.Override == nil {
+		w.Override = data.NewMap()
+	}
+	w.files = c.Files(firstText(w.pillarenv, w.saltenv, "base"))
+	w.opts = w.options()
+	w.present = r.Known
+	return w, w.renew()
+}
+
+// options are those that templates and external pillars see (Pillar.__gen_opts).
+func (w *compilation) options() *data.Map {
+	opts := w.Opts.Clone()
+	opts.Set("file_client", "local")
+	opts.Set("grains", w.Grains)
+	opts.Set("id", w.ID)
+	opts.Set("minion_id", w.ID)
+	opts.Set("saltenv", textOrNil(w.saltenv))
+	opts.Set("pillarenv", textOrNil(w.pillarenv))
+	return opts
+}
+
+// renew makes the engine, for the pillar that is present.
+func (w *compilation) renew() error {
+	if w.present == nil {
+		w.present = data.NewMap()
+	}
+	e, err := w.Engine(Scope{Opts: w.opts, Grains: w.Grains, Pillar: w.present, Files: w.files})
+	w.engine = e
+	return err
+}
+
+func (w *compilation) compile(ctx context.Context) (*data.Map, error) {
+	if err := w.list(ctx); err != nil {
+		return nil, err
+	}
+	top, topErrors := w.top(ctx)
+	pillar, err := w.tree(ctx, top)
+	if err != nil {
+		return nil, err
+	}
+	w.errors = append(w.errors, topErrors...)
+	w.showOptions(pillar)
+	if w.Known != nil && data.Truth(w.opts.Value("ssh_merge_pillar")) {
+		pillar = w.merge(w.present, pillar)
+	}
+	if len(w.errors) > 0 {
+		pillar = pillar.Clone()
+		pillar.Set("_errors", slices.Clone(w.errors))
+	}
+	if w.Override.Len() > 0 {
+		pillar = w.merge(pillar, w.Override)
+	}
+	return w.decrypt(ctx, pillar)
+}
+
+// tree is the pillar of the top files with external pillars.
+func (w *compilation) tree(ctx context.Context, top *data.Map) (*data.Map, error) {
+	if !w.NoExternal && data.Truth(w.opts.Value("ext_pillar_first")) {
+		w.present = w.external(ctx, w.Override)
+		if err := w.renew(); err != nil {
+			return nil, err
+		}
+		return w.merge(w.present, w.states(ctx, w.matches(top))), nil
+	}
+	pillar := w.states(ctx, w.matches(top))
+	if !w.NoExternal {
+		pillar = w.external(ctx, pillar)
+	}
+	return pillar.Clone(), nil
+}
+
+// showOptions adds the options under master, without grains, where pillar_opts is set.
+func (w *compilation) showOptions(pillar *data.Map) {
+	if !data.Truth(w.opts.Value("pillar_opts")) {
+		return
+	}
+	shown := w.opts.Clone()
+	shown.Delete("grains")
+	shown.Set("saltversion", w.Version)
+	pillar.Set("master", shown)
+}
+
+// list finds the names of all SLS (FSClient.list_states).
+func (w *compilation) list(ctx context.Context) error {
+	for _, env := range w.environments() {
+		names, err := w.files.List(ctx, env)
+		if err != nil {
+			return err
+		}
+		w.available[env] = slsNames(names)
+	}
+	return nil
+}
+
+// environments are base and those of the files, in order.
+func (w *compilation) environments() []string {
+	envs := []string{"base"}
+	for _, env := range w.files.Envs() {
+		if !slices.Contains(envs, env) {
+			envs = append(envs, env)
+		}
+	}
+	return envs
+}
+
+func (w *compilation) strategy() string {
+	return firstText(w.opts.Text("pillar_source_merging_strategy"), "smart")
+}
+
+func (w *compilation) merge(a, b *data.Map) *data.Map {
+	return merge(a, b, strategyOf(w.strategy(), w.opts.Text("renderer")), data.Truth(w.opts.Value("pillar_merge_lists")))
+}
+
+// fail notes an error that the minion is shown.
+func (w *compilation) fail(text string) {
+	w.Log.Errorf("Pillar render error: %s", text)
+	w.errors = append(w.errors, text)
+}
+
+func (w *compilation) minion() *match.Minion {
+	return &match.Minion{ID: w.ID, Grains: w.Grains, Pillar: w.present}
+}
+
+// timed logs how long a source took.
+func (w *compilation) timed(kind, name string, begin time.Time) {
+	w.Log.Debugf("Pillar of %s: %s %s took %s", w.ID, kind, name, time.Since(begin))
+}
+
+func firstText(texts ...string) string {
+	for _, s := range texts {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func textOrNil(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,106 @@
+package pillar
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/render"
+)
+
+// decrypt runs what decrypt_pillar names through its renderers (Pillar.decrypt_pillar).
+func (w *compilation) decrypt(ctx context.Context, pillar *data.Map) (*data.Map, error) {
+	option := w.opts.Value("decrypt_pillar")
+	if !data.Truth(option) {
+		return pillar, nil
+	}
+	keys := decryptKeys(option)
+	var errs []any
+	if keys.Len() == 0 {
+		errs = append(errs, "decrypt_pillar config option is malformed")
+	}
+	delim := firstText(w.opts.Text("decrypt_pillar_delimiter"), ":")
+	for key, renderer := range keys.All() {
+		path := strings.Split(key.(string), delim)
+		value, ok := at(pillar, path)
+		if !ok || value == nil {
+			w.Log.Debugf("Pillar key %s not present", key)
+			continue
+		}
+		clear, err := w.clear(ctx, value, renderer)
+		if err != nil {
+			errs = append(errs, fmt.Sprintf("Failed to decrypt pillar key '%s': %s", key, err))
+			continue
+		}
+		pillar = replace(pillar, path, clear)
+	}
+	if len(errs) > 0 {
+		old, _ := pillar.Value("_errors").([]any)
+		pillar = replace(pillar, []string{"_errors"}, append(slices.Clip(old), errs...))
+	}
+	return pillar, ctx.Err()
+}
+
+// decryptKeys reads the option: a dictionary of keys and renderers, or a list of keys and such dictionaries
+// (salt/utils/data.py, repack_dictlist). A list with anything else is read as empty.
+func decryptKeys(option any) *data.Map {
+	if m, ok := option.(*data.Map); ok {
+		return m
+	}
+	list, _ := option.([]any)
+	out := data.NewMap()
+	for _, v := range list {
+		switch v := v.(type) {
+		case string:
+			out.Set(v, nil)
+		case *data.Map:
+			if v.Len() != 1 {
+				return nil
+			}
+			key, renderer := v.At(0)
+			out.Set(data.Str(key), renderer)
+		default:
+			return nil
+		}
+	}
+	return out
+}
+
+func (w *compilation) clear(ctx context.Context, value, renderer any) (any, error) {
+	name, _ := renderer.(string)
+	name = firstText(name, w.opts.Text("decrypt_pillar_default"), "gpg")
+	valid := fileserver.Strings(w.opts.Value("decrypt_pillar_renderers"))
+	if len(valid) > 0 && !slices.Contains(valid, name) {
+		return nil, fmt.Errorf("'%s' is not a valid decryption renderer. Valid choices are: %s", name, strings.Join(valid, ", "))
+	}
+	if _, ok := w.engine.Renderer(name); !ok {
+		return nil, fmt.Errorf("Decryption renderer '%s' is not available", name) //nolint:staticcheck // Salt's words
+	}
+	return w.engine.RenderData(ctx, value, render.Input{Default: name})
+}
+
+func at(m *data.Map, path []string) (any, bool) {
+	value, ok := m.Get(path[0])
+	if !ok || len(path) == 1 {
+		return value, ok
+	}
+	below, ok := value.(*data.Map)
+	if !ok {
+		return nil, false
+	}
+	return at(below, path[1:])
+}
+
+// replace returns a copy of m with another value at a path, of which all but the last key are there.
+func replace(m *data.Map, path []string, value any) *data.Map {
+	out := m.Clone()
+	if len(path) > 1 {
+		below, _ := m.Value(path[0]).(*data.Map)
+		value = replace(below, path[1:], value)
+	}
+	out.Set(path[0], value)
+	return out
+}

@@ -1,0 +1,185 @@
+package pillar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/render"
+)
+
+// maxDepth is how deep folders of pillar_roots may nest.
+const maxDepth = 64
+
+// Files are the files of pillar. Several goroutines may use them.
+type Files interface {
+	render.Files
+	// Envs returns the environments, in the order of the configuration.
+	Envs() []string
+	// List returns the paths of all files of an environment, relative to its roots, sorted and each once; none when there
+	// is no such environment.
+	List(ctx context.Context, env string) ([]string, error)
+}
+
+// Roots returns the folders of the option pillar_roots. A folder may hold wildcards of the shell, as in Salt. The
+// environment __env__ becomes the one that is asked for, also in the names of its folders, where that one is not in
+// the option (salt/pillar/__init__.py, Pillar.__gen_opts).
+func Roots(opts *data.Map) func(env string) Files {
+	roots, _ := opts.Value("pillar_roots").(*data.Map)
+	return func(env string) Files {
+		f := folders{roots: render.Roots{}}
+		for key, value := range roots.All() {
+			if name, ok := key.(string); ok && name != "__env__" {
+				f.add(name, fileserver.Strings(value))
+			}
+		}
+		if dynamic, ok := roots.Get("__env__"); ok && !slices.Contains(f.envs, env) {
+			var dirs []string
+			for _, dir := range fileserver.Strings(dynamic) {
+				dirs = append(dirs, strings.ReplaceAll(dir, "__env__", env))
+			}
+			f.add(env, dirs)
+		}
+		return f
+	}
+}
+
+type folders struct {
+	envs  []string
+	roots render.Roots
+}
+
+func (f *folders) add(env string, dirs []string) {
+	f.envs = append(f.envs, env)
+	f.roots[env] = []string{}
+	for _, dir := range dirs {
+		found, err := filepath.Glob(dir)
+		if err != nil || len(found) == 0 || !strings.ContainsAny(dir, "*?[") {
+			found = []string{dir}
+		}
+		f.roots[env] = append(f.roots[env], found...)
+	}
+}
+
+// Envs implements Files.
+func (f folders) Envs() []string { return f.envs }
+
+// Get implements Files.
+func (f folders) Get(ctx context.Context, name, env string) (render.File, error) {
+	return f.roots.Get(ctx, name, env)
+}
+
+// List implements Files.
+func (f folders) List(ctx context.Context, env string) ([]string, error) {
+	var all []string
+	for _, root := range f.roots[env] {
+		w := walk{root: root}
+		if err := w.folder(ctx, "", nil); err != nil {
+			return nil, err
+		}
+		all = append(all, w.found...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// A walk goes through a folder and follows symbolic links, but not into a folder that it is in already.
+type walk struct {
+	root  string
+	found []string
+}
+
+func (w *walk) folder(ctx context.Context, name string, above []os.FileInfo) error {
+	at := filepath.Join(w.root, filepath.FromSlash(name))
+	st, err := os.Stat(at)
+	if errors.Is(err, os.ErrNotExist) && name == "" {
+		return nil
+	}
+	if err != nil || len(above) > maxDepth || slices.ContainsFunc(above, func(a os.FileInfo) bool { return os.SameFile(a, st) }) {
+		return err
+	}
+	entries, err := os.ReadDir(at)
+	if errors.Is(err, os.ErrPermission) {
+		return nil // as Salt does: what is in it is not there
+	}
+	if err != nil {
+		return fmt.Errorf("list the files of pillar_roots: %w", err)
+	}
+	for _, e := range entries {
+		if err := w.entry(ctx, path.Join(name, e.Name()), append(slices.Clip(above), st)); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (w *walk) entry(ctx context.Context, name string, above []os.FileInfo) error {
+	st, err := os.Stat(filepath.Join(w.root, filepath.FromSlash(name)))
+	switch {
+	case err != nil: // a link that leads nowhere, or a file that has just gone
+		return nil
+	case st.IsDir():
+		return w.folder(ctx, name, above)
+	case st.Mode().IsRegular():
+		w.found = append(w.found, name)
+	}
+	return nil
+}
+
+// slsNames are the names of the SLS among files, sorted.
+func slsNames(files []string) []string {
+	var names []string
+	for _, name := range files {
+		base, ok := strings.CutSuffix(name, ".sls")
+		if !ok {
+			continue
+		}
+		base = strings.TrimSuffix(base, "/init")
+		names = append(names, strings.ReplaceAll(base, "/", "."))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// An sls is a file with what tells how it was found.
+type sls struct {
+	text string
+	path string
+	init bool // it is the init.sls of a folder
+}
+
+// find returns the file of an SLS; nil when there is none (Client.get_state).
+func find(ctx context.Context, files Files, name, env string) (*sls, error) {
+	base := strings.ReplaceAll(name, ".", "/")
+	for _, rel := range []string{base + ".sls", base + "/init.sls"} {
+		s, err := read(ctx, files, rel, env)
+		if s != nil || err != nil {
+			return s, err
+		}
+	}
+	return nil, nil
+}
+
+// read returns a file; nil when there is none.
+func read(ctx context.Context, files Files, rel, env string) (*sls, error) {
+	f, err := files.Get(ctx, strings.TrimPrefix(rel, "/"), env)
+	if errors.Is(err, fileclient.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := f.Read()
+	if err != nil {
+		return nil, err
+	}
+	return &sls{text: string(text), path: f.Path, init: strings.HasSuffix(rel, "/init.sls")}, nil
+}

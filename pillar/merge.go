@@ -1,0 +1,91 @@
+package pillar
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+)
+
+// strategyOf says what smart means: aggregate where the option renderer ends in yamlex, else recurse.
+func strategyOf(strategy, renderer string) string {
+	if strategy != "smart" {
+		return strategy
+	}
+	if renderer[strings.LastIndexByte(renderer, '|')+1:] == "yamlex" || strings.HasPrefix(renderer, "yamlex_") {
+		return "aggregate"
+	}
+	return "recurse"
+}
+
+// merge returns a with b over it, as pillar_source_merging_strategy has it (salt/utils/dictupdate.py, merge). Neither is
+// changed; the result shares their values. An unknown strategy is recurse without merging of lists.
+func merge(a, b *data.Map, strategy string, lists bool) *data.Map {
+	switch strategy {
+	case "list":
+		return mergeList(a, b)
+	case "aggregate":
+		return mergeAggregate(a, b)
+	case "overwrite":
+		return mergeOverwrite(a, b)
+	case "recurse":
+		return mergeRecurse(a, b, lists)
+	}
+	return mergeRecurse(a, b, false)
+}
+
+// mergeList keeps the keys of a alone, those of both with a list of the two values.
+func mergeList(a, b *data.Map) *data.Map {
+	out := data.NewMap()
+	for k, v := range a.All() {
+		if other, both := b.Get(k); both {
+			v = []any{v, other}
+		}
+		out.Set(k, v)
+	}
+	return out
+}
+
+// mergeAggregate takes values of b whole: only what yamlex marks with !aggregate would be joined.
+func mergeAggregate(a, b *data.Map) *data.Map {
+	out := a.Clone()
+	out.Update(b)
+	return out
+}
+
+// mergeOverwrite takes values of b whole. Lists within them are merged with themselves in Salt, which changes nothing.
+func mergeOverwrite(a, b *data.Map) *data.Map { return mergeAggregate(a, b) }
+
+func mergeRecurse(a, b *data.Map, lists bool) *data.Map {
+	out := a.Clone()
+	for k, v := range b.All() {
+		out.Set(k, mergeValue(out.Value(k), v, lists))
+	}
+	return out
+}
+
+func mergeValue(a, b any, lists bool) any {
+	if below, ok := a.(*data.Map); ok {
+		if over, ok := b.(*data.Map); ok {
+			return mergeRecurse(below, over, lists)
+		}
+		return b
+	}
+	below, isList := a.([]any)
+	over, areLists := b.([]any)
+	if !lists || !isList || !areLists {
+		return b
+	}
+	return joinLists(below, over)
+}
+
+// joinLists adds to a what of b is not in a.
+func joinLists(a, b []any) []any {
+	out := slices.Clone(a)
+	for _, v := range b {
+		if !slices.ContainsFunc(a, func(x any) bool { return data.Equal(x, v) }) {
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,235 @@
+package pillar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/render"
+)
+
+// errTop is the fault of a top file whose data have another form than they should.
+var errTop = errors.New("Error encountered while rendering pillar top file.") //nolint:staticcheck // Salt's words
+
+// A target is an entry of a top file.
+type target struct {
+	pattern any
+	kind    string // how the pattern is matched
+	order   int
+	names   []string // of SLS
+	ignore  bool     // SLS may be missing
+}
+
+// top returns the targets of all top files, merged: environment → pattern → *target (Pillar.get_top).
+func (w *compilation) top(ctx context.Context) (*data.Map, []any) {
+	tops, errs := w.tops(ctx)
+	merged := data.NewMap()
+	for _, t := range tops {
+		if err := w.addTop(merged, t); err != nil {
+			return data.NewMap(), append(errs, err.Error())
+		}
+	}
+	return merged, errs
+}
+
+// tops renders the top files and what they include, one level deep (Pillar.get_tops).
+func (w *compilation) tops(ctx context.Context) (tops []any, errs []any) {
+	name := strings.TrimPrefix(firstText(w.opts.Text("state_top"), "top.sls"), "salt://")
+	var includes [][2]string
+	for _, env := range w.topEnvironments() {
+		top, err := w.renderTop(ctx, env, func() (*sls, error) { return read(ctx, w.files, name, env) })
+		if err != nil {
+			errs = append(errs, "Rendering Primary Top file failed, render error:\n"+err.Error())
+			break
+		}
+		for _, include := range takeIncludes(top) {
+			includes = append(includes, [2]string{env, include})
+		}
+		tops = append(tops, top)
+	}
+	for i, in := range includes {
+		if slices.Contains(includes[:i], in) {
+			continue
+		}
+		top, err := w.renderTop(ctx, in[0], func() (*sls, error) { return find(ctx, w.files, in[1], in[0]) })
+		if err != nil {
+			errs = append(errs, fmt.Sprintf("Rendering Top file %s failed, render error:\n%s", in[1], err))
+			continue
+		}
+		tops = append(tops, top)
+	}
+	return tops, errs
+}
+
+// topEnvironments are those whose top files count.
+func (w *compilation) topEnvironments() []string {
+	if w.pillarenv != "" {
+		if !slices.Contains(w.files.Envs(), w.pillarenv) {
+			w.Log.Debugf("pillarenv '%s' not found in the configured pillar environments (%s)", w.pillarenv, strings.Join(w.files.Envs(), ", "))
+			return nil
+		}
+		return []string{w.pillarenv}
+	}
+	envs := w.environments()
+	if w.strategy() == "none" {
+		only := firstText(w.saltenv, "base")
+		envs = slices.DeleteFunc(envs, func(env string) bool { return env != only })
+	}
+	return envs
+}
+
+func (w *compilation) renderTop(ctx context.Context, env string, get func() (*sls, error)) (any, error) {
+	file, err := get()
+	if err != nil {
+		return nil, err
+	}
+	if file == nil {
+		return data.NewMap(), nil
+	}
+	return w.engine.Render(ctx, render.Input{Text: file.text, Path: file.path, SaltEnv: env})
+}
+
+// takeIncludes removes the includes of a top file and returns them.
+func takeIncludes(top any) []string {
+	m, ok := top.(*data.Map)
+	if !ok {
+		return nil
+	}
+	list, _ := m.Value("include").([]any)
+	m.Delete("include")
+	var names []string
+	for _, v := range list {
+		names = append(names, data.Str(v))
+	}
+	return names
+}
+
+// addTop adds the targets of one top file; of a pattern in one environment the last entry counts (Pillar.merge_tops).
+func (w *compilation) addTop(merged *data.Map, top any) error {
+	m, ok := top.(*data.Map)
+	if !ok {
+		return errTop
+	}
+	for env, patterns := range m.All() {
+		name, isText := env.(string)
+		body, isMap := patterns.(*data.Map)
+		if name == "include" {
+			continue
+		}
+		if !isText || !isMap {
+			return errTop
+		}
+		targets, _ := merged.Value(env).(*data.Map)
+		if targets == nil {
+			targets = data.NewMap()
+			merged.Set(env, targets)
+		}
+		for pattern, entries := range body.All() {
+			t, err := newTarget(pattern, entries)
+			if err != nil {
+				return err
+			}
+			if t.ignore {
+				w.ignored[name] = append(w.ignored[name], t.names...)
+			}
+			targets.Set(pattern, t)
+		}
+	}
+	return nil
+}
+
+func newTarget(pattern, entries any) (*target, error) {
+	t := &target{pattern: pattern, kind: "compound"}
+	var list []any
+	switch v := entries.(type) {
+	case []any:
+		list = v
+	case *data.Map:
+		list = v.Keys()
+	default:
+		return nil, errTop
+	}
+	for _, entry := range list {
+		switch v := entry.(type) {
+		case string:
+			if !slices.Contains(t.names, v) {
+				t.names = append(t.names, v)
+			}
+		case *data.Map:
+			t.option(v)
+		}
+	}
+	return t, nil
+}
+
+// option reads match, order and ignore_missing.
+func (t *target) option(m *data.Map) {
+	if kind, ok := m.Get("match"); ok {
+		t.kind = data.Str(kind)
+	}
+	if order, ok := m.Get("order"); ok {
+		t.order, _ = strconv.Atoi(strings.TrimSpace(data.Str(order)))
+	}
+	if data.Truth(m.Value("ignore_missing")) {
+		t.ignore = true
+	}
+}
+
+// An assignment is what a minion gets of one environment.
+type assignment struct {
+	env   string
+	names []string
+}
+
+// matches returns the SLS of the targets that name the minion (Pillar.top_matches).
+func (w *compilation) matches(top *data.Map) []assignment {
+	var out []assignment
+	for env, targets := range top.All() {
+		if w.pillarenv != "" && env != w.pillarenv {
+			continue
+		}
+		a := assignment{env: env.(string)}
+		for _, t := range ordered(targets.(*data.Map)) {
+			if !w.named(t) {
+				continue
+			}
+			for _, name := range t.names {
+				if !slices.Contains(a.names, name) {
+					a.names = append(a.names, name)
+				}
+			}
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func ordered(targets *data.Map) []*target {
+	var list []*target
+	for _, t := range targets.All() {
+		list = append(list, t.(*target))
+	}
+	slices.SortStableFunc(list, func(a, b *target) int { return a.order - b.order })
+	return list
+}
+
+// named reports whether a target names the minion (salt/matchers/confirm_top.py). A kind that does not exist, with which
+// Salt's compilation ends, is an error that the minion is shown.
+func (w *compilation) named(t *target) bool {
+	groups, _ := w.opts.Value("nodegroups").(*data.Map)
+	e, err := match.Compile(t.pattern, t.kind, "", match.Options{Nodegroups: groups})
+	if errors.Is(err, match.ErrUnknownType) {
+		w.fail(fmt.Sprintf("Pillar top file: target %s: %s", data.Str(t.pattern), err))
+		return false
+	}
+	if err != nil {
+		w.Log.Errorf("Pillar top file: target %s: %s", data.Str(t.pattern), err)
+		return false
+	}
+	return e.Match(w.minion())
+}

@@ -1,0 +1,171 @@
+package pillar_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/pillar"
+	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/render/all"
+	"github.com/brineproject/brine/yaml"
+)
+
+// later are the cases that need what does not stand in this package.
+var later = map[string]string{
+	"pil-aggregate-tags": "the renderer yamlex",
+	"pil-in-pillar":      "the execution module pillar",
+	"pil-get-raise":      "the execution module pillar",
+}
+
+// baseGrains are those of the vectors' README.
+func baseGrains() *data.Map {
+	return data.NewMap("id", "web1", "os", "Debian", "os_family", "Debian", "osrelease", "12", "osmajorrelease", int64(12),
+		"fqdn", "web1.example.net", "ipv4", []any{"10.1.2.3", "127.0.0.1"}, "ipv6", []any{"::1", "fd00::3"},
+		"roles", []any{"web", "cache"}, "datacenter", "ams1")
+}
+
+// engines makes the engine of a compilation with what it is given, without functions.
+func engines(s pillar.Scope) (*render.Engine, error) {
+	env := &loader.Env{Opts: s.Opts, Grains: func() *data.Map { return s.Grains }, Pillar: func() *data.Map { return s.Pillar }}
+	reg, err := loader.NewRegistry(env, nil)
+	if err != nil {
+		return nil, err
+	}
+	return render.New(render.Options{Env: reg.Env(), Files: s.Files, Renderers: all.Renderers()})
+}
+
+// write lays out environments below a folder and returns pillar_roots.
+func write(t testing.TB, dir string, files *data.Map) *data.Map {
+	t.Helper()
+	roots := data.NewMap("base", []any{filepath.Join(dir, "base")})
+	for env, tree := range files.All() {
+		root := filepath.Join(dir, env.(string))
+		roots.Set(env, []any{root})
+		for name, text := range tree.(*data.Map).All() {
+			at := filepath.Join(root, name.(string))
+			if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(at, []byte(text.(string)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return roots
+}
+
+// options are those of the vectors' masterless minion.
+func options(roots, more *data.Map) *data.Map {
+	opts := data.NewMap("id", "web1", "file_client", "local", "pillar_roots", roots, "state_top", "top.sls", "renderer", "jinja|yaml",
+		"ssh_merge_pillar", true, "pillar_safe_render_error", true)
+	opts.Update(more)
+	return opts
+}
+
+func compiler(t testing.TB, o pillar.Options) *pillar.Compiler {
+	t.Helper()
+	if o.Engine == nil {
+		o.Engine = engines
+	}
+	c, err := pillar.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func compile(t testing.TB, c *pillar.Compiler, r pillar.Request) *data.Map {
+	t.Helper()
+	got, err := c.Compile(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestVectorPillar compiles what the cases ask pillar.items for. As salt-call does, it compiles the pillar when it starts,
+// and again for the function. Steps of other functions belong to the modules pillar and state.
+func TestVectorPillar(t *testing.T) {
+	cases := vectors.Cases(t, vectors.Load(t, "states/pillar.json").List)
+	steps := 0
+	for _, c := range cases {
+		id := c.Text("id")
+		if _, waits := later[id]; waits {
+			continue
+		}
+		t.Run(id, func(t *testing.T) { steps += checkCase(t, c.On(t)) })
+	}
+	if len(cases) < 34 || steps < 33 {
+		t.Errorf("%d cases and %d steps, want 34 and 33 or more", len(cases), steps)
+	}
+}
+
+func checkCase(t *testing.T, c *vectors.Case) (steps int) {
+	c.Only("id", "group", "config", "files", "pillar_files", "steps")
+	config, _ := c.Map.Value("config").(*data.Map)
+	p := compiler(t, pillar.Options{Opts: options(write(t, t.TempDir(), c.Object("pillar_files")), config)})
+	start := pillar.Request{ID: "web1", Grains: baseGrains()}
+	start.Known = compile(t, p, start)
+	for _, step := range c.Sub("steps") {
+		step = step.On(t)
+		argv, want := step.List("argv"), step.Object("expect").Value("return")
+		switch {
+		case argv[0] == "pillar.items":
+			steps++
+			if got := compile(t, p, request(t, start, argv[1:])); !data.Equal(textKeys(got), want) {
+				t.Errorf("%s\ngot  %s\nwant %s", data.Repr(argv), data.Repr(got), data.Repr(want))
+			}
+		case c.Text("id") == "pil-order-preserved":
+			steps++
+			ordered, err := render.LoadJSON(want.(string))
+			if err != nil || data.Repr(start.Known) != data.Repr(ordered) {
+				t.Errorf("got %s, %v, want %s", data.Repr(start.Known), err, want)
+			}
+		}
+	}
+	return steps
+}
+
+// request adds the arguments of a command line.
+func request(t *testing.T, r pillar.Request, args []any) pillar.Request {
+	for _, arg := range args {
+		switch name, value, _ := strings.Cut(arg.(string), "="); name {
+		case "pillarenv":
+			r.PillarEnv = value
+		case "pillar":
+			v, err := yaml.Load([]byte(value), yaml.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Override = v.(*data.Map)
+		default:
+			t.Fatalf("argument %s is not known", arg)
+		}
+	}
+	return r
+}
+
+// textKeys makes the keys text, as JSON has them.
+func textKeys(v any) any {
+	switch v := v.(type) {
+	case *data.Map:
+		out := data.NewMap()
+		for k, x := range v.All() {
+			out.Set(data.Str(k), textKeys(x))
+		}
+		return out
+	case []any:
+		out := []any{}
+		for _, x := range v {
+			out = append(out, textKeys(x))
+		}
+		return out
+	}
+	return v
+}
