@@ -271,9 +271,15 @@ func (c *collector) answer(m *data.Map) {
 		c.running = true
 		c.heard[id] = AtWork
 		c.open[id] = time.Now().Add(c.wait.Timeout)
-	case ok:
+	case ok && !c.missed(id):
 		c.heard[id] = NotRunning
 	}
+}
+
+// missed reports whether a minion had no connection when the job was sent and has said nothing of it since: that it does not run
+// the job is no news.
+func (c *collector) missed(id string) bool {
+	return c.heard[id] == NoResponse && slices.Contains(c.job.Absent, id)
 }
 
 // absent returns those that did not return.
@@ -292,15 +298,15 @@ func (c *collector) absent() []Result {
 	return out
 }
 
-// reason says why a minion that was expected has not returned. That it is at work counts more than that it had no connection when
-// the job was sent, and that more than that it does not run what it did not get.
+// reason says why a minion that was expected has not returned. What it said itself counts more than that it had no
+// connection.
 func (c *collector) reason(id string) Reason {
-	switch absent := slices.Contains(c.job.Absent, id); {
-	case c.heard[id] != NoResponse && !(absent && c.heard[id] == NotRunning):
+	switch {
+	case c.heard[id] != NoResponse:
 		return c.heard[id]
 	case slices.Contains(c.job.Queued, id):
 		return Queued
-	case absent:
+	case slices.Contains(c.job.Absent, id):
 		return NotConnected
 	}
 	return NoResponse

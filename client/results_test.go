@@ -269,11 +269,12 @@ func TestSilentMinionsSayWhy(t *testing.T) {
 			if kwargs, _ := load.Value("kwargs").(*data.Map); kwargs.Has("queue") {
 				t.Error("the question is to be queued")
 			}
-			if target := data.Str(load.Value("tgt")); target != "['silent', 'away', 'taken', 'steps', 'denies', 'late']" {
+			if target := data.Str(load.Value("tgt")); target != "['silent', 'away', 'taken', 'steps', 'denies', 'late', 'back']" {
 				t.Errorf("asked are %s", target)
 			}
 			m.fire(findJID, "denies", data.NewMap(), 0)
 			m.fire(findJID, "late", data.NewMap(), 0)
+			m.fire(findJID, "back", data.NewMap(), 0)
 			return published(findJID, "denies")
 		}
 		for _, tag := range []string{"ack/taken", "ack/stranger", "prog/steps/0", "ack/late"} {
@@ -281,9 +282,9 @@ func TestSilentMinionsSayWhy(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		reply := published(jid, "silent", "away", "taken", "steps", "denies", "late", "queued")
+		reply := published(jid, "silent", "away", "taken", "steps", "denies", "late", "back", "queued")
 		reply.Set("missing", []any{"nokey"})
-		reply.Set("absent", []any{"away", "late", "queued"})
+		reply.Set("absent", []any{"away", "late", "back", "queued"})
 		reply.Set("queued", []any{"queued"})
 		reply.Set("queued_until", int64(1800000000))
 		return reply
@@ -304,7 +305,7 @@ func TestSilentMinionsSayWhy(t *testing.T) {
 		got[r.ID] = r.Reason
 	}
 	want := map[string]Reason{"silent": NoResponse, "away": NotConnected, "taken": AtWork, "steps": AtWork, "denies": NotRunning, "late": NotRunning,
-		"queued": Queued, "nokey": NoKey}
+		"back": NotConnected, "queued": Queued, "nokey": NoKey}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("reasons (-want +got):\n%s", d)
 	}
