@@ -38,11 +38,14 @@ func (c *Compiler) compilation(r Request) (*compilation, error) {
 	if w.Override == nil {
 		w.Override = data.NewMap()
 	}
-	w.files = c.Files(firstText(w.pillarenv, w.saltenv, "base"))
+	w.files = c.Files(w.environment())
 	w.opts = w.options()
 	w.present = r.Known
 	return w, w.renew()
 }
+
+// environment is what __env__ stands for.
+func (w *compilation) environment() string { return firstText(w.pillarenv, w.saltenv, "base") }
 
 // options are those that templates and external pillars see (Pillar.__gen_opts).
 func (w *compilation) options() *data.Map {
@@ -53,6 +56,9 @@ func (w *compilation) options() *data.Map {
 	opts.Set("minion_id", w.ID)
 	opts.Set("saltenv", textOrNil(w.saltenv))
 	opts.Set("pillarenv", textOrNil(w.pillarenv))
+	if roots := rootsFor(opts, w.environment()); roots != nil {
+		opts.Set("pillar_roots", roots)
+	}
 	return opts
 }
 

@@ -33,23 +33,33 @@ type Files interface {
 // environment __env__ becomes the one that is asked for, also in the names of its folders, where that one is not in
 // the option (salt/pillar/__init__.py, Pillar.__gen_opts).
 func Roots(opts *data.Map) func(env string) Files {
-	roots, _ := opts.Value("pillar_roots").(*data.Map)
 	return func(env string) Files {
 		f := folders{roots: render.Roots{}}
-		for key, value := range roots.All() {
-			if name, ok := key.(string); ok && name != "__env__" {
-				f.add(name, fileserver.Strings(value))
-			}
-		}
-		if dynamic, ok := roots.Get("__env__"); ok && !slices.Contains(f.envs, env) {
-			var dirs []string
-			for _, dir := range fileserver.Strings(dynamic) {
-				dirs = append(dirs, strings.ReplaceAll(dir, "__env__", env))
-			}
-			f.add(env, dirs)
+		for name, dirs := range rootsFor(opts, env).All() {
+			f.add(data.Str(name), fileserver.Strings(dirs))
 		}
 		return f
 	}
+}
+
+// rootsFor is the option pillar_roots with __env__ resolved.
+func rootsFor(opts *data.Map, env string) *data.Map {
+	roots, _ := opts.Value("pillar_roots").(*data.Map)
+	dynamic, ok := roots.Get("__env__")
+	if !ok {
+		return roots
+	}
+	roots = roots.Clone()
+	roots.Delete("__env__")
+	if roots.Has(env) {
+		return roots
+	}
+	dirs := []any{}
+	for _, dir := range fileserver.Strings(dynamic) {
+		dirs = append(dirs, strings.ReplaceAll(dir, "__env__", env))
+	}
+	roots.Set(env, dirs)
+	return roots
 }
 
 type folders struct {

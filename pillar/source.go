@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/render"
@@ -32,6 +34,7 @@ type Query struct {
 	ExtraMinionData *data.Map // may be nil
 	Engine          *render.Engine
 	Files           Files
+	Log             logrus.FieldLogger // never nil
 }
 
 // external merges external pillars over a pillar, in the order of the option (Pillar.ext_pillar).
@@ -92,7 +95,7 @@ func (w *compilation) ask(ctx context.Context, pillar *data.Map, name string, ar
 	}
 	begin := time.Now()
 	got, err := s.Pillar(ctx, Query{ID: w.ID, Argument: argument, Grains: w.Grains, Pillar: pillar, Opts: w.opts,
-		ExtraMinionData: w.ExtraMinionData, Engine: w.engine, Files: w.files})
+		ExtraMinionData: w.ExtraMinionData, Engine: w.engine, Files: w.files, Log: w.Log})
 	w.timed("ext_pillar", name, begin)
 	if err != nil {
 		w.fail(fmt.Sprintf("Failed to load ext_pillar %s: %s", name, err))
