@@ -1,0 +1,183 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+)
+
+// Tag returns the key that a chunk's result stands under, STATE_|-ID_|-NAME_|-FUN (salt/state.py, _gen_tag).
+func Tag(chunk *data.Map) string {
+	const sep = "_|-"
+	return data.Str(chunk.Value("state")) + sep + data.Str(chunk.Value("__id__")) + sep +
+		data.Str(chunk.Value("name")) + sep + data.Str(chunk.Value("fun"))
+}
+
+// Low returns the chunks of high data in the order of their option order; high data that does not verify loses what makes
+// no sense (salt/state.py, compile_high_data and order_chunks). The chunks share nothing with high.
+func Low(high *data.Map) []*data.Map {
+	var chunks []*data.Map
+	for id, v := range high.All() {
+		body, ok := v.(*data.Map)
+		if !ok || internal(id) {
+			continue
+		}
+		for state, run := range body.All() {
+			if args, ok := run.([]any); ok && !internal(state) {
+				chunks = append(chunks, lowOf(id, state, body, args)...)
+			}
+		}
+	}
+	sortChunks(chunks)
+	return chunks
+}
+
+// lowOf returns the chunks of one state of an id: one, or one for each of its names.
+func lowOf(id, state any, body *data.Map, args []any) []*data.Map {
+	chunk := data.NewMap("state", state, "name", id)
+	for _, key := range []string{"__sls__", "__env__"} {
+		if v, ok := body.Get(key); ok {
+			chunk.Set(key, v)
+		}
+	}
+	chunk.Set("__id__", id)
+	var functions, names []any
+	for _, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			if !contains(functions, arg) {
+				functions = append(functions, arg)
+			}
+		case *data.Map:
+			names = setArguments(chunk, id, arg, names)
+		}
+	}
+	var chunks []*data.Map
+	for _, fun := range functions {
+		chunks = append(chunks, named(chunk, fun, names)...)
+	}
+	return chunks
+}
+
+// setArguments puts the arguments of a dictionary into a chunk; those of names are added to names.
+func setArguments(chunk *data.Map, id any, arg *data.Map, names []any) []any {
+	for key, v := range arg.All() {
+		_, isText := v.(string)
+		switch {
+		case key == "names":
+			list, _ := v.([]any)
+			for _, name := range list {
+				if !contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		case key == "state":
+		case key == "name" && !isText:
+			chunk.Set(key, id)
+		default:
+			chunk.Set(key, v)
+		}
+	}
+	return names
+}
+
+// named returns a chunk for each name, or the one where there are none.
+func named(chunk *data.Map, fun any, names []any) []*data.Map {
+	if len(names) == 0 {
+		live := data.Clone(chunk).(*data.Map)
+		live.Set("fun", fun)
+		return []*data.Map{live}
+	}
+	chunks := make([]*data.Map, 0, len(names))
+	for i, entry := range names {
+		live := data.Clone(chunk).(*data.Map)
+		if m, ok := entry.(*data.Map); ok && m.Len() > 0 {
+			name, overrides := m.At(0)
+			live.Set("name", name)
+			override(live, overrides)
+		} else {
+			live.Set("name", data.Clone(entry))
+		}
+		live.Set("name_order", int64(i+1))
+		live.Set("fun", fun)
+		chunks = append(chunks, live)
+	}
+	return chunks
+}
+
+// override sets the arguments that one of the names brings along.
+func override(chunk *data.Map, overrides any) {
+	list, _ := overrides.([]any)
+	for _, v := range list {
+		if args, ok := v.(*data.Map); ok {
+			chunk.Update(data.Clone(args).(*data.Map))
+		}
+	}
+}
+
+// last is how far behind all others the order last is.
+const last = 1000000
+
+func sortChunks(chunks []*data.Map) {
+	behind := int64(1)
+	for _, chunk := range chunks {
+		if n, ok := chunk.Value("order").(int64); ok && n > behind-1 && n > 0 {
+			behind = n + 100
+		}
+	}
+	for _, chunk := range chunks {
+		chunk.Set("order", orderOf(chunk, behind))
+	}
+	slices.SortStableFunc(chunks, func(a, b *data.Map) int {
+		return cmp.Or(cmp.Compare(number(a.Value("order")), number(b.Value("order"))), cmp.Compare(sortKey(a), sortKey(b)))
+	})
+}
+
+// orderOf returns the place of a chunk, where behind is that of one behind all numbers.
+func orderOf(chunk *data.Map, behind int64) any {
+	order, ok := chunk.Get("order")
+	if !ok {
+		return behind
+	}
+	switch order.(type) {
+	case int64, float64:
+	default:
+		order = namedOrder(order, behind)
+	}
+	if n, ok := chunk.Get("name_order"); ok {
+		chunk.Delete("name_order")
+		order = number(order) + number(n)/10000
+	}
+	if number(order) >= 0 {
+		return order
+	}
+	if n, ok := order.(int64); ok {
+		return behind + last + n
+	}
+	return float64(behind+last) + number(order)
+}
+
+func namedOrder(order any, behind int64) int64 {
+	switch text, _ := order.(string); text {
+	case "last":
+		return behind + last
+	case "first":
+		return 0
+	}
+	return behind
+}
+
+func number(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return 0
+}
+
+func sortKey(chunk *data.Map) string {
+	return data.Str(chunk.Value("state")) + data.Str(chunk.Value("name")) + data.Str(chunk.Value("fun"))
+}
