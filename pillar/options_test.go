@@ -1,0 +1,210 @@
+package pillar_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/pillar"
+	"github.com/brineproject/brine/yaml"
+)
+
+// firstTree is for external pillars that come first, decryption and the environment __env__.
+var firstTree = data.NewMap("base", data.NewMap(
+	"top.sls", "base:\n  '*':\n    - p\n    - q\n  'I@from:ext':\n    - ip\n  'nope.*':\n    - match: pcre\n    - q\n",
+	"p.sls", `a: 1
+seen: {{ pillar.get("from", "no") }}
+secret: "{\"x\": 1}"
+m: {in: "[1,2]", bad: "{{ "{" }}", n: {z: "{}"}}
+`,
+	"q.sls", "include: {a: b}\nq: 1\n",
+	"ip.sls", "ip: 1\n",
+), "dev_qa", data.NewMap(
+	"top.sls", "qa:\n  \"*\":\n    - z\nbase:\n  \"*\":\n    - p\n",
+	"z.sls", "z: {{ saltenv }} {{ opts.pillarenv }}\ninclude:\n  - w\n",
+))
+
+// wantFirst and wantDynamic are what salt-call of Salt 3006.0 gives, in its order; the second for pillarenv=qa and
+// pillar='{o: 1}'.
+const (
+	wantFirst = `
+from: ext
+a: 1
+e: 1
+seen: ext
+secret: {x: 1}
+m: {in: [1, 2], bad: "{", n: {z: "{}"}}
+include: {a: b}
+q: 1
+ip: 1
+_errors:
+  - Include Declaration in SLS 'q' is not formed as a list
+  - "Failed to decrypt pillar key 'm:bad': Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
+  - "Failed to decrypt pillar key 'a': 'yaml' is not a valid decryption renderer. Valid choices are: json"
+`
+	wantDynamic = `
+o: 1
+from: ext
+a: ext
+e: 1
+z: qa qa
+_errors:
+  - Specified SLS 'w' in environment 'qa' is not available on the salt master
+  - "Failed to decrypt pillar key 'a': 'yaml' is not a valid decryption renderer. Valid choices are: json"
+`
+)
+
+func firstOptions(t *testing.T) *data.Map {
+	dir := t.TempDir()
+	write(t, dir, firstTree)
+	return options(data.NewMap("base", []any{dir + "/base"}, "__env__", []any{dir + "/dev___env__"}), data.NewMap(
+		"ext_pillar_first", true, "ssh_merge_pillar", false, "exclude_ext_pillar", []any{"cmd_json"},
+		"decrypt_pillar", []any{data.NewMap("secret", "json"), data.NewMap("m:in", "json"), data.NewMap("m:bad", "json"), "gone", data.NewMap("a", "yaml")},
+		"decrypt_pillar_renderers", []any{"json"},
+		"ext_pillar", []any{data.NewMap("cmd_yaml", `echo "{from: ext, a: ext, e: 1}"`), data.NewMap("cmd_json", "echo 1")}))
+}
+
+func same(t *testing.T, got *data.Map, want string) {
+	t.Helper()
+	v, err := yaml.Load([]byte(want), yaml.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data.Repr(got) != data.Repr(v) {
+		t.Errorf("got  %s\nwant %s", data.Repr(got), data.Repr(v))
+	}
+}
+
+func TestExternalFirstAndDecryptionAreSalts(t *testing.T) {
+	c := compiler(t, pillar.Options{Opts: firstOptions(t), Engine: withCommands, Sources: pillar.Sources()})
+	same(t, compile(t, c, pillar.Request{ID: "web1", Grains: baseGrains()}), wantFirst)
+}
+
+func TestDynamicEnvironmentIsSalts(t *testing.T) {
+	c := compiler(t, pillar.Options{Opts: firstOptions(t), Engine: withCommands, Sources: pillar.Sources()})
+	override := data.NewMap("o", int64(1))
+	got := compile(t, c, pillar.Request{ID: "web1", Grains: baseGrains(), PillarEnv: "qa", Override: override})
+	same(t, got, wantDynamic)
+	if override.Len() != 1 {
+		t.Errorf("the request was changed: %s", data.Repr(override))
+	}
+}
+
+// tree is a compiler for one environment, base, with more options.
+func tree(t *testing.T, files, more *data.Map) *pillar.Compiler {
+	return compiler(t, pillar.Options{Opts: options(write(t, t.TempDir(), data.NewMap("base", files)), more), Engine: withCommands,
+		Sources: pillar.Sources(), Version: "3006.0"})
+}
+
+const topOfAll = "base:\n  '*':\n    - p\n"
+
+func TestErrorsShowNoSecretUnlessAllowed(t *testing.T) {
+	files := data.NewMap("top.sls", topOfAll, "p.sls", "password: hunter2\nx: {{ nothing.there }}\n")
+	for _, safe := range []bool{true, false} {
+		c := tree(t, files, data.NewMap("pillar_safe_render_error", safe))
+		text := data.Repr(compile(t, c, pillar.Request{ID: "web1"}).Value("_errors"))
+		if strings.Contains(text, "hunter2") == safe || !strings.Contains(text, "Rendering SLS \\'p\\' failed") && !strings.Contains(text, "Rendering SLS 'p' failed") {
+			t.Errorf("safe %v: %s", safe, text)
+		}
+	}
+}
+
+func TestLogOfUnreadableOutputShowsNone(t *testing.T) {
+	log, hook := logtest.NewNullLogger()
+	log.SetLevel(logrus.DebugLevel)
+	opts := options(data.NewMap(), data.NewMap("ext_pillar", []any{data.NewMap("cmd_yaml", "echo '{hunter'2")}))
+	c := compiler(t, pillar.Options{Opts: opts, Engine: withCommands, Sources: pillar.Sources(), Log: log})
+	same(t, compile(t, c, pillar.Request{ID: "web1"}), "{}")
+	told := false
+	for _, e := range hook.AllEntries() {
+		told = told || strings.Contains(e.Message, "failed to parse")
+		if strings.Contains(e.Message, "hunter") {
+			t.Errorf("the log shows %s", e.Message)
+		}
+	}
+	if !told {
+		t.Error("the log tells nothing")
+	}
+}
+
+func TestExternalPillarOnDemand(t *testing.T) {
+	files := data.NewMap("top.sls", topOfAll, "p.sls", "a: 1\n")
+	demand := data.NewMap("cmd_yaml", "echo 'a: 2'")
+	for allowed, want := range map[string]string{"cmd_yaml": "a: 2", "libvirt": "a: 1"} {
+		c := tree(t, files, data.NewMap("on_demand_ext_pillar", []any{allowed}))
+		same(t, compile(t, c, pillar.Request{ID: "web1", Demand: demand}), want)
+		same(t, compile(t, c, pillar.Request{ID: "web1", Demand: demand, NoExternal: true}), "a: 1")
+	}
+}
+
+func TestMalformedOptionsAreTold(t *testing.T) {
+	files := data.NewMap("top.sls", topOfAll, "p.sls", "a: 1\n")
+	c := tree(t, files, data.NewMap("ext_pillar", "cmd_yaml", "decrypt_pillar", []any{[]any{}}))
+	same(t, compile(t, c, pillar.Request{ID: "web1"}), `
+a: 1
+_errors:
+  - The "ext_pillar" option is malformed
+  - decrypt_pillar config option is malformed
+`)
+}
+
+func TestTopFileOfAnotherFormIsTold(t *testing.T) {
+	for _, top := range []string{"- a\n", "base: x\n", "base:\n  '*': 1\n", "1: {}\n"} {
+		c := tree(t, data.NewMap("top.sls", top), nil)
+		same(t, compile(t, c, pillar.Request{ID: "web1"}), "_errors: [Error encountered while rendering pillar top file.]")
+	}
+}
+
+func TestCommandsTakeNoIDThatAShellReads(t *testing.T) {
+	c := tree(t, data.NewMap(), data.NewMap("ext_pillar", []any{data.NewMap("cmd_yaml", "echo 'a: %s'")}))
+	same(t, compile(t, c, pillar.Request{ID: "x';echo b"}),
+		`_errors: ["Failed to load ext_pillar cmd_yaml: the minion's id is not fit for a command line"]`)
+	same(t, compile(t, c, pillar.Request{ID: "web1.example.net"}), "a: web1.example.net")
+}
+
+func TestOptionsAreShownWithoutGrains(t *testing.T) {
+	c := tree(t, data.NewMap(), data.NewMap("pillar_opts", true))
+	master, _ := compile(t, c, pillar.Request{ID: "web1", Grains: baseGrains()}).Value("master").(*data.Map)
+	if master.Has("grains") || master.Text("saltversion") != "3006.0" || master.Text("state_top") != "top.sls" {
+		t.Errorf("got %s", data.Repr(master))
+	}
+}
+
+func TestPillarEnvironmentFromSaltEnvironment(t *testing.T) {
+	roots := write(t, t.TempDir(), data.NewMap("base", data.NewMap("top.sls", topOfAll, "p.sls", "a: base\n"),
+		"dev", data.NewMap("top.sls", "dev:\n  '*':\n    - p\n", "p.sls", "a: dev\n")))
+	c := compiler(t, pillar.Options{Opts: options(roots, data.NewMap("pillarenv_from_saltenv", true))})
+	same(t, compile(t, c, pillar.Request{ID: "web1", SaltEnv: "dev"}), "a: dev")
+	same(t, compile(t, c, pillar.Request{ID: "web1", SaltEnv: "base"}), "a: base")
+	same(t, compile(t, c, pillar.Request{ID: "web1", PillarEnv: "none"}), "{}")
+}
+
+// TestPartsAreNotShared compiles twice: a merge must not change what an earlier result or the request holds.
+func TestPartsAreNotShared(t *testing.T) {
+	c := tree(t, data.NewMap("top.sls", topOfAll, "p.sls", "m: {a: 1}\n"), nil)
+	known := compile(t, c, pillar.Request{ID: "web1"})
+	override := data.NewMap("m", data.NewMap("b", int64(2)))
+	same(t, compile(t, c, pillar.Request{ID: "web1", Known: known, Override: override}), "m: {a: 1, b: 2}")
+	same(t, known, "m: {a: 1}")
+	same(t, override, "m: {b: 2}")
+}
+
+func TestCompilationEndsWithItsContext(t *testing.T) {
+	c := tree(t, data.NewMap("top.sls", topOfAll, "p.sls", "a: 1\n"), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := c.Compile(ctx, pillar.Request{ID: "web1"}); err == nil {
+		t.Errorf("got %s", data.Repr(got))
+	}
+}
+
+func TestTwoSourcesOfOneNameAreAnError(t *testing.T) {
+	o := pillar.Options{Opts: data.NewMap(), Engine: engines, Sources: []pillar.Source{pillar.CSV{}, pillar.CSV{}}}
+	if _, err := pillar.New(o); err == nil || !strings.Contains(err.Error(), "csv") {
+		t.Errorf("got %v", err)
+	}
+}
