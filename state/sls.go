@@ -132,7 +132,7 @@ func (r *rendering) mergeInto(high *data.Map, v any) {
 	state, ok := v.(*data.Map)
 	if !ok {
 		if data.Truth(v) {
-			r.problem("Error when rendering state with contents: %s", data.Str(v))
+			r.problem("Error when rendering state with contents: %s", text(v))
 		}
 		return
 	}

@@ -184,7 +184,7 @@ func verifyMods(saltenv, mods any) []string {
 		options, _ := mod.(*data.Map)
 		for _, v := range options.All() {
 			if !data.Truth(v) {
-				problems = append(problems, fmt.Sprintf("Improperly formatted top file matcher in saltenv %s: %s file", data.Str(mod), data.Str(v)))
+				problems = append(problems, fmt.Sprintf("Improperly formatted top file matcher in saltenv %s: %s file", text(mod), text(v)))
 			}
 		}
 		if mod == "" {

@@ -36,15 +36,21 @@ var waits = map[string]string{
 // shows are the functions that only compile.
 var shows = []string{"state.show_sls", "state.show_low_sls", "state.show_top", "state.show_highstate", "state.show_lowstate"}
 
-func TestVectorCompile(t *testing.T) { checkFile(t, "compile", 58) }
-func TestVectorError(t *testing.T)   { checkFile(t, "error", 47) }
-func TestVectorTop(t *testing.T)     { checkFile(t, "top", 17) }
-func TestVectorRender(t *testing.T)  { checkFile(t, "render", 17) }
+func TestVectorCompile(t *testing.T) { checkFile(t, inVectors("compile"), 56) }
+func TestVectorError(t *testing.T)   { checkFile(t, inVectors("error"), 47) }
+func TestVectorTop(t *testing.T)     { checkFile(t, inVectors("top"), 17) }
+func TestVectorRender(t *testing.T)  { checkFile(t, inVectors("render"), 17) }
+
+// TestResolve runs cases of the same form that Salt 3006.0 answered: requisites of the _in forms, use, prereq, extend,
+// exclude, order, aliases, environments and top files.
+func TestResolve(t *testing.T) { checkFile(t, filepath.Join("testdata", "resolve.json"), 30) }
+
+func inVectors(name string) string { return filepath.Join(vectors.Dir(), "states", name+".json") }
 
 // checkFile runs the steps of a file that only compile; there must be so many at least that need no other module.
-func checkFile(t *testing.T, name string, least int) {
+func checkFile(t *testing.T, file string, least int) {
 	ran := 0
-	for _, c := range vectors.Cases(t, load(t, name)) {
+	for _, c := range vectors.Cases(t, load(t, file)) {
 		t.Run(c.Text("id"), func(t *testing.T) {
 			if module := waits[c.Text("id")]; module != "" && !has(module) {
 				if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
@@ -61,9 +67,9 @@ func checkFile(t *testing.T, name string, least int) {
 }
 
 // load reads a file of cases, in which numbers may be Infinity, as Python writes it.
-func load(t *testing.T, name string) []any {
+func load(t *testing.T, file string) []any {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(vectors.Dir(), "states", name+".json"))
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +261,9 @@ func show(ctx context.Context, c *state.Compiler, fun string, names []string, sa
 	return matches, nil, err
 }
 
-func value(high *data.Map, problems []string, err error) (any, []string, error) { return high, problems, err }
+func value(high *data.Map, problems []string, err error) (any, []string, error) {
+	return high, problems, err
+}
 
 func chunkList(chunks []*data.Map) []any {
 	list := make([]any, len(chunks))

@@ -41,7 +41,7 @@ func (v *verifier) id(id, value any) {
 			data.Str(id), body.Text("__sls__"), typeName(id))
 	}
 	if !ok {
-		v.problem("The type %s in %s is not formatted as a dictionary", data.Str(id), data.Str(value))
+		v.problem("The type %s in %s is not formatted as a dictionary", data.Str(id), text(value))
 		return
 	}
 	for state, args := range body.All() {
@@ -140,7 +140,7 @@ func (d *declaration) requisites(list []any) {
 		}
 		req, ok := item.(*data.Map)
 		if !ok {
-			d.problem("Requisite declaration %s in SLS %s is not formed as a single key dictionary", data.Str(item), d.sls)
+			d.problem("Requisite declaration %s in SLS %s is not formed as a single key dictionary", text(item), d.sls)
 			continue
 		}
 		if req.Len() > 0 {
@@ -159,12 +159,12 @@ func (d *declaration) requisite(own *data.Map, kind string, target any) {
 	case *data.Map:
 		return
 	case []any:
-		d.problem("Illegal requisite \"%s\", please check your syntax.\n", data.Str(target))
+		d.problem("Illegal requisite \"%s\", please check your syntax.\n", text(target))
 		return
 	}
 	own.Set(target, kind)
 	back, _ := d.reqs.Value(target).(*data.Map)
 	if back.Value(d.id) == d.state && back.Value("state") == kind {
-		d.problem("A recursive requisite was found, SLS \"%s\" ID \"%s\" ID \"%s\"", d.sls, data.Str(d.id), data.Str(target))
+		d.problem("A recursive requisite was found, SLS \"%s\" ID \"%s\" ID \"%s\"", d.sls, data.Str(d.id), text(target))
 	}
 }
