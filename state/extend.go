@@ -123,7 +123,7 @@ func extendArgs(args []any, arg any) []any {
 			continue
 		}
 		switch key := firstKey(m); {
-		case key == firstKey(o):
+		case data.Equal(key, firstKey(o)):
 			args[i], updated = extendArg(o, m, key), true
 		case key == "name" && firstKey(o) == "names":
 			args[i] = arg

@@ -165,12 +165,12 @@ func cleanExtends(high *data.Map) {
 		return
 	}
 	clean := []any{}
-	seen := map[any][]any{}
+	seen := data.NewMap()
 	for _, item := range list {
 		ext, _ := item.(*data.Map)
 		for id, body := range ext.All() {
-			if !contains(seen[id], body) {
-				seen[id] = append(seen[id], body)
+			if have, _ := seen.Value(id).([]any); !contains(have, body) {
+				seen.Set(id, append(have, body))
 				clean = append(clean, data.NewMap(id, body))
 			}
 		}

@@ -155,10 +155,10 @@ func (d *declaration) requisite(own *data.Map, kind string, target any) {
 		d.problem("Invalid requisite type '%s' in state '%s', in SLS '%s'. Requisite types must not contain dots, did you mean '%s'?",
 			kind, data.Str(d.id), d.sls, family)
 	}
-	switch target.(type) {
-	case *data.Map:
+	if _, ok := target.(*data.Map); ok {
 		return
-	case []any:
+	}
+	if !data.Hashable(target) {
 		d.problem("Illegal requisite \"%s\", please check your syntax.\n", text(target))
 		return
 	}
