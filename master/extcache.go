@@ -71,7 +71,9 @@ func (x *extCache) part() daemon.Part {
 
 // run saves jobs until ctx ends.
 func (x *extCache) run(ctx context.Context) error {
-	cache, err := x.open(ctx)
+	opening, opened := x.lastCall(ctx)
+	cache, err := x.open(opening)
+	opened()
 	if err != nil {
 		return fmt.Errorf("open returner %s: %w", x.name, err)
 	}
@@ -90,6 +92,20 @@ func (x *extCache) run(ctx context.Context) error {
 			pause = min(2*pause, eventPauses)
 		}
 	}
+}
+
+// lastCall returns a context that ends with ctx, or lastExt later where jobs wait: a master that ends right after its start still
+// tells of them.
+func (x *extCache) lastCall(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if len(x.queue) == 0 {
+			cancel()
+			return
+		}
+		time.AfterFunc(lastExt, cancel)
+	})
+	return longer, func() { stop(); cancel() }
 }
 
 // save saves one job, and reports false where it may be that the server is away. The job waits behind the others then, and

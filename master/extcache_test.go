@@ -106,3 +106,22 @@ func TestAJobThatNoServerTakesStopsNoOther(t *testing.T) {
 		}
 	})
 }
+
+// TestJobsOutlastAnEndWhileTheServerIsOpened ends the master while its returner is still being opened: the job that waits is saved.
+func TestJobsOutlastAnEndWhileTheServerIsOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cache := newMemoryJobs()
+		log, _ := logtest.NewNullLogger()
+		open := func(ctx context.Context) (returner.JobCache, error) { return cache, sleep(ctx, lastExt/2) }
+		x := &extCache{name: "x", open: open, queue: make(chan *extJob, 100), quiet: newQuiet(time.Minute, time.Now), log: log}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- x.run(ctx) }()
+		x.add(&returner.Job{ID: "20260301120000000001"})
+		stop()
+		<-done
+		if jobs := cache.all(); len(jobs) != 1 {
+			t.Errorf("saved are %v", jobs)
+		}
+	})
+}

@@ -149,8 +149,8 @@ func (t trustedKeys) Succeed(pem string, serial int64) error {
 		return fmt.Errorf("key of the master: %w", err)
 	}
 	now := t.now().UTC()
-	kept := masterKeyFile + "." + now.Format("20060102T150405Z")
-	if err := t.keys.WriteText(kept, text); err != nil {
+	kept, err := t.keep(text, now)
+	if err != nil {
 		return fmt.Errorf("keep the old key of the master: %w", err)
 	}
 	if err := t.leave(leftKey{serial, now, pki.KeyName(old), old.PEM()}); err != nil {
@@ -165,6 +165,22 @@ func (t trustedKeys) Succeed(pem string, serial int64) error {
 	}
 	t.log.Warnf("The master has a new key, %s, which it handed over to with the old one, %s; that one is kept in %s", pki.KeyName(next), pki.KeyName(old), kept)
 	return nil
+}
+
+// keep writes a key to a file with its date, and with a number where the file of that second holds another one.
+func (t trustedKeys) keep(text string, now time.Time) (name string, err error) {
+	date := masterKeyFile + "." + now.Format("20060102T150405Z")
+	name = date
+	for n := 2; ; n++ {
+		before, err := t.keys.ReadText(name)
+		if errors.Is(err, pki.ErrNotFound) || err == nil && before == text {
+			return name, t.keys.WriteText(name, text)
+		}
+		if err != nil {
+			return name, err
+		}
+		name = fmt.Sprintf("%s.%d", date, n)
+	}
 }
 
 // leave notes a key as left, once.

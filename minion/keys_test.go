@@ -118,3 +118,22 @@ func TestSucceedAfterAFault(t *testing.T) {
 		})
 	}
 }
+
+// TestKeysThatAreLeftInOneSecond leaves two keys at the same time: both are kept.
+func TestKeysThatAreLeftInOneSecond(t *testing.T) {
+	f := newFollower(t)
+	now := time.Now()
+	f.now = func() time.Time { return now }
+	must(t, f.follow(t, f.old, f.next, f.chain))
+	last, err := crypto.GenerateKey(2048)
+	must(t, err)
+	h, err := pki.NewHandover(f.next, last.Public(), 8, now, time.Hour)
+	must(t, err)
+	must(t, f.follow(t, f.next, last, append(f.chain, h)))
+	date := masterKeyFile + "." + now.UTC().Format("20060102T150405Z")
+	for name, want := range map[string]*crypto.PrivateKey{date: f.old, date + ".2": f.next} {
+		if got, err := f.keys.ReadText(name); err != nil || !crypto.SameKey(got, want.Public().PEM()) {
+			t.Errorf("%s does not hold the key that was left: %v", name, err)
+		}
+	}
+}
