@@ -6,7 +6,9 @@ package transporttest
 
 import (
 	"context"
+	"errors"
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -137,19 +139,27 @@ func replier(t *testing.T, tr Transport, o transport.Options, h transport.Handle
 
 func replierAt(t *testing.T, tr Transport, endpoint string, o transport.Options, h transport.Handler) (transport.Replier, *running) {
 	t.Helper()
-	s, err := tr.ListenReply(t.Context(), endpoint, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := listen(t, func() (transport.Replier, error) { return tr.ListenReply(t.Context(), endpoint, o) })
 	return s, serve(t, func(ctx context.Context) error { return s.Serve(ctx, h) })
+}
+
+// listen opens a server. A port that was free a moment ago may be the source of somebody's connection: it is waited for.
+func listen[S any](t *testing.T, open func() (S, error)) S {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		s, err := open()
+		if err == nil {
+			return s
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
 }
 
 func publisher(t *testing.T, tr Transport, endpoint string, o transport.Options) (transport.Publisher, *running) {
 	t.Helper()
-	s, err := tr.ListenPub(t.Context(), endpoint, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := listen(t, func() (transport.Publisher, error) { return tr.ListenPub(t.Context(), endpoint, o) })
 	return s, serve(t, s.Serve)
 }
 
