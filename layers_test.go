@@ -15,33 +15,33 @@ const module = "github.com/brineproject/brine/"
 // layers is the plan of the house: a package may import packages of its own layer and of those below.
 // A name that ends in a slash stands for everything below that folder.
 var layers = [][]string{
-	0: {"atomicfile", "data", "job", "yaml", "jinja", "version"},
+	0: {"atomicfile", "data", "pyjson", "job", "yaml", "jinja", "twister", "difflib", "accounts", "version"},
 	1: {"payload", "payload/", "crypto", "pki", "pki/", "match", "output", "config"},
 	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "daemon", "logging"},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
-	4: {"render", "render/", "grains", "pillar", "state", "schedule", "beacon", "reactor", "returner", "returner/", "mine", "auth", "auth/", "batch", "metrics", "runner", "presence", "queue", "engine"},
-	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/"},
+	4: {"render", "render/", "serializer", "grains", "pillar", "pillar/", "tops", "state", "state/", "schedule", "beacon", "reactor", "returner", "returner/", "mine", "auth", "auth/", "batch", "metrics", "runner", "presence", "queue", "engine"},
+	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillars/"},
 	6: {"master", "minion", "syndic", "client", "netapi", "swarm"},
 	7: {"cli", "cli/", "cmd/", "internal/", "pkg"},
 }
 
 // standardOnly lists the packages that may import nothing from outside but what is named.
 var standardOnly = map[string][]string{
-	"atomicfile": nil, "data": nil, "job": nil, "jinja": nil, "version": nil,
+	"atomicfile": nil, "data": nil, "pyjson": nil, "job": nil, "jinja": nil, "twister": nil, "difflib": nil, "accounts": nil, "version": nil,
 	"yaml": {"go.yaml.in/yaml/v4"},
 }
 
 // shelves never import each other's plug-ins; only the package all of a shelf does.
-var shelves = []string{"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/"}
+var shelves = []string{"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillars/"}
 
 // onlyHere names outside packages that one room alone may import.
 var onlyHere = map[string][]string{
 	"github.com/go-zeromq/zmq4":      {"transport/zeromq"},
 	"github.com/urfave/cli/v2":       {"cli/flags/urfave", "cli/saltswarm"},
-	"modernc.org/sqlite":             {"returners/", "runners/queue"},
-	"github.com/go-sql-driver/mysql": {"returners/"},
-	"github.com/jackc/pgx/v5":        {"returners/"},
-	"github.com/redis/go-redis/v9":   {"returners/", "cache/"},
+	"modernc.org/sqlite":             {"returners/", "runners/queue", "pillars/"},
+	"github.com/go-sql-driver/mysql": {"returners/", "pillars/"},
+	"github.com/jackc/pgx/v5":        {"returners/", "pillars/"},
+	"github.com/redis/go-redis/v9":   {"returners/", "cache/", "pillars/"},
 	"github.com/ugorji/go/codec":     {"payload/typed"},
 	"github.com/thejerf/suture/v4":   {"daemon"},
 	"github.com/robfig/cron/v3":      {"schedule"},

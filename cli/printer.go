@@ -60,6 +60,9 @@ func (p *Printer) Print(v any, asked string, code int) error {
 	return nil
 }
 
+// KeepOrder says whether dictionaries are printed in their order where the outputter would sort their keys.
+func (p *Printer) KeepOrder(keep bool) { p.options.KeepOrder = keep }
+
 func (p *Printer) write(text string) error {
 	if p.file == "" {
 		_, err := io.WriteString(p.stdout, text)

@@ -18,6 +18,7 @@ func Printing(config *data.Map, terminal bool) (output.Options, error) {
 		Indent:       any(output.NoIndent{}),
 		KeepEscapes:  config.Has("strip_colors") && !data.Truth(config.Value("strip_colors")),
 		NestedIndent: int(floatOf(config.Value("nested_indent"))),
+		State:        stateOutput(config),
 	}
 	if v, ok := config.Get("output_indent"); ok {
 		o.Indent = v
@@ -31,6 +32,32 @@ func Printing(config *data.Map, terminal bool) (output.Options, error) {
 		return o, fmt.Errorf("read colour theme: %w", err)
 	}
 	return o, nil
+}
+
+// stateOutput returns how runs of states are printed. Without an option in config it is as Salt's defaults have it.
+func stateOutput(config *data.Map) output.StateOptions {
+	on := func(option string) bool { return !config.Has(option) || data.Truth(config.Value(option)) }
+	return output.StateOptions{
+		Mode: config.Text("state_output"), Verbose: on("state_verbose"), Profile: on("state_output_profile"),
+		Diff: data.Truth(config.Value("state_output_diff")), Percent: data.Truth(config.Value("state_output_pct")),
+		CompressIDs: data.Truth(config.Value("state_compress_ids")), Tabular: data.Truth(config.Value("state_tabular")),
+		Exclude: filterOf(config, "exclude"), Terse: filterOf(config, "terse"),
+	}
+}
+
+// filterOf returns which results state_output: filter is to leave out or to shorten: what an argument of the function says, else the
+// option.
+func filterOf(config *data.Map, word string) any {
+	args, _ := config.Value("arg").([]any)
+	for i := len(args) - 1; i >= 0; i-- {
+		if words, ok := args[i].(*data.Map); ok && words.Has("__kwarg__") {
+			if v, ok := words.Get(word); ok {
+				return v
+			}
+			break
+		}
+	}
+	return config.Value("state_output_" + word)
 }
 
 // EmptyOutputFile empties the file that --out-file names, if it is there and --out-file-append is not given; its mode

@@ -17,19 +17,23 @@ func (s *source) check(opts *data.Map) {
 		name := k.(string)
 		o, ok := known().find(name)
 		if !ok {
-			s.unknown(name)
+			s.unknown(name, opts.Value(name))
 			continue
 		}
 		s.value(opts, o)
 	}
 }
 
-// unknown warns of a name, but for settings of a module (mysql.host) and names that begin with _, as programs put in.
-func (s *source) unknown(name string) {
+// unknown warns of a name, but for settings of a module (mysql.host), profiles of the module sdb and names that begin with _,
+// as programs put in.
+func (s *source) unknown(name string, v any) {
 	s.report.Unknown = append(s.report.Unknown, name)
 	at := s.report.Sources[name]
 	if now := renamed(name); now != "" {
 		s.report.warn(at, "%s: is not used any more, as in Salt; the option is called %s now", name, now)
+		return
+	}
+	if profile, ok := v.(*data.Map); ok && profile.Text("driver") != "" {
 		return
 	}
 	if near := known().nearest(name); near != "" {

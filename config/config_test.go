@@ -245,7 +245,7 @@ func replaceAll(list []string, dir string) []string {
 }
 
 func TestSettingsOfModulesAreNotWarnedAbout(t *testing.T) {
-	m, r, _, err := loadMasterOf(t, "mysql.host: db\nrest_cherrypy: {port: 8000}\nreactor: []\n_x: 1\n")
+	m, r, _, err := loadMasterOf(t, "mysql.host: db\nrest_cherrypy: {port: 8000}\nreactor: []\n_x: 1\nsecrets: {driver: yaml}\nreactr: {driver: env}\n")
 	if err != nil || len(r.Warnings) != 0 {
 		t.Fatalf("LoadMaster: %v, warnings %v", err, r.Warnings)
 	}

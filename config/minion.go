@@ -58,11 +58,12 @@ type Minion struct {
 	RequestChannelTries    int           `yaml:"request_channel_tries" min:"1"`
 
 	// Paths; RootDir stands before all of them already.
-	RootDir  string `yaml:"root_dir"`
-	PKIDir   string `yaml:"pki_dir" needed:"yes"`
-	CacheDir string `yaml:"cachedir" needed:"yes"`
-	SockDir  string `yaml:"sock_dir" needed:"yes"`
-	PidFile  string `yaml:"pidfile"`
+	RootDir          string `yaml:"root_dir"`
+	PKIDir           string `yaml:"pki_dir" needed:"yes"`
+	CacheDir         string `yaml:"cachedir" needed:"yes"`
+	SockDir          string `yaml:"sock_dir" needed:"yes"`
+	PidFile          string `yaml:"pidfile"`
+	ExtensionModules string `yaml:"extension_modules" live:"yes"` // folder of what saltutil.sync_all and its like fetch
 
 	// Log.
 	LogFile           string    `yaml:"log_file" live:"yes"`

@@ -15,6 +15,7 @@ const indexFrom = 12
 type Map struct {
 	entries []entry
 	index   map[any]int // normalised key → position in entries; nil while the Map is small
+	ordered bool        // see Ordered
 }
 
 type entry struct {
@@ -132,13 +133,13 @@ func (m *Map) Keys() []any {
 	return keys
 }
 
-// Clone returns a copy of m that shares its values.
+// Clone returns a copy of m that shares its values. It is Ordered if m is.
 func (m *Map) Clone() *Map {
 	c := &Map{}
 	if m == nil {
 		return c
 	}
-	c.entries = slices.Clone(m.entries)
+	c.entries, c.ordered = slices.Clone(m.entries), m.ordered
 	if m.index != nil {
 		c.reindex()
 	}
@@ -189,6 +190,16 @@ func (m *Map) reindex() {
 
 // At returns the pair at position i, from 0, in order.
 func (m *Map) At(i int) (key, value any) { return m.entries[i].key, m.entries[i].value }
+
+// Ordered reports whether m stands for Python's OrderedDict, whose order counts where a dict would be sorted: YAML filters and
+// outputters keep it. A Map that came from another host never does.
+func (m *Map) Ordered() bool { return m != nil && m.ordered }
+
+// SetOrdered makes m stand for Python's OrderedDict, and returns it.
+func (m *Map) SetOrdered() *Map {
+	m.ordered = true
+	return m
+}
 
 // Clear removes all pairs.
 func (m *Map) Clear() { m.entries, m.index = nil, nil }

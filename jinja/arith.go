@@ -247,7 +247,7 @@ func (r *run) repeatItems(items []any, n int) ([]any, error) {
 
 func product(a, b int) (int, bool) {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
-	return int(lo), hi == 0 && lo < 1<<62
+	return int(lo), hi == 0 && lo < math.MaxInt/2
 }
 
 // numbers is an operator between two numbers.

@@ -364,7 +364,7 @@ func sliceBounds(bounds [3]any, n int) (start, stop, step, count int, err error)
 
 // sliceIndex reads a bound; what is beyond reach is cut.
 func sliceIndex(v any) (int, error) {
-	const far = math.MaxInt32 * 1024
+	const far = math.MaxInt / 4
 	if u, ok := v.(*Undefined); ok && u.lenience == Strict {
 		return 0, Raise(TypeError, "slice indices must be integers or None or have an __index__ method")
 	}

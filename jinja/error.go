@@ -31,7 +31,7 @@ const (
 	UnicodeEncodeErr  Kind = "UnicodeEncodeError"
 	AssertError       Kind = "AssertionError"
 	PythonError       Kind = "RuntimeError"
-	PythonSyntaxError Kind = "SyntaxError" // break or continue outside a loop
+	PythonSyntaxError Kind = "SyntaxError" // break or continue outside a loop, an argument named twice
 	LimitError        Kind = "LimitError"  // one of Limits was passed; Python has no such error
 	HostError         Kind = "HostError"   // a function of the program failed: see Err
 )

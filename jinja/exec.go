@@ -357,13 +357,18 @@ func compiled(err error) bool {
 	return errors.As(err, &e) && e.Template != ""
 }
 
+// moduleOf returns the module that an expression names.
+func (f *frame) moduleOf(template expr, withContext bool, locals *localNames) (*module, error) {
+	name, err := template.eval(f)
+	if err != nil {
+		return nil, err
+	}
+	return f.importModule(name, withContext, locals)
+}
+
 func (s *importStmt) exec(f *frame) error {
 	f.line = s.line
-	name, err := s.template.eval(f)
-	if err != nil {
-		return err
-	}
-	m, err := f.importModule(name, s.withContext, s.locals)
+	m, err := f.moduleOf(s.template, s.withContext, s.locals)
 	if err != nil {
 		return err
 	}
@@ -377,11 +382,7 @@ func (s *importStmt) exec(f *frame) error {
 
 func (s *fromStmt) exec(f *frame) error {
 	f.line = s.line
-	name, err := s.template.eval(f)
-	if err != nil {
-		return err
-	}
-	m, err := f.importModule(name, s.withContext, s.locals)
+	m, err := f.moduleOf(s.template, s.withContext, s.locals)
 	if err != nil {
 		return err
 	}

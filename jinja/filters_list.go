@@ -117,6 +117,12 @@ func filterLast(c *Call) (any, error) {
 	return items[len(items)-1], nil
 }
 
+// Chance is the key of a context under which RenderWith finds a [Chancer].
+type Chance struct{}
+
+// A Chancer hears of each use of the filter random, whose result is another each time.
+type Chancer func()
+
 func filterRandom(c *Call) (any, error) {
 	args, err := c.bind(takes("do_random", 1, need("seq")))
 	if err != nil {
@@ -128,6 +134,9 @@ func filterRandom(c *Call) (any, error) {
 	}
 	if n == int64(0) {
 		return c.f.run.hint("No random item, sequence was empty."), nil
+	}
+	if tell, ok := c.Context().Value(Chance{}).(Chancer); ok {
+		tell()
 	}
 	key := rand.Int64N(n.(int64))
 	v, ok, err := c.f.run.item(args[0], key)
@@ -146,11 +155,7 @@ func filterSort(c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	fold, err := c.folds(args[2])
-	if err != nil {
-		return nil, err
-	}
-	items, err := c.f.run.list(args[0])
+	fold, items, err := c.foldedList(args[2], args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -170,6 +175,14 @@ func filterSort(c *Call) (any, error) {
 	}
 	sorted, err := c.f.run.sorted(items, keys, reverse)
 	return &List{sorted}, err
+}
+
+// foldedList returns the elements of v, and whether case does not count among them.
+func (c *Call) foldedList(sensitive, v any) (fold bool, items []any, err error) {
+	if fold, err = c.folds(sensitive); err == nil {
+		items, err = c.f.run.list(v)
+	}
+	return fold, items, err
 }
 
 func sortKey(gets []getter, v any) (any, error) {
@@ -303,11 +316,7 @@ func extreme(c *Call, name string, op tokenKind) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	fold, err := c.folds(args[1])
-	if err != nil {
-		return nil, err
-	}
-	items, err := c.f.run.list(args[0])
+	fold, items, err := c.foldedList(args[1], args[0])
 	if err != nil {
 		return nil, err
 	}

@@ -73,9 +73,18 @@ func Export(v any) (any, error) {
 	return e.value(v, 0)
 }
 
+// ExportOr is Export that puts otherwise in the place of parts that have no form in package data.
+func ExportOr(v, otherwise any) (any, error) {
+	e := &exporter{done: map[any]any{}, left: 10_000_000, replaces: true, otherwise: otherwise}
+	return e.value(v, 0)
+}
+
 type exporter struct {
 	done map[any]any
 	left int
+
+	replaces  bool
+	otherwise any
 }
 
 // busy stands for a value that is being copied.
@@ -88,6 +97,9 @@ func (e *exporter) value(v any, depth int) (any, error) {
 	case Markup:
 		return string(v), nil
 	case *Undefined:
+		if e.replaces {
+			return e.otherwise, nil
+		}
 		return nil, v.fail()
 	}
 	if depth > maxDepth {
@@ -123,6 +135,9 @@ func (e *exporter) other(v any, depth int) (any, error) {
 	if data.Plain(v) {
 		return v, nil
 	}
+	if e.replaces {
+		return e.otherwise, nil
+	}
 	return nil, Raise(TypeError, "a value of type %s has no meaning outside of templates", typeName(v))
 }
 
@@ -152,6 +167,9 @@ func (e *exporter) items(items []any, depth int) ([]any, error) {
 
 func (e *exporter) dict(m *data.Map, depth int) (any, error) {
 	out := &data.Map{}
+	if m.Ordered() {
+		out.SetOrdered()
+	}
 	out.Grow(m.Len())
 	for k, v := range m.All() {
 		value, err := e.value(v, depth+1)

@@ -82,10 +82,14 @@ func TestErrorsTellTheirPlaces(t *testing.T) {
 	}
 }
 
-func TestBreakOutsideALoopIsRefused(t *testing.T) {
+func TestWhatPythonRefuses(t *testing.T) {
 	for src, want := range map[string]string{
-		"\n{% break %}":    "'break' outside loop",
-		"\n{% continue %}": "'continue' not properly in loop",
+		"\n{{ f(a=1, b=2, a=3) }}":                              "keyword argument repeated: a",
+		"\n{% if 'x' | replace(old='x', old='y') %}{% endif %}": "keyword argument repeated: old",
+		"\n{% call f(q=1, q=1) %}{% endcall %}":                 "keyword argument repeated: q",
+		"\n{% macro m(a, b, a) %}{% endmacro %}":                "duplicate argument 'a' in function definition",
+		"\n{% break %}":                                         "'break' outside loop",
+		"\n{% continue %}":                                      "'continue' not properly in loop",
 		"{% for i in [1] %}{% macro m() %}\n{% break %}{% endmacro %}{% endfor %}": "'break' outside loop",
 	} {
 		_, err := render(t, src, nil, Options{})

@@ -222,8 +222,9 @@ func (r *resolver) expr(at place, e expr) {
 		return
 	}
 	v := &visitor{
-		name: func(n *nameExpr) { n.ref, _ = at.sym.find(n.name) },
-		ns:   func(n *nsRef) { n.ref, _ = at.sym.find(n.name) },
+		name:  func(n *nameExpr) { n.ref, _ = at.sym.find(n.name) },
+		ns:    func(n *nsRef) { n.ref, _ = at.sym.find(n.name) },
+		twice: func(arg string) { r.python(e.lineno(), "keyword argument repeated: "+arg) },
 	}
 	v.expr(e)
 	r.uses(e, at.soft)
@@ -331,11 +332,18 @@ func (r *resolver) rare(s stmt, at place) {
 
 func (r *resolver) jump(s *jumpStmt, at place) {
 	switch {
-	case at.inLoop || r.err != nil:
+	case at.inLoop:
 	case s.again:
-		r.err = &Error{Kind: PythonSyntaxError, Message: "'continue' not properly in loop", Line: s.line}
+		r.python(s.line, "'continue' not properly in loop")
 	default:
-		r.err = &Error{Kind: PythonSyntaxError, Message: "'break' outside loop", Line: s.line}
+		r.python(s.line, "'break' outside loop")
+	}
+}
+
+// python refuses what Jinja makes Python code of that Python refuses.
+func (r *resolver) python(line int, message string) {
+	if r.err == nil {
+		r.err = &Error{Kind: PythonSyntaxError, Message: message, Line: line}
 	}
 }
 
@@ -527,6 +535,9 @@ func (r *resolver) loopElse(s *forStmt, at place, loop *symbols) {
 func (r *resolver) macro(m *macroDef, at place) {
 	sym := at.sym.function()
 	for i, a := range m.args {
+		if slices.ContainsFunc(m.args[:i], func(b *nameExpr) bool { return b.name == a.name }) {
+			r.python(m.line, "duplicate argument '"+a.name+"' in function definition")
+		}
 		sym.param(a.name)
 		if a.name == "caller" {
 			m.explicit = true

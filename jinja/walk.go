@@ -1,11 +1,14 @@
 package jinja
 
+import "slices"
+
 // A visitor sees the names and statements of a tree in the order in which Jinja's visitors do.
 type visitor struct {
 	name  func(*nameExpr)
 	ns    func(*nsRef)
 	enter func(stmt) bool // whether to look into a statement
 	used  func(kind, name string, line int)
+	twice func(arg string) // a keyword argument that a call has more than once; nil is allowed
 }
 
 func (v *visitor) exprs(list ...expr) {
@@ -76,7 +79,10 @@ func (v *visitor) postfix(e expr) {
 
 func (v *visitor) arguments(a *arguments) {
 	v.exprs(a.pos...)
-	for _, k := range a.kw {
+	for i, k := range a.kw {
+		if v.twice != nil && slices.ContainsFunc(a.kw[:i], func(e namedExpr) bool { return e.name == k.name }) {
+			v.twice(k.name)
+		}
 		v.expr(k.value)
 	}
 	v.exprs(a.star, a.starStar)

@@ -46,6 +46,13 @@ func filterWordWrap(c *Call) (any, error) {
 	return c.f.run.joinTexts(parts, glue)
 }
 
+// Wrap cuts a paragraph into lines of up to width characters, as Python's textwrap.wrap does with text that holds no other white
+// space than blanks. A width below 1 is taken for 1.
+func Wrap(s string, width int) []string {
+	w := wrapper{width: max(1, width), breakLong: true, hyphens: true}
+	return w.wrap(s)
+}
+
 // A wrapper cuts a paragraph into lines, as Python's textwrap does.
 type wrapper struct {
 	width     int

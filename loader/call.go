@@ -17,6 +17,7 @@ type Result struct {
 	Retcode int
 	Success bool
 	Out     string // outputter, or ""
+	Ordered bool   // dictionaries in Value have an order, see Spec
 	Err     error  // what went wrong; Value has its text already
 }
 
@@ -47,7 +48,7 @@ func (r *Registry) Call(ctx context.Context, fun string, arg []any, o CallOption
 	if err != nil {
 		return failed(fun, f.Spec().Doc, err)
 	}
-	res := Result{Value: value, Retcode: retcode(c, value), Out: f.Spec().Out}
+	res := Result{Value: value, Retcode: retcode(c, value), Out: f.Spec().Out, Ordered: f.Spec().Ordered}
 	res.Success = res.Retcode == 0
 	return res
 }

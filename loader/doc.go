@@ -63,6 +63,9 @@
 //
 // Results are values of package data; a function that reports progress returns [Steps].
 //
+// Plug-ins whose names are known only at run time, as those that are found in files, come from a [Source], which a Registry asks
+// by name after its list. What the options forbid (see [Allowed]) a Source leaves out itself.
+//
 // The doc constants are written by go generate (internal/docgen) from the doc comments, and are what sys.doc shows. The
 // first word is dropped there when it is the function's Go name.
 //

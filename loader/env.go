@@ -43,6 +43,9 @@ type Host struct {
 	Masters   func() []string
 	RequestTo func(ctx context.Context, master string, load *data.Map) (reply any, err error)
 
+	// CompilePillar returns the pillar of this minion, compiled anew: by its first master, or by itself where it has none.
+	CompilePillar func(ctx context.Context, q PillarQuery) (*data.Map, error)
+
 	// Await calls act and returns the body of the first event on the minion's own bus, from then on, whose tag begins with
 	// tag. It ends with act's error or with ctx.
 	Await func(ctx context.Context, tag string, act func() error) (*data.Map, error)
@@ -52,6 +55,14 @@ type Host struct {
 	// field client, which is runner or wheel, the order is for the function fun of the master itself, with arg and kwarg; its
 	// job is the only answer, of no id.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
+}
+
+// A PillarQuery says which pillar of the minion is asked for. What is "" or nil is left to who compiles.
+type PillarQuery struct {
+	SaltEnv, PillarEnv string
+	Override           *data.Map // what counts before all files, and is seen by them
+	External           *data.Map // one external pillar beside those of the configuration
+	Clean              bool      // forget what a cache of the master has (pillar_cache)
 }
 
 // GrainsNow returns the grains, an empty map when there are none.

@@ -34,6 +34,13 @@ type Spec struct {
 	// KeywordOnly are parameters that other functions and templates may give by keyword alone. As in Salt, operators cannot, and
 	// sys.argspec does not show them. They come with those of **kwargs.
 	KeywordOnly []string
+
+	// Ordered says that dictionaries in the result have an order, in which salt-call prints them: OrderedDict in Salt. On their
+	// way to a master they lose it.
+	Ordered bool
+
+	// Changes are parameters whose dictionaries the function may change, as the template that calls it then sees.
+	Changes []string
 }
 
 // SecretAll among the names of Spec.SecretResult hides all but the keys of a dictionary, and a result that is none whole.
@@ -99,10 +106,23 @@ func (f *Function) Secret(params ...string) *Function {
 	return f
 }
 
+// Ordered says that dictionaries in the result have an order, and returns f.
+func (f *Function) Ordered() *Function {
+	f.spec.Ordered = true
+	return f
+}
+
 // SecretResult says that the result is for the caller alone where names say so, as password does, and below these names;
 // and returns f.
 func (f *Function) SecretResult(names ...string) *Function {
 	f.spec.SecretResult = append([]string{}, names...)
+	return f
+}
+
+// Changes says that the function may change the dictionaries that these parameters hold, and returns f. Whoever calls it
+// through Env.Call must then give ones that are its own.
+func (f *Function) Changes(params ...string) *Function {
+	f.spec.Changes = params
 	return f
 }
 

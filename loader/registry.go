@@ -18,6 +18,7 @@ type Registry struct {
 	mu      sync.RWMutex
 	env     *Env
 	plugins []Plugin
+	source  Source // may be nil
 	shelf   *shelf
 }
 
@@ -31,6 +32,21 @@ func NewRegistry(env *Env, plugins []Plugin) (*Registry, error) {
 	return r, r.Replace(plugins)
 }
 
+// With returns a registry of the same plug-ins with another environment, a copy of env that is completed as in NewRegistry. None
+// of them is built yet.
+func (r *Registry) With(env *Env) *Registry {
+	own := *env
+	next := &Registry{env: &own}
+	if r != nil {
+		r.mu.RLock()
+		next.plugins, next.source = r.plugins, r.source
+		r.mu.RUnlock()
+	}
+	next.complete()
+	next.renew()
+	return next
+}
+
 // Replace gives the registry another list of plug-ins, and forgets all modules. After an error nothing has changed.
 func (r *Registry) Replace(plugins []Plugin) error {
 	seen := map[string]bool{}
@@ -42,7 +58,8 @@ func (r *Registry) Replace(plugins []Plugin) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.plugins, r.shelf = slices.Clone(plugins), newShelf(r.env, plugins)
+	r.plugins = slices.Clone(plugins)
+	r.renew()
 	return nil
 }
 
@@ -77,7 +94,7 @@ func (r *Registry) SetOptions(opts *data.Map) {
 	own := *r.env
 	own.Opts = opts
 	r.env = &own
-	r.shelf = newShelf(r.env, r.plugins)
+	r.renew()
 }
 
 // Reload forgets all modules; each is built anew when it is needed, with the grains and options of then.
@@ -87,7 +104,7 @@ func (r *Registry) Reload() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.shelf = newShelf(r.env, r.plugins)
+	r.renew()
 }
 
 // current returns the modules of now; an empty shelf for a nil Registry.
@@ -150,19 +167,21 @@ func (r *Registry) Provider(module string) string {
 	return ""
 }
 
-// Files returns the file names of all plug-ins of the list, sorted, whether they work here or not.
+// Files returns the file names of all plug-ins of the list and of the source, sorted, whether they work here or not.
 func (r *Registry) Files() []string {
 	files := []string{}
 	if r == nil {
 		return files
 	}
 	r.mu.RLock()
-	defer r.mu.RUnlock()
-	for _, p := range r.plugins {
+	plugins, found := r.plugins, r.shelf.found
+	r.mu.RUnlock()
+	for _, p := range plugins {
 		files = append(files, p.file())
 	}
+	files = append(files, found.files()...)
 	slices.Sort(files)
-	return files
+	return slices.Compact(files)
 }
 
 // MissingText says why a function is not available, as missing_fun_string of Salt's loader.

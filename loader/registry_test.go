@@ -55,6 +55,23 @@ func TestProviders(t *testing.T) {
 	same(t, "files", textList(r.Files()), []any{"aptpkg", "opkg", "svc", "yumpkg"})
 }
 
+func TestWith(t *testing.T) {
+	named := Plugin{Name: "opt", New: func(env *Env) (*Module, error) {
+		return &Module{Funcs: []Func{F("id", "", func(context.Context, NoArgs) (any, error) { return env.Option("id"), nil }),
+			F("other", "", func(ctx context.Context, _ NoArgs) (any, error) { return env.Call(ctx, "opt.id", nil, nil) })}}, nil
+	}}
+	r := registry(t, &Env{Opts: data.NewMap("id", "a")}, named)
+	next := r.With(&Env{Opts: data.NewMap("id", "b")})
+	for fun, want := range map[*Registry]string{r: "a", next: "b"} {
+		if got := fun.Call(t.Context(), "opt.other", nil, CallOptions{}).Value; got != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	}
+	if names := (*Registry)(nil).With(&Env{}).Names(); len(names) != 0 {
+		t.Errorf("of no registry: %v", names)
+	}
+}
+
 func textList(names []string) []any {
 	list := []any{}
 	for _, n := range names {

@@ -3,6 +3,7 @@ package loader
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 type shelf struct {
 	env   *Env
 	names map[string][]*slot // by virtual name, in the order in which they are tried
+	found *finds
 }
 
 // A slot is one plug-in, built at most once.
@@ -32,8 +34,8 @@ type built struct {
 	funcs map[string]Func
 }
 
-func newShelf(env *Env, plugins []Plugin) *shelf {
-	s := &shelf{env: env, names: map[string][]*slot{}}
+func newShelf(env *Env, plugins []Plugin, source Source) *shelf {
+	s := &shelf{env: env, names: map[string][]*slot{}, found: &finds{source: source}}
 	for _, p := range plugins {
 		own := &slot{plugin: p}
 		names := append([]string{p.Name, p.file()}, p.Aliases...)
@@ -42,26 +44,41 @@ func newShelf(env *Env, plugins []Plugin) *shelf {
 			s.names[name] = append(s.names[name], own)
 		}
 	}
-	s.prefer(env.Opts.Value("providers"))
+	for name, slots := range s.names {
+		s.order(name, slots)
+	}
 	return s
 }
 
-// prefer puts the plug-in that the option providers names in front of the others.
-func (s *shelf) prefer(option any) {
-	providers, _ := option.(*data.Map)
-	for name, file := range providers.All() {
-		name, _ := name.(string)
-		slices.SortStableFunc(s.names[name], func(a, b *slot) int {
-			return rank(a, file) - rank(b, file)
-		})
+// slots returns the plug-ins of a name in the order in which they are tried: first the one that the option providers names,
+// then those of the source that go over the list, the list, and the others of the source.
+func (s *shelf) slots(name string) []*slot {
+	if s == nil || s.found == nil { // of a nil Registry
+		return nil
 	}
+	found := s.found.of(name)
+	if len(found) == 0 {
+		return s.names[name]
+	}
+	return s.order(name, slices.Concat(s.names[name], found))
 }
 
-func rank(s *slot, file any) int {
-	if s.plugin.file() == file {
+// order sorts the plug-ins of a name, and returns them.
+func (s *shelf) order(name string, slots []*slot) []*slot {
+	providers, _ := s.env.Opts.Value("providers").(*data.Map)
+	preferred := providers.Value(name)
+	slices.SortStableFunc(slots, func(a, b *slot) int { return rank(a, preferred) - rank(b, preferred) })
+	return slots
+}
+
+func rank(s *slot, preferred any) int {
+	switch {
+	case s.plugin.file() == preferred:
 		return 0
+	case s.plugin.Over:
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // serves reports whether the functions of s stand under name; its file name is only known for refusals.
@@ -71,7 +88,7 @@ func (s *slot) serves(name string) bool {
 
 // module returns the module of that virtual name, or nil.
 func (s *shelf) module(name string) *built {
-	for _, own := range s.names[name] {
+	for _, own := range s.slots(name) {
 		if !own.serves(name) {
 			continue
 		}
@@ -84,7 +101,7 @@ func (s *shelf) module(name string) *built {
 
 // refusal returns the reason of the first plug-in of that name that does not work here.
 func (s *shelf) refusal(name string) (reason string, refused bool) {
-	for _, own := range s.names[name] {
+	for _, own := range s.slots(name) {
 		if own.build(s.env); own.module == nil && own.broken == "" {
 			return own.reason, true
 		}
@@ -93,7 +110,7 @@ func (s *shelf) refusal(name string) (reason string, refused bool) {
 }
 
 func (s *shelf) broken(name string) string {
-	for _, own := range s.names[name] {
+	for _, own := range s.slots(name) {
 		if own.build(s.env); own.broken != "" {
 			return own.broken
 		}
@@ -104,12 +121,22 @@ func (s *shelf) broken(name string) string {
 // all yields the modules that work here by virtual name.
 func (s *shelf) all() iter.Seq2[string, *built] {
 	return func(yield func(string, *built) bool) {
-		for name := range s.names {
+		for _, name := range s.every() {
 			if m := s.module(name); m != nil && !yield(name, m) {
 				return
 			}
 		}
 	}
+}
+
+// every returns all names, each once.
+func (s *shelf) every() []string {
+	if s.found == nil { // of a nil Registry
+		return nil
+	}
+	names := slices.AppendSeq(slices.Clone(s.found.names()), maps.Keys(s.names))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (s *slot) build(env *Env) {

@@ -44,6 +44,7 @@ type maintenance struct {
 	tokens   *auth.Tokens
 	heir     *succession
 	denied   *pki.Sightings
+	compiler *pillarCompiler
 	log      logrus.FieldLogger
 }
 
@@ -123,7 +124,7 @@ func (m *maintenance) forgetData() error {
 	if err != nil {
 		return err
 	}
-	return m.data.prune(known)
+	return errors.Join(m.data.prune(known), m.compiler.prune(known))
 }
 
 // idsOf returns whether an id has a key in one of some states.

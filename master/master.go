@@ -4,7 +4,7 @@
 // [New] binds ports and opens everything, so that a fault shows before anything runs; [Master.Run] works until its
 // context ends. The type Master only wires small parts, one file a noun: parts.go makes them, supervise.go runs them,
 // requests.go says which commands there are, publish.go does publish, returns.go takes returns, events.go what minions
-// fire, pillar.go their requests for pillar, files.go those for files, access.go who may give orders, tokens.go tokens, fleet.go whom a target names, presence.go
+// fire, pillar.go their requests for pillar, which compiling.go compiles, files.go those for files, access.go who may give orders, tokens.go tokens, fleet.go whom a target names, presence.go
 // who is connected, maintain.go what is done now and then. Who sent a request has been proved before it comes here
 // (package channel), with one exception of the protocol: minions of Salt 3006.0 to 3006.11 send no proof with some of
 // their requests. What such a request says of its minion is believed only where the minion last proved itself.
@@ -37,9 +37,12 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/metrics"
+	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/reactor"
+	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/returner"
 	runners "github.com/brineproject/brine/runners/all"
+	"github.com/brineproject/brine/tops"
 	"github.com/brineproject/brine/transport"
 	wheels "github.com/brineproject/brine/wheel/all"
 )
@@ -86,11 +89,16 @@ type Options struct {
 	// event_return.
 	ExtJobs    func(ctx context.Context) (returner.JobCache, error)
 	EventSinks []EventSink
-	// Runners and Wheel make the functions that run on the master itself; Modules are the execution functions that runners
-	// may call there. Nil means that there are none.
+	// Runners and Wheel make the functions that run on the master itself; Modules the execution functions that runners,
+	// pillars and reactions may call there. Nil means that there are none.
 	Runners func(runners.Needs) []loader.Plugin
 	Wheel   func(wheels.Needs) []loader.Plugin
-	Modules []loader.Plugin
+	Modules func(render.Brought) []loader.Plugin
+	// Render is what pillars, reactions and functions are rendered with; files of salt:// come from the master's own file server.
+	Render render.Brought
+	// Sources are the external pillars, nil those of package pillar alone; Tops the systems that master_tops may name.
+	Sources []pillar.Source
+	Tops    []tops.Source
 	// Order gives minions orders for runners, through the master's own request port; see loader.Host. Nil gives none.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
 	// Engines are those that the option engines may name.

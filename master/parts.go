@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/brineproject/brine/auth"
@@ -22,10 +23,13 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/queue"
 	"github.com/brineproject/brine/reactor"
+	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/tops"
 )
 
 // parts are what New makes on the way to a Master.
@@ -48,14 +52,20 @@ type parts struct {
 	quiet    *quiet
 	drop     *pki.DropFile
 	files    *fileserver.Server
+	plugins  []loader.Plugin             // execution functions that get their files from files
+	shelves  map[string]*loader.Registry // what else there is to call by name: runners, wheel, modules
+	compiler *pillarCompiler
+	tops     atomic.Pointer[tops.Tops]
 	control  *control
 	denied   *pki.Sightings
 	ext      *extCache // nil where there is no ext_job_cache
+
+	reactions atomic.Pointer[render.Engine] // of files of reactions; nil where this master renders nothing
 }
 
 // open opens what lies on disk.
 func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*parts, error) {
-	p := &parts{cfg: cfg, settings: newSettings(cfg), o: o, ids: job.NewIDs(o.Now), quiet: newQuiet(time.Minute, o.Now), drop: &pki.DropFile{Dir: cfg.CacheDir}}
+	p := &parts{cfg: cfg, settings: newSettings(cfg), o: o, shelves: map[string]*loader.Registry{}, ids: job.NewIDs(o.Now), quiet: newQuiet(time.Minute, o.Now), drop: &pki.DropFile{Dir: cfg.CacheDir}}
 	if cfg.UniqueJID {
 		p.ids = job.NewUniqueIDs(o.Now)
 	}
@@ -75,6 +85,9 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 		return nil, err
 	}
 	if err := m.openFileServer(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(p.openPillarCompiler(), p.openTops()); err != nil {
 		return nil, err
 	}
 	p.bus = eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log, Private: reactor.Private})
@@ -214,7 +227,7 @@ func newRequests(p *parts, pub *publishing) *requests {
 	ret := &returning{jobs: p.jobs, bus: p.bus, keys: p.keys, ids: p.ids, presence: p.presence, progress: pub.progress, quiet: p.quiet,
 		settings: p.settings, cacheReturns: p.cfg.JobCache && p.cfg.ExtJobCache == "", now: p.o.Now, log: p.o.Log}
 	events := &minionEvents{bus: p.bus, progress: pub.progress, presence: p.presence, quiet: p.quiet, log: p.o.Log}
-	pillar := &pillars{data: p.data, presence: p.presence, bus: p.bus, quiet: p.quiet, settings: p.settings, log: p.o.Log}
+	pillar := &pillars{data: p.data, presence: p.presence, bus: p.bus, quiet: p.quiet, settings: p.settings, compiler: p.compiler, log: p.o.Log}
 	r := &requests{
 		clear: map[string]command{
 			"ping":    {do: ping},
@@ -227,6 +240,7 @@ func newRequests(p *parts, pub *publishing) *requests {
 		},
 	}
 	maps.Copy(r.encrypted, fileCommands(p))
+	maps.Copy(r.encrypted, topsCommands(p))
 	maps.Copy(r.encrypted, mineCommands(p))
 	maps.Copy(r.encrypted, peerCommands(newPeers(p, pub)))
 	maps.Copy(r.encrypted, keyCommands(p, pub.offline))
@@ -242,7 +256,7 @@ func newMaintenance(p *parts, pub *publishing) *maintenance {
 	m.files = &openFiles{keys: p.keys, limit: fileLimits, log: p.o.Log.WithField("option", "max_open_files")}
 	m.files.tell(p.cfg.MaxOpenFiles)
 	m.ping = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.settings.now().MinionDataCache) }
-	m.offline, m.denied = pub.offline, p.denied
+	m.offline, m.denied, m.compiler = pub.offline, p.denied, p.compiler
 	return m
 }
 

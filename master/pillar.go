@@ -9,16 +9,16 @@ import (
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/transport"
 )
 
 // pillars answers the requests of minions for their pillar (salt/master.py, AESFuncs._pillar).
 //
-// The pillar of a master without pillar files is what the minion itself asked for: pillar_override.
-//
-// What comes with a request, the grains, is kept for targeting. A request of version 3, or of version 2 with a token,
-// proves whose it is. Minions of Salt 3006.0 to 3006.11 send no token here, and any accepted minion could write such a
-// request in another's name: it is answered, since only the rightful minion can read the answer, but its grains are
+// What comes with a request, the grains, is kept for targeting, and so is the pillar. A request of version 3, or of version 2
+// with a token, proves whose it is. Minions of Salt 3006.0 to 3006.11 send no token here, and any accepted minion could write such
+// a request in another's name: it is answered, since only the rightful minion can read the answer, but its grains are
 // kept only where it comes from the host that the minion last proved itself from, and never for a minion that has sent
 // proof with such a request since the master was started. Such a minion asks for its pillar before it sends its first
 // proof, with the event of its start; so while it has proved nothing yet its grains are kept from wherever they come.
@@ -28,25 +28,64 @@ type pillars struct {
 	quiet    *quiet
 	bus      *eventbus.Bus
 	settings *settings
+	compiler *pillarCompiler
 	log      logrus.FieldLogger
 
 	provers sync.Map // ids of minions that sent proof
 }
 
-func (p *pillars) pillar(_ context.Context, c *channel.Command) (any, error) {
-	id := c.Caller.ID
+func (p *pillars) pillar(ctx context.Context, c *channel.Command) (any, error) {
 	grains, ok := c.Load.Value("grains").(*data.Map)
-	if !ok || pki.ValidID(id) != nil {
+	if !ok || pki.ValidID(c.Caller.ID) != nil {
 		return channel.Private{Name: "pillar", Value: data.NewMap()}, nil
 	}
-	pillar, _ := c.Load.Value("pillar_override").(*data.Map)
-	if pillar == nil {
-		pillar = data.NewMap()
+	believed := p.believed(c)
+	grains.Set("id", c.Caller.ID)
+	pillar, err := p.compile(ctx, c, pillarRequest(c, grains), believed)
+	if err != nil {
+		return nil, err
 	}
-	if p.believed(c) {
-		p.keep(id, grains, pillar)
+	if believed {
+		p.keep(c.Caller.ID, grains, pillar)
 	}
 	return channel.Private{Name: "pillar", Value: pillar}, nil
+}
+
+// pillarRequest reads what a minion asks for. What makes no sense in it counts as not there, as in Salt.
+func pillarRequest(c *channel.Command, grains *data.Map) pillar.Request {
+	r := pillar.Request{ID: c.Caller.ID, Grains: grains}
+	var ok bool
+	if r.SaltEnv, ok = c.Load.Text("saltenv"); !ok {
+		r.SaltEnv, _ = c.Load.Text("env") // of old minions
+	}
+	r.PillarEnv, _ = c.Load.Text("pillarenv")
+	r.Override, _ = c.Load.Value("pillar_override").(*data.Map)
+	r.ExtraMinionData, _ = c.Load.Value("extra_minion_data").(*data.Map)
+	r.Demand, _ = c.Load.Value("ext").(*data.Map)
+	return r
+}
+
+// compile compiles a pillar, or takes it out of pillar_cache. What an unproved request says goes into no cache.
+func (p *pillars) compile(ctx context.Context, c *channel.Command, r pillar.Request, believed bool) (*data.Map, error) {
+	var compiled *data.Map
+	var err error
+	transport.Aside(ctx, func() {
+		if clean, _ := c.Load.Bool("clean_cache"); clean && believed {
+			err = p.compiler.Clear(r.ID)
+		}
+		if err == nil {
+			compiled, err = p.compiler.serve(ctx, r, sourceOf(c), believed)
+		}
+	})
+	return compiled, err
+}
+
+// sourceOf names who asks: a minion, and for requests without proof the host besides, as who passes for a minion is not to stop it.
+func sourceOf(c *channel.Command) string {
+	if c.Caller.Proved {
+		return c.Caller.ID
+	}
+	return c.Caller.ID + " at " + hostOf(c.Caller.Remote)
 }
 
 // believed reports whether what a request says of its minion may be kept.
@@ -66,12 +105,11 @@ func (p *pillars) believed(c *channel.Command) bool {
 	return false
 }
 
-// keep stores what the minion told of itself. The id of the grains is the one that was proved.
+// keep stores what the minion told of itself, and its pillar. The id of the grains is the one that was proved.
 func (p *pillars) keep(id string, grains, pillar *data.Map) {
 	if !p.settings.now().MinionDataCache {
 		return
 	}
-	grains.Set("id", id)
 	if err := p.data.save(id, grains, pillar); err != nil {
 		p.log.WithError(err).Error("keep grains and pillar")
 		return

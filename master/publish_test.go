@@ -19,6 +19,8 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/render"
+	renderers "github.com/brineproject/brine/render/all"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/runners/all"
 	"github.com/brineproject/brine/transport"
@@ -67,7 +69,7 @@ func newBench(t testing.TB, change func(*config.Master), accepted ...string) *be
 		},
 		Submit: func(context.Context, string, transport.Options) (Service, error) { return b.wire, nil },
 	}
-	if b.Master, err = New(t.Context(), cfg, Options{Ports: ports, Jobs: func(context.Context) (returner.JobCache, error) { return b.jobs, nil }, Runners: all.Plugins, Wheel: wheels.Plugins, Login: testLogin, Log: silent(t)}); err != nil {
+	if b.Master, err = New(t.Context(), cfg, Options{Ports: ports, Jobs: func(context.Context) (returner.JobCache, error) { return b.jobs, nil }, Runners: all.Plugins, Wheel: wheels.Plugins, Render: render.Brought{Renderers: renderers.Renderers()}, Login: testLogin, Log: silent(t)}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

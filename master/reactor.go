@@ -14,14 +14,18 @@ import (
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/reactor"
+	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/runner"
 )
 
 // newReactor makes the part that answers events. Rules that make no sense are told of, and the others hold.
 func newReactor(p *parts, pub *publishing) *reactor.Reactor {
+	if err := p.openReactions(); err != nil {
+		p.o.Log.WithError(err).Error("reactions are read as YAML alone")
+	}
 	r, err := reactor.New(reactor.Options{
 		Bus: p.bus, Rules: p.cfg.Reactor, Orders: &reactions{p, pub}, Read: p.readFile, Key: p.rootKey, ID: p.cfg.ID,
-		Workers: p.cfg.ReactorWorkerThreads, Queue: p.cfg.ReactorWorkerHWM, Log: p.o.Log,
+		Workers: p.cfg.ReactorWorkerThreads, Queue: p.cfg.ReactorWorkerHWM, Log: p.o.Log, Render: p.renderReaction,
 	})
 	if err != nil {
 		p.o.Log.WithError(err).Error("rules of the reactor are left out")
@@ -29,11 +33,38 @@ func newReactor(p *parts, pub *publishing) *reactor.Reactor {
 	return r
 }
 
+// renderReaction renders a file of reactions by the options of now; where this master renders nothing, as YAML alone.
+func (p *parts) renderReaction(ctx context.Context, path string, text []byte, about *data.Map) (any, error) {
+	if e := p.reactions.Load(); e != nil {
+		return reactor.Rendered(e)(ctx, path, text, about)
+	}
+	return reactor.Plain(ctx, path, text, about)
+}
+
+// openReactions makes what renders files of reactions, with the options, grains, execution functions and file server of the master. After
+// an error what was there before goes on.
+func (p *parts) openReactions() error {
+	if len(p.o.Render.Renderers) == 0 {
+		return nil
+	}
+	env := *p.shelves["modules"].Env()
+	env.Opts = env.Opts.Clone()
+	env.Opts.Set("file_client", "local")
+	e, _, err := render.ForEnv(&env, p.lent())
+	if err == nil {
+		p.reactions.Store(e)
+	}
+	return err
+}
+
 func (m *Master) reactorPart() daemon.Part { return daemon.Part{Name: "reactor", Run: m.reactor.Run} }
 
-// renewReactor takes the rules of a configuration that was read again. Those that were added without it stay where its own
-// have not changed.
+// renewReactor takes the rules of a configuration that was read again, and the options that their files are rendered with. Rules that
+// were added without it stay where its own have not changed.
 func (m *Master) renewReactor(old *config.Master) {
+	if err := m.parts.openReactions(); err != nil {
+		m.log.WithError(err).Error("reactions are rendered by the options of before")
+	}
 	now := m.parts.settings.now().Reactor
 	if data.Equal(old.Reactor, now) {
 		return

@@ -107,6 +107,39 @@ func TestReactionFromTheFileServer(t *testing.T) {
 	}
 }
 
+// TestReactionsSeeGrainsAndOptions renders with the grains of the master, and with options that were read anew.
+func TestReactionsSeeGrainsAndOptions(t *testing.T) {
+	b, events := reacting(t, "job:\n  local.test.echo:\n  - tgt: web1\n  - args: [{text: '{{ grains.id }} {{ grains.role }} {{ opts.note }}'}]\n", func(cfg *config.Master, _ string) {
+		*cfg = *loaded(t, cfg, "id: m1_master\ngrains: {role: chief}\nnote: old\n")
+	}, "salt/job/")
+	for _, want := range []string{"m1_master chief old", "m1_master chief new"} {
+		if err := b.bus.Fire("ask/x", data.NewMap()); err != nil {
+			t.Fatal(err)
+		}
+		if _, m := nextEvent(t, events); data.Repr(m.Value("arg")) != "[{'__kwarg__': True, 'text': '"+want+"'}]" {
+			t.Errorf("the job's arguments are %s, want %s", data.Repr(m.Value("arg")), want)
+		}
+		nextEvent(t, events)
+		renewed, _ := b.cfg.Renew(loaded(t, b.cfg, "id: m1_master\nnote: new\n"))
+		b.Renew(renewed)
+	}
+}
+
+// loaded is the configuration of a file, with the folders and rules of cfg.
+func loaded(t *testing.T, cfg *config.Master, text string) *config.Master {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "master"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next, _, err := config.LoadMaster(dir, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.PKIDir, next.CacheDir, next.SockDir, next.User, next.Reactor = cfg.PKIDir, cfg.CacheDir, cfg.SockDir, cfg.User, cfg.Reactor
+	return next
+}
+
 // TestOrdersToTheReactorAreNotKept looks at what event_return gets.
 func TestOrdersToTheReactorAreNotKept(t *testing.T) {
 	wants := eventFilter(config.DefaultMaster())

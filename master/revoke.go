@@ -19,6 +19,7 @@ type revocation struct {
 	settings *settings
 	keys     pki.Store
 	data     *minionData
+	compiler *pillarCompiler
 	offline  *offline
 	drop     *pki.DropFile
 	secrets  *channel.Secrets
@@ -28,19 +29,14 @@ type revocation struct {
 
 // keyCommands are the commands by which minions ask about keys, and those that other parts of a master will take.
 func keyCommands(p *parts, away *offline) map[string]command {
-	r := &revocation{settings: p.settings, keys: p.keys, data: p.data, offline: away, drop: p.drop, secrets: p.secrets, bus: p.bus, log: p.o.Log}
+	r := &revocation{settings: p.settings, keys: p.keys, data: p.data, compiler: p.compiler, offline: away, drop: p.drop, secrets: p.secrets, bus: p.bus, log: p.o.Log}
 	s := &syndics{quiet: p.quiet, log: p.o.Log}
 	return map[string]command{
 		"revoke_auth":    {do: r.revoke, proof: true, effect: true},
 		"verify_minion":  {do: constant("")}, // fails in Salt, whoever calls it
-		"_master_tops":   tops(),
-		"_ext_nodes":     tops(), // of old minions
 		"_syndic_return": {do: s.refuse, proof: true, effect: true},
 	}
 }
-
-// tops is the command of a master without master_tops.
-func tops() command { return command{do: constant(data.NewMap()), proof: true} }
 
 // constant returns a handler with one reply, which nobody changes.
 func constant(reply any) func(context.Context, *channel.Command) (any, error) {
@@ -62,7 +58,7 @@ func (r *revocation) revoke(_ context.Context, c *channel.Command) (any, error) 
 		r.bus.Fire(eventbus.Tagify("key"), data.NewMap("result", true, "act", "delete", "id", id)))
 	preserve := data.Truth(c.Load.Value("preserve_minion_cache")) || data.Truth(r.settings.all().Value("preserve_minion_cache"))
 	if !preserve {
-		err = errors.Join(err, r.data.bank.Flush(dataBank(id), ""))
+		err = errors.Join(err, r.data.bank.Flush(dataBank(id), ""), r.compiler.Clear(id))
 	}
 	if cfg.RotateAESKey {
 		err = errors.Join(err, r.rotate(preserve))

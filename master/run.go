@@ -10,11 +10,13 @@ import (
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/mine"
 	"github.com/brineproject/brine/runner"
 	runners "github.com/brineproject/brine/runners/all"
+	"github.com/brineproject/brine/runners/gitpillar"
 	wheels "github.com/brineproject/brine/wheel/all"
 )
 
@@ -25,6 +27,7 @@ type control struct {
 	ids     *job.IDs
 	runners *loader.Registry
 	wheels  *loader.Registry
+	modules *loader.Registry
 	runner  *runner.Client
 	wheel   *runner.Client
 	waiting chan runner.Call // runners that wait for a worker
@@ -39,7 +42,7 @@ const (
 
 func newControl(p *parts) (*control, error) {
 	c := &control{gate: p.gate, ids: p.ids, waiting: make(chan runner.Call, runnerQueue), log: p.o.Log}
-	env := &loader.Env{Opts: p.settings.all(), Log: p.o.Log, Shelves: map[string]*loader.Registry{}}
+	env := &loader.Env{Opts: p.settings.all(), Log: p.o.Log, Shelves: p.shelves}
 	env.Host.Order = p.o.Order
 	env.Host.FireMaster = func(_ context.Context, tag string, body *data.Map) error { return p.bus.Fire(tag, body) }
 	connected := func() ([]string, error) { return p.presence.connected(), nil }
@@ -48,17 +51,32 @@ func newControl(p *parts) (*control, error) {
 		return nil, err
 	}
 	modules := *env
-	modules.Functions = nil
-	if env.Shelves["modules"], err = loader.NewRegistry(&modules, p.o.Modules); err != nil {
+	modules.Functions, modules.Grains = nil, p.grains()
+	if c.modules, err = loader.NewRegistry(&modules, p.plugins); err != nil {
 		return nil, err
 	}
+	env.Shelves["modules"] = c.modules
 	env.Shelves["wheel"] = c.wheels
 	if c.runners, err = shelf(env, p.o.Runners, runners.Needs{Jobs: p.jobs, Keys: p.keys, Bank: p.data.bank, Files: p.files, Connected: connected,
-		Mine: mineOf(p), Tokens: &ownTokens{p.gate}, Locks: p.files}); err != nil {
+		Mine: mineOf(p), Tokens: &ownTokens{p.gate}, Locks: p.files, Pillar: p.compiler, GitPillar: gitpillar.Among(p.o.Sources)}); err != nil {
 		return nil, err
 	}
+	env.Shelves["runners"] = c.runners
 	c.runner, c.wheel = p.client(runner.Runner, c.runners), p.client(runner.Wheel, c.wheels)
 	return c, nil
+}
+
+// grains returns those of the master's host. They are collected when something asks for them first, and stay
+// (salt/config/__init__.py, mminion_config).
+func (p *parts) grains() func() *data.Map {
+	return sync.OnceValue(func() *data.Map {
+		g, err := grains.New(grains.Options{Opts: p.settings.all(), Log: p.o.Log}).Collect(context.Background())
+		if err != nil {
+			p.o.Log.WithError(err).Error("grains of the master")
+			return data.NewMap()
+		}
+		return g
+	})
 }
 
 // shelf makes the functions of a shelf, which may be empty.
@@ -240,4 +258,5 @@ func (c *control) serve(ctx context.Context) error {
 func (c *control) renew(opts *data.Map) {
 	c.runners.SetOptions(opts)
 	c.wheels.SetOptions(opts)
+	c.modules.SetOptions(opts)
 }

@@ -34,7 +34,7 @@ func newScheduled(p *parts, m *maintenance) (*scheduled, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range slices.Concat(m.tasks(), p.fileTasks()) {
+	for _, t := range slices.Concat(m.tasks(), p.fileTasks(), p.sourceTasks()) {
 		if err := s.Add(t); err != nil {
 			return nil, err
 		}

@@ -43,6 +43,12 @@ func (m *Master) Renew(cfg *config.Master) {
 	}
 	m.admitListeners(cfg)
 	p.control.renew(p.settings.all())
+	if err := p.compiler.renew(); err != nil {
+		m.log.WithError(err).Error("pillars are compiled by the options of before")
+	}
+	if err := p.openTops(); err != nil {
+		m.log.WithError(err).Error("master_tops stays as it was")
+	}
 	m.schedule.renew(old)
 	m.renewFiles(old)
 	m.renewReactor(old)

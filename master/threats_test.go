@@ -420,11 +420,11 @@ func TestUnusedOptions(t *testing.T) {
 		t.Errorf("defaults are told of: %v", names)
 	}
 	opts := config.DefaultMaster().Map()
-	for name, v := range map[string]any{"archive_jobs": true, "eauth_tokens": "rediscluster", "pillar_roots": nil, "discovery": true} {
+	for name, v := range map[string]any{"archive_jobs": true, "eauth_tokens": "rediscluster", "key_cache": "sched", "discovery": true} {
 		opts.Set(name, v)
 	}
 	got := unusedIn(opts, config.DefaultMaster().Map())
-	if want := "archive_jobs eauth_tokens pillar_roots discovery"; strings.Join(got, " ") != want {
+	if want := "archive_jobs eauth_tokens key_cache discovery"; strings.Join(got, " ") != want {
 		t.Errorf("told of %v, want %s", got, want)
 	}
 }

@@ -13,7 +13,7 @@ var unused = []string{
 	"archive_jobs", "beacons", "engines_dirs",
 	"eauth_tokens", "auth.enable_expanded_auth_matching",
 	"hgfs_remotes", "svnfs_remotes",
-	"pillar_roots", "ext_pillar", "git_pillar", "decrypt_pillar", "on_demand_ext_pillar", "master_tops", "pillar_version", "pillar_cache",
+	"git_pillar", "pillar_version",
 	"order_masters", "syndic_master", "enable_ssh_minions", "roster", "range_server", "cache", "con_cache",
 	"key_cache", "discovery", "master_stats", "cluster_id", "cluster_peers", "cluster_pki_dir",
 	"zmq_monitor", "winrepo_remotes", "runner_dirs", "returner_dirs", "module_dirs",

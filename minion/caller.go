@@ -29,19 +29,24 @@ func NewCaller(ctx context.Context, cfg *config.Minion, opts *data.Map, o Option
 	if c.m.facts, err = newFacts(ctx, o.Grains); err != nil {
 		return nil, err
 	}
-	return c, c.openShelves(loader.Host{Order: o.Order})
+	return c, c.openShelves(loader.Host{})
 }
 
 // openShelves makes the registries of what can be called.
-func (c *Caller) openShelves(host loader.Host) (err error) {
+func (c *Caller) openShelves(host loader.Host) error {
 	m := c.m
-	env := loader.Env{Opts: m.settings.all(), Grains: m.Grains, Pillar: m.Pillar, Log: m.log, Host: host}
-	if m.returners, err = loader.NewRegistry(&env, m.opts.Returners); err != nil {
-		return err
+	host.Order, host.CompilePillar = m.opts.Order, m.compilePillar
+	m.lent = loader.Env{Opts: m.settings.all(), Grains: m.Grains, Pillar: m.Pillar, Log: m.log, Host: host}
+	return m.fillShelves()
+}
+
+// Compile compiles the pillar, where the minion does that itself, as Join fetches it from a master. What is wrong in its files stands
+// in its list _errors.
+func (c *Caller) Compile(ctx context.Context) error {
+	if !c.m.ownPillar() {
+		return nil
 	}
-	env.Shelves = map[string]*loader.Registry{"returners": m.returners}
-	m.funcs, err = loader.NewRegistry(&env, m.opts.Plugins)
-	return err
+	return c.m.renewOwnPillar(ctx)
 }
 
 // Join signs in to the first master that answers and lets the minion in, and fetches the pillar. The error is that of
@@ -59,11 +64,22 @@ func (c *Caller) Join(ctx context.Context) error {
 		return err
 	}
 	m.links = []*link{c.link}
-	if err := c.link.fetchPillar(ctx); err != nil {
-		return fmt.Errorf("fetch the pillar: %w", err)
+	if err := c.gatherPillar(ctx); err != nil {
+		return err
 	}
 	return c.openShelves(loader.Host{Fire: c.fire, FireMaster: m.FireMaster, Request: m.request, RequestRaw: m.requestRaw, RequestAll: m.requestAll,
-		Masters: c.masterURIs, RequestTo: c.requestTo, Order: m.opts.Order})
+		Masters: c.masterURIs, RequestTo: c.requestTo})
+}
+
+// gatherPillar fetches the pillar, unless the minion compiles it itself in spite of its master.
+func (c *Caller) gatherPillar(ctx context.Context) error {
+	if c.m.ownPillar() {
+		return c.Compile(ctx)
+	}
+	if err := c.link.fetchPillar(ctx, false); err != nil {
+		return fmt.Errorf("fetch the pillar: %w", err)
+	}
+	return c.m.cachePillar()
 }
 
 // firstMaster signs in to one master after another until one lets the minion in.

@@ -16,7 +16,7 @@ var errOutside = errors.New("the master does not let this minion in")
 
 // greet fetches the pillar, tells the master that the minion has started, and then every now and then that it lives.
 func (l *link) greet(ctx context.Context) error {
-	if err := l.fetchPillar(ctx); err != nil && ctx.Err() == nil {
+	if err := l.firstPillar(ctx); err != nil && ctx.Err() == nil {
 		l.log.WithError(err).Error("Unable to fetch the pillar")
 	}
 	close(l.ready)
@@ -28,6 +28,14 @@ func (l *link) greet(ctx context.Context) error {
 	l.announce(ctx)
 	l.meet()
 	return l.ping(ctx)
+}
+
+// firstPillar fetches the pillar, unless the minion has compiled its own.
+func (l *link) firstPillar(ctx context.Context) error {
+	if l.m.ownPillar() {
+		return nil
+	}
+	return l.fetchPillar(ctx, false)
 }
 
 // announce fires the events of the start.
@@ -82,20 +90,6 @@ func pingInterval(cfg *config.Minion) time.Duration {
 		return -1
 	}
 	return cfg.PingInterval
-}
-
-// fetchPillar asks the master for this minion's pillar and gives it the grains.
-func (l *link) fetchPillar(ctx context.Context) error {
-	pillar, err := l.client.Pillar(ctx, data.NewMap("id", l.m.cfg.ID, "grains", l.m.Grains(), "saltenv", textOrNone(l.m.settings.now().SaltEnv),
-		"pillarenv", textOrNone(l.m.settings.now().PillarEnv), "pillar_override", data.NewMap(), "extra_minion_data", data.NewMap(), "ver", "2", "cmd", "_pillar"))
-	if err != nil {
-		return err
-	}
-	l.m.facts.setPillar(pillar)
-	if l.m.scheduler != nil { // a Caller has none
-		l.m.scheduler.SetPillar(mapIn(pillar, "schedule"))
-	}
-	return nil
 }
 
 func textOrNone(s string) any {

@@ -115,20 +115,16 @@ func (l *local) refreshModules(ctx context.Context, _ string, load *data.Map) er
 	return err
 }
 
-// refreshPillar collects the grains, asks the masters for the pillar that goes with them, and builds functions anew.
-func (l *local) refreshPillar(ctx context.Context, _ string, _ *data.Map) error {
+// refreshPillar collects the grains, asks the masters for the pillar that goes with them, or compiles it, and builds functions anew.
+func (l *local) refreshPillar(ctx context.Context, _ string, load *data.Map) error {
 	_, err := l.m.facts.refresh(ctx)
-	return errors.Join(err, l.fetchPillar(ctx))
+	return errors.Join(err, l.renewPillar(ctx, data.Truth(load.Value("clean_cache"))))
 }
 
-func (l *local) fetchPillar(ctx context.Context) error {
+// renewPillar fetches or compiles the pillar anew, and builds functions anew.
+func (l *local) renewPillar(ctx context.Context, clean bool) error {
 	mined := l.m.minedByPillar()
-	err := l.m.each(func(link *link) error {
-		if !link.gate.isOpen() {
-			return errOutside
-		}
-		return link.fetchPillar(ctx)
-	})
+	err := l.m.renewPillar(ctx, clean)
 	l.m.reload()
 	err = errors.Join(err, l.m.bus.Fire("/salt/minion/minion_pillar_refresh_complete", data.NewMap("complete", true)))
 	return errors.Join(err, l.m.mineAnew(ctx, mined))
@@ -140,7 +136,7 @@ func (l *local) refreshGrains(ctx context.Context, _ string, load *data.Map) err
 		return err
 	}
 	if changed || data.Truth(load.Value("force_refresh")) {
-		return l.fetchPillar(ctx)
+		return l.renewPillar(ctx, false)
 	}
 	return nil
 }

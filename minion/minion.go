@@ -33,7 +33,9 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/schedule"
 	"github.com/brineproject/brine/transport"
 )
@@ -49,6 +51,9 @@ type Options struct {
 	Ports     Ports
 	Plugins   []loader.Plugin // the execution modules
 	Returners []loader.Plugin // for returns that do not go to the master
+	States    []loader.Plugin // state functions
+	Render    render.Brought  // what modules and the minion's own pillar render with
+	Sources   []pillar.Source // the external pillars of a minion that compiles its own pillar
 	Grains    func(context.Context) (*data.Map, error)
 	Log       logrus.FieldLogger
 	Now       func() time.Time // nil means time.Now
@@ -67,12 +72,15 @@ type Minion struct {
 	key       *crypto.PrivateKey
 	bus       *eventbus.Bus
 	facts     *facts
+	turns     turns // of requests for the pillar
 	jobs      *jobs
 	scheduler *schedule.Scheduler
 	links     []*link
+	lent      loader.Env // what plug-ins are lent
 	funcs     *loader.Registry
 	returners *loader.Registry
-	free      func() error // gives the cachedir back
+	states    *loader.Registry // state functions, as sys shows them; runs have their own
+	free      func() error     // gives the cachedir back
 }
 
 // New opens what a minion has on disk. It does not speak to a master yet. Run it, since only Run gives back what New took.
@@ -97,6 +105,11 @@ func New(ctx context.Context, cfg *config.Minion, o Options) (*Minion, error) {
 		m.links = append(m.links, l)
 	}
 	m.jobs.report()
+	if m.ownPillar() {
+		if err := m.renewOwnPillar(ctx); err != nil {
+			m.log.WithError(err).Error("the pillar of this minion")
+		}
+	}
 	if m.scheduler, err = newScheduler(m); err != nil {
 		return nil, errors.Join(err, m.close())
 	}
@@ -128,20 +141,29 @@ func (m *Minion) open(ctx context.Context) error {
 }
 
 // openShelves makes the registries of what this minion can do.
-func (m *Minion) openShelves() (err error) {
-	env := loader.Env{
+func (m *Minion) openShelves() error {
+	m.lent = loader.Env{
 		Opts: m.settings.all(), Grains: m.Grains, Pillar: m.Pillar, Log: m.log,
 		Host: loader.Host{
 			Running: m.Running, Signal: m.Signal, FireMaster: m.FireMaster, Request: m.request, RequestRaw: m.requestRaw, RequestAll: m.requestAll,
-			Masters: m.masterURIs, RequestTo: m.requestTo, Await: m.await, Order: m.opts.Order,
+			Masters: m.masterURIs, RequestTo: m.requestTo, Await: m.await, Order: m.opts.Order, CompilePillar: m.compilePillar,
 			Fire: func(_ context.Context, tag string, body *data.Map) error { return m.bus.Fire(tag, body) },
 		},
 	}
-	if m.returners, err = loader.NewRegistry(&env, m.opts.Returners); err != nil {
+	return m.fillShelves()
+}
+
+// fillShelves makes the registries of what plug-ins are lent.
+func (m *Minion) fillShelves() (err error) {
+	if m.returners, err = loader.NewRegistry(&m.lent, m.opts.Returners); err != nil {
 		return err
 	}
-	env.Shelves = map[string]*loader.Registry{"returners": m.returners}
-	m.funcs, err = loader.NewRegistry(&env, m.opts.Plugins)
+	m.lent.Shelves = map[string]*loader.Registry{"returners": m.returners}
+	if m.funcs, err = loader.NewRegistry(&m.lent, m.opts.Plugins); err != nil {
+		return err
+	}
+	m.states, err = loader.NewRegistry(m.funcs.Env(), m.opts.States)
+	m.lent.Shelves["states"] = m.states
 	return err
 }
 
@@ -164,6 +186,7 @@ func (m *Minion) close() error {
 func (m *Minion) reload() {
 	m.funcs.Reload()
 	m.returners.Reload()
+	m.states.Reload()
 }
 
 // request sends an encrypted request to the first master.
@@ -223,7 +246,7 @@ func (m *Minion) await(ctx context.Context, tag string, act func() error) (*data
 // Grains returns the facts of this host. They must not be changed.
 func (m *Minion) Grains() *data.Map { return m.facts.grains() }
 
-// Pillar returns the pillar that a master gave last. It must not be changed.
+// Pillar returns the pillar that a master gave last, or that was compiled here. It must not be changed.
 func (m *Minion) Pillar() *data.Map { return m.facts.pillar() }
 
 // FireMaster sends an event to every master.

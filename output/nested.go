@@ -14,10 +14,11 @@ type nested struct {
 	keepEscapes bool
 	base        int
 	failed      bool
+	keepOrder   bool
 }
 
 func newNested(o Options) Outputter {
-	return &nested{newColours(o), o.KeepEscapes, o.NestedIndent, o.Retcode != 0}
+	return &nested{newColours(o), o.KeepEscapes, o.NestedIndent, o.Retcode != 0, o.KeepOrder}
 }
 
 func (n *nested) Format(v any) (string, error) {
@@ -89,7 +90,10 @@ func (n *nested) dict(out []string, m *data.Map, indent int, prefix string) []st
 	if indent > 0 {
 		out = append(out, n.line(indent, colour, "----------"))
 	}
-	keys, sorted := sortedKeys(m)
+	keys, sorted := m.Keys(), n.keepOrder
+	if !sorted {
+		keys, sorted = sortedKeys(m)
+	}
 	if !sorted {
 		m = textKeys(m)
 		keys, _ = sortedKeys(m)

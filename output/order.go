@@ -15,17 +15,21 @@ import (
 // sortedKeys returns the keys of m as Python's sorted() orders them; ok is false when it would raise TypeError
 // because two of them cannot be compared. They come in the order of m then.
 func sortedKeys(m *data.Map) (keys []any, ok bool) {
-	keys = m.Keys()
+	if keys, ok = sorted(m.Keys()); !ok {
+		return m.Keys(), false
+	}
+	return keys, true
+}
+
+// sorted sorts keys in place; ok is false, and the order any, where Python cannot compare them.
+func sorted(keys []any) (_ []any, ok bool) {
 	ok = true
 	slices.SortStableFunc(keys, func(a, b any) int {
 		c, comparable := compare(a, b)
 		ok = ok && comparable
 		return c
 	})
-	if !ok {
-		return m.Keys(), false
-	}
-	return keys, true
+	return keys, ok
 }
 
 // compare orders two keys as Python's < does; ok is false where that raises TypeError.

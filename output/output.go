@@ -59,7 +59,10 @@ type Options struct {
 	KeepEscapes  bool      // strip_colors: False; else each ESC in a value is printed as a question mark
 	NestedIndent int       // nested_indent: the column that nested begins at
 	Retcode      int       // of the run that returned the value; other than 0, nested prints names in red
+	KeepOrder    bool      // nested and yaml print maps in their order, as they do Python's OrderedDict
 	MultiKey     bool      // __multi_key: key indents by four columns
+
+	State StateOptions // for highstate
 }
 
 // A Choice is what decides which outputter prints a return.
@@ -136,6 +139,7 @@ func table() map[string]func(Options) Outputter {
 		"newline_values_only": func(Options) Outputter { return formatter(valuesOnly) },
 		"no_return":           newNoReturn,
 		"overstatestage":      newStage,
+		"highstate":           newHighstate,
 	}
 }
 

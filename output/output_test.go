@@ -53,6 +53,21 @@ func TestUseColour(t *testing.T) {
 	}
 }
 
+func TestKeepOrder(t *testing.T) {
+	v := data.NewMap("local", data.NewMap("b", int64(1), "a", data.NewMap("d", true, "c", nil)))
+	for name, want := range map[string][2]string{
+		"nested": {"local:\n    ----------\n    a:\n        ----------\n        c:\n            None\n        d:\n            True\n    b:\n        1",
+			"local:\n    ----------\n    b:\n        1\n    a:\n        ----------\n        d:\n            True\n        c:\n            None"},
+		"yaml": {"local:\n  a:\n    c: null\n    d: true\n  b: 1", "local:\n  b: 1\n  a:\n    d: true\n    c: null"},
+	} {
+		for i, keep := range []bool{false, true} {
+			if got, err := Printout(Choice{Forced: name}, v, Options{Indent: NoIndent{}, KeepOrder: keep}); got != want[i] || err != nil {
+				t.Errorf("%s, order kept %v: %q, %v, want %q", name, keep, got, err, want[i])
+			}
+		}
+	}
+}
+
 func TestPrintoutFallsBack(t *testing.T) {
 	v := data.NewMap("web1", true)
 	for _, tt := range []struct {

@@ -9,7 +9,7 @@ import (
 // newYAML returns the outputter yaml (salt/output/yaml_out.py).
 func newYAML(o Options) Outputter {
 	return formatter(func(v any) (string, error) {
-		d := yaml.DumpOptions{Flow: yaml.Block, SortKeys: true}
+		d := yaml.DumpOptions{Flow: yaml.Block, SortKeys: !o.KeepOrder}
 		switch o.Indent.(type) {
 		case NoIndent:
 		case int64, int:

@@ -14,25 +14,33 @@ import (
 
 // Sources returns the external pillars of this package.
 func Sources() []Source {
-	return []Source{Command{"cmd_yaml"}, Command{"cmd_json"}, CSV{}, Nodegroups{}, FileTree{}}
+	return []Source{Command{"cmd_yaml"}, Command{"cmd_json"}, Command{"cmd_yamlex"}, CSV{}, Nodegroups{}, FileTree{}, Stack{}, SaltClass{}}
 }
 
-// A Command is the external pillar cmd_yaml or cmd_json: the output of a command, in which %s is the minion's id
-// (salt/pillar/cmd_yaml.py, cmd_json.py). The command runs through the functions cmd.run_stdout, in a shell, and cmd.run,
-// without. Output that is not readable counts as nothing and is told of in the log, without the output, which may hold secrets.
-// An id that a shell would read as more than a word is an error.
+// A Command is the external pillar cmd_yaml, cmd_json or cmd_yamlex: the output of a command, in which %s is the minion's id
+// (salt/pillar/cmd_yaml.py, cmd_json.py, cmd_yamlex.py). The command of cmd_yaml runs through the function cmd.run_stdout, in a
+// shell, others through cmd.run, without. Output that is not readable counts as nothing and is told of in the log, without the output,
+// which may hold secrets. Of a command that cannot be run the log has the whole, and the minion is not told the command.
+// An id that a shell would read as more than a word, or a program as an option, is an error.
 type Command struct {
-	Format string // cmd_yaml or cmd_json
+	Format string // cmd_yaml, cmd_json or cmd_yamlex
 }
 
 // Name implements Source.
 func (c Command) Name() string { return c.Format }
 
-var shellWord = regexp.MustCompile(`\A[\w.:@+=,-]+\z`)
+var _ Wary = Command{}
+
+// Demanded implements Wary: no minion chooses a command.
+func (Command) Demanded(any, *data.Map) error {
+	return errors.New("a minion may not choose a command that the master runs")
+}
+
+var shellWord = regexp.MustCompile(`\A[\w.:@+=,][\w.:@+=,-]*\z`)
 
 // Pillar implements Source.
 func (c Command) Pillar(ctx context.Context, q Query) (*data.Map, error) {
-	args, err := bind(q.Argument, 1, "command")
+	args, err := Bind(q.Argument, 1, "command")
 	if err != nil {
 		return nil, err
 	}
@@ -53,27 +61,45 @@ func (c Command) Pillar(ctx context.Context, q Query) (*data.Map, error) {
 
 func (c Command) output(ctx context.Context, q Query, command string) (any, error) {
 	call := q.Engine.Env().Call
-	if c.Format == "cmd_json" {
+	if c.Format != "cmd_yaml" {
 		out, err := call(ctx, "cmd.run", []any{command}, nil)
 		if err != nil {
-			return nil, fmt.Errorf("run the command: %w", err)
+			return nil, c.notRun(q, err)
+		}
+		if c.Format == "cmd_yamlex" {
+			v, err := yaml.LoadYAMLEX([]byte(data.Str(out)), yaml.Options{})
+			return c.readable(q, yaml.Plain(v), err), nil
 		}
 		v, err := render.LoadJSON(data.Str(out))
 		return c.readable(q, v, err), nil
 	}
 	out, err := call(ctx, "cmd.run_stdout", []any{command}, data.NewMap("python_shell", true))
 	if err != nil {
-		return nil, fmt.Errorf("run the command: %w", err)
+		return nil, c.notRun(q, err)
 	}
 	v, err := yaml.Load([]byte(data.Str(out)), yaml.Options{})
 	return c.readable(q, v, err), nil
 }
 
+// notRun is what a minion is told of a command that cannot be run. The error has the whole command.
+func (c Command) notRun(q Query, err error) error {
+	q.Log.Errorf("ext_pillar %s: its command for %s: %s", c.Format, q.ID, err)
+	return errors.New("the command cannot be run; please see the master's log")
+}
+
 // readable is the value of an output, nil with an error. What the error says may show parts of the output.
 func (c Command) readable(q Query, v any, err error) any {
 	if err != nil {
-		q.Log.Errorf("ext_pillar %s: the output of its command for %s failed to parse", c.Format, q.ID)
+		q.Log.Errorf("ext_pillar %s: the output of its command for %s failed to parse%s", c.Format, q.ID, where(err))
 		return nil
 	}
 	return v
+}
+
+// where names the place of a fault of YAML alone.
+func where(err error) string {
+	if e, ok := errors.AsType[*yaml.Error](err); ok && e.ProblemMark != nil {
+		return fmt.Sprintf(" at line %d, column %d", e.ProblemMark.Line+1, e.ProblemMark.Column+1)
+	}
+	return ""
 }

@@ -23,9 +23,10 @@ type compilation struct {
 	ignored   map[string][]string // SLS that may be missing, by environment
 	present   *data.Map           // what templates see as pillar
 	errors    []any
+	topErrors []any
 }
 
-func (c *Compiler) compilation(r Request) (*compilation, error) {
+func (c *Compiler) compilation(ctx context.Context, r Request) (*compilation, error) {
 	w := &compilation{Compiler: c, Request: r, available: map[string][]string{}, ignored: map[string][]string{}}
 	w.saltenv = firstText(r.SaltEnv, c.Opts.Text("saltenv"))
 	w.pillarenv = firstText(r.PillarEnv, c.Opts.Text("pillarenv"))
@@ -38,10 +39,25 @@ func (c *Compiler) compilation(r Request) (*compilation, error) {
 	if w.Override == nil {
 		w.Override = data.NewMap()
 	}
-	w.files = c.Files(w.environment())
+	if err := w.open(ctx); err != nil {
+		return nil, err
+	}
 	w.opts = w.options()
 	w.present = r.Known
 	return w, w.renew()
+}
+
+// open takes the files; those of folders as they are at this moment.
+func (w *compilation) open(ctx context.Context) error {
+	w.files = w.Compiler.Files(w.environment())
+	if f, ok := w.files.(folders); ok {
+		t, err := w.forest.tree(ctx, w.environment(), f)
+		if err != nil {
+			return err
+		}
+		w.files = &watched{folders: f, tree: t, asked: map[place]bool{}}
+	}
+	return nil
 }
 
 // environment is what __env__ stands for.
@@ -76,12 +92,11 @@ func (w *compilation) compile(ctx context.Context) (*data.Map, error) {
 	if err := w.list(ctx); err != nil {
 		return nil, err
 	}
-	top, topErrors := w.top(ctx)
-	pillar, err := w.tree(ctx, top)
+	pillar, err := w.tree(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w.errors = append(w.errors, topErrors...)
+	w.errors = append(w.errors, w.topErrors...)
 	w.showOptions(pillar)
 	if w.Known != nil && data.Truth(w.opts.Value("ssh_merge_pillar")) {
 		pillar = w.merge(w.present, pillar)
@@ -97,19 +112,27 @@ func (w *compilation) compile(ctx context.Context) (*data.Map, error) {
 }
 
 // tree is the pillar of the top files with external pillars.
-func (w *compilation) tree(ctx context.Context, top *data.Map) (*data.Map, error) {
+func (w *compilation) tree(ctx context.Context) (*data.Map, error) {
 	if !w.NoExternal && data.Truth(w.opts.Value("ext_pillar_first")) {
+		top := w.targets(ctx)
 		w.present = w.external(ctx, w.Override)
 		if err := w.renew(); err != nil {
 			return nil, err
 		}
 		return w.merge(w.present, w.states(ctx, w.matches(top))), nil
 	}
-	pillar := w.states(ctx, w.matches(top))
+	pillar := w.remembered(ctx, func(ctx context.Context) *data.Map { return w.states(ctx, w.matches(w.targets(ctx))) })
 	if !w.NoExternal {
 		pillar = w.external(ctx, pillar)
 	}
 	return pillar.Clone(), nil
+}
+
+// targets are those of the top files.
+func (w *compilation) targets(ctx context.Context) *data.Map {
+	top, errs := w.top(ctx)
+	w.topErrors = errs
+	return top
 }
 
 // showOptions adds the options under master, without grains, where pillar_opts is set.

@@ -25,7 +25,7 @@ type Scope struct {
 type Options struct {
 	// Opts are the options of the master, or of a minion without one. It must not be nil.
 	Opts *data.Map
-	// Engine makes the engine that renders for one compilation. It must not be nil.
+	// Engine makes the engine that renders for one compilation; see [Engines]. It must not be nil.
 	Engine func(Scope) (*render.Engine, error)
 	// Files returns the files of a compilation, where __env__ of pillar_roots stands for env; nil takes the folders of
 	// the option pillar_roots, see Roots.
@@ -34,13 +34,18 @@ type Options struct {
 	Sources []Source
 	// Version is saltversion in what pillar_opts shows.
 	Version string
-	Log     logrus.FieldLogger // nil logs nothing
+	// Keep is how many bytes of memory, about, may hold what the files of pillar_roots gave minions, so that it need not be compiled
+	// again; see the package comment. 0 keeps nothing. With more, Engine must be of [Engines].
+	Keep int
+	Log  logrus.FieldLogger // nil logs nothing
 }
 
 // A Compiler compiles pillars. Several goroutines may use it.
 type Compiler struct {
 	Options
 	sources map[string]Source
+	forest  *forest
+	memory  *memory // nil without Keep
 }
 
 // A Request says whose pillar is asked for.
@@ -74,7 +79,10 @@ func New(o Options) (*Compiler, error) {
 		l.SetOutput(io.Discard)
 		o.Log = l
 	}
-	c := &Compiler{Options: o, sources: map[string]Source{}}
+	c := &Compiler{Options: o, sources: map[string]Source{}, forest: &forest{now: time.Now}}
+	if o.Keep > 0 {
+		c.memory = newMemory(o.Keep)
+	}
 	for _, s := range o.Sources {
 		if _, twice := c.sources[s.Name()]; twice {
 			return nil, fmt.Errorf("make a pillar compiler: two external pillars are named %s", s.Name())
@@ -89,7 +97,11 @@ func New(o Options) (*Compiler, error) {
 // changed, and parts of them may be in the result.
 func (c *Compiler) Compile(ctx context.Context, r Request) (*data.Map, error) {
 	begin := time.Now()
-	w, err := c.compilation(r)
+	ctx, err := deeper(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("compile the pillar of %s: %w", r.ID, err)
+	}
+	w, err := c.compilation(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("compile the pillar of %s: %w", r.ID, err)
 	}
@@ -102,4 +114,24 @@ func (c *Compiler) Compile(ctx context.Context, r Request) (*data.Map, error) {
 	}
 	c.Log.Debugf("Pillar of %s compiled in %s", r.ID, time.Since(begin))
 	return pillar, nil
+}
+
+// mostNested is how deep pillars may be compiled within one another: a template may have a runner compile one, be it its own.
+const mostNested = 8
+
+// depthKey is the key of how many compilations a context is within.
+type depthKey struct{}
+
+func depth(ctx context.Context) int {
+	n, _ := ctx.Value(depthKey{}).(int)
+	return n
+}
+
+// deeper returns the context of a compilation.
+func deeper(ctx context.Context) (context.Context, error) {
+	n := depth(ctx) + 1
+	if n > mostNested {
+		return nil, fmt.Errorf("its templates compile pillars within one another, more than %d deep", mostNested)
+	}
+	return context.WithValue(ctx, depthKey{}, n), nil
 }

@@ -21,7 +21,7 @@ func (CSV) Name() string { return "csv" }
 
 // Pillar implements Source.
 func (CSV) Pillar(_ context.Context, q Query) (*data.Map, error) {
-	args, err := bind(q.Argument, 1, "path", "idkey", "namespace", "fieldnames", "restkey", "restval", "dialect")
+	args, err := Bind(q.Argument, 1, "path", "idkey", "namespace", "fieldnames", "restkey", "restval", "dialect")
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/render"
 )
 
@@ -30,7 +29,8 @@ func (w *compilation) decrypt(ctx context.Context, pillar *data.Map) (*data.Map,
 			w.Log.Debugf("Pillar key %s not present", key)
 			continue
 		}
-		clear, err := w.clear(ctx, value, renderer)
+		name, _ := renderer.(string)
+		clear, err := w.engine.Decrypt(ctx, value, render.Input{Default: firstText(name, w.opts.Text("decrypt_pillar_default"), "gpg")})
 		if err != nil {
 			errs = append(errs, fmt.Sprintf("Failed to decrypt pillar key '%s': %s", key, err))
 			continue
@@ -67,19 +67,6 @@ func decryptKeys(option any) *data.Map {
 		}
 	}
 	return out
-}
-
-func (w *compilation) clear(ctx context.Context, value, renderer any) (any, error) {
-	name, _ := renderer.(string)
-	name = firstText(name, w.opts.Text("decrypt_pillar_default"), "gpg")
-	valid := fileserver.Strings(w.opts.Value("decrypt_pillar_renderers"))
-	if len(valid) > 0 && !slices.Contains(valid, name) {
-		return nil, fmt.Errorf("'%s' is not a valid decryption renderer. Valid choices are: %s", name, strings.Join(valid, ", "))
-	}
-	if _, ok := w.engine.Renderer(name); !ok {
-		return nil, fmt.Errorf("Decryption renderer '%s' is not available", name) //nolint:staticcheck // Salt's words
-	}
-	return w.engine.RenderData(ctx, value, render.Input{Default: name})
 }
 
 func at(m *data.Map, path []string) (any, bool) {

@@ -12,7 +12,12 @@
 //
 // A Source is an external pillar; sources are values in a list, as plug-ins are elsewhere.
 //
-// The rules are those of salt/pillar/__init__.py (Pillar) and salt/utils/dictupdate.py (merge). What differs: environments
+// With Options.Keep, what the files of pillar_roots gave a minion is kept and given again when nothing has changed that it was made of:
+// the request but for what external pillars get, the files that were read and the names of all files, the options. What
+// came from elsewhere (see render.Watch) or had errors is compiled each time; external pillars are asked and secrets decrypted each time.
+//
+// The rules are those of salt/pillar/__init__.py (Pillar) and salt/utils/dictupdate.py (merge). What differs: what yamlex marks with !aggregate is joined
+// among SLS, and not with an external pillar; environments
 // are gone through in the order of pillar_roots, base first, where Salt takes them by chance; an included SLS that is no
 // dictionary is left out with its message, where Salt's compilation ends with an exception; and maps are never changed
 // by a merge, so that nothing has to be copied deeply for each SLS.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
@@ -31,15 +33,21 @@ type Files interface {
 
 // Roots returns the folders of the option pillar_roots. A folder may hold wildcards of the shell, as in Salt. The
 // environment __env__ becomes the one that is asked for, also in the names of its folders, where that one is not in
-// the option (salt/pillar/__init__.py, Pillar.__gen_opts).
+// the option (salt/pillar/__init__.py, Pillar.__gen_opts); it must be a plain name, as it becomes part of a path.
 func Roots(opts *data.Map) func(env string) Files {
 	return func(env string) Files {
-		f := folders{roots: render.Roots{}}
+		f := folders{roots: render.Roots{}, dynamic: isDynamic(opts)}
 		for name, dirs := range rootsFor(opts, env).All() {
 			f.add(data.Str(name), fileserver.Strings(dirs))
 		}
 		return f
 	}
+}
+
+// isDynamic reports whether the folders depend on the environment that is asked for.
+func isDynamic(opts *data.Map) bool {
+	roots, _ := opts.Value("pillar_roots").(*data.Map)
+	return roots.Has("__env__")
 }
 
 // rootsFor is the option pillar_roots with __env__ resolved.
@@ -51,7 +59,7 @@ func rootsFor(opts *data.Map, env string) *data.Map {
 	}
 	roots = roots.Clone()
 	roots.Delete("__env__")
-	if roots.Has(env) {
+	if roots.Has(env) || !isName(env) {
 		return roots
 	}
 	dirs := []any{}
@@ -62,9 +70,15 @@ func rootsFor(opts *data.Map, env string) *data.Map {
 	return roots
 }
 
+// isName reports whether an environment that a minion asks for is a plain name, which may become part of a path.
+func isName(env string) bool {
+	return env != "" && !strings.HasPrefix(env, ".") && !strings.ContainsAny(env, "/\\*?[]\x00")
+}
+
 type folders struct {
-	envs  []string
-	roots render.Roots
+	envs    []string
+	roots   render.Roots
+	dynamic bool // they are those of one environment
 }
 
 func (f *folders) add(env string, dirs []string) {
@@ -89,22 +103,27 @@ func (f folders) Get(ctx context.Context, name, env string) (render.File, error)
 
 // List implements Files.
 func (f folders) List(ctx context.Context, env string) ([]string, error) {
-	var all []string
+	names, _, err := f.walk(ctx, env, time.Now())
+	return names, err
+}
+
+// walk returns the files of an environment, sorted, and the version of each: the first of a name counts.
+func (f folders) walk(ctx context.Context, env string, now time.Time) ([]string, map[string]string, error) {
+	versions := map[string]string{}
 	for _, root := range f.roots[env] {
-		w := walk{root: root}
+		w := walk{root: root, now: now, found: versions}
 		if err := w.folder(ctx, "", nil); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		all = append(all, w.found...)
 	}
-	slices.Sort(all)
-	return slices.Compact(all), nil
+	return slices.Sorted(maps.Keys(versions)), versions, nil
 }
 
 // A walk goes through a folder and follows symbolic links, but not into a folder that it is in already.
 type walk struct {
 	root  string
-	found []string
+	now   time.Time
+	found map[string]string // version by path
 }
 
 func (w *walk) folder(ctx context.Context, name string, above []os.FileInfo) error {
@@ -139,7 +158,9 @@ func (w *walk) entry(ctx context.Context, name string, above []os.FileInfo) erro
 	case st.IsDir():
 		return w.folder(ctx, name, above)
 	case st.Mode().IsRegular():
-		w.found = append(w.found, name)
+		if _, twice := w.found[name]; !twice {
+			w.found[name] = versionOf(w.root, st, w.now)
+		}
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (FileTree) Name() string { return "file_tree" }
 
 // Pillar implements Source.
 func (FileTree) Pillar(ctx context.Context, q Query) (*data.Map, error) {
-	args, err := bind(q.Argument, 0, "root_dir", "follow_dir_links", "debug", "keep_newline", "render_default",
+	args, err := Bind(q.Argument, 0, "root_dir", "follow_dir_links", "debug", "keep_newline", "render_default",
 		"renderer_blacklist", "renderer_whitelist", "template")
 	if err != nil {
 		return nil, err

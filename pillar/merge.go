@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/yaml"
 )
 
 // strategyOf says what smart means: aggregate where the option renderer ends in yamlex, else recurse.
@@ -16,6 +17,18 @@ func strategyOf(strategy, renderer string) string {
 		return "aggregate"
 	}
 	return "recurse"
+}
+
+// Merge returns a with b over it, as the options pillar_source_merging_strategy and pillar_merge_lists have it where the
+// renderer does not matter. Neither is changed; the result shares their values.
+func Merge(opts, a, b *data.Map) *data.Map {
+	strategy := firstText(opts.Text("pillar_source_merging_strategy"), "smart")
+	return merge(a, b, strategyOf(strategy, "yaml"), data.Truth(opts.Value("pillar_merge_lists")))
+}
+
+// MergeAs is Merge with another strategy and rule for lists.
+func MergeAs(strategy string, lists bool, a, b *data.Map) *data.Map {
+	return merge(a, b, strategyOf(strategy, "yaml"), lists)
 }
 
 // merge returns a with b over it, as pillar_source_merging_strategy has it (salt/utils/dictupdate.py, merge). Neither is
@@ -46,15 +59,24 @@ func mergeList(a, b *data.Map) *data.Map {
 	return out
 }
 
-// mergeAggregate takes values of b whole: only what yamlex marks with !aggregate would be joined.
+// mergeAggregate takes values of b whole, but for those that yamlex marks with !aggregate in both: they are joined.
 func mergeAggregate(a, b *data.Map) *data.Map {
 	out := a.Clone()
-	out.Update(b)
+	for k, v := range b.All() {
+		if below, both := a.Get(k); both {
+			v = yaml.Join(below, v)
+		}
+		out.Set(k, v)
+	}
 	return out
 }
 
 // mergeOverwrite takes values of b whole. Lists within them are merged with themselves in Salt, which changes nothing.
-func mergeOverwrite(a, b *data.Map) *data.Map { return mergeAggregate(a, b) }
+func mergeOverwrite(a, b *data.Map) *data.Map {
+	out := a.Clone()
+	out.Update(b)
+	return out
+}
 
 func mergeRecurse(a, b *data.Map, lists bool) *data.Map {
 	out := a.Clone()

@@ -16,7 +16,7 @@ func (Nodegroups) Name() string { return "nodegroups" }
 
 // Pillar implements Source.
 func (Nodegroups) Pillar(_ context.Context, q Query) (*data.Map, error) {
-	args, err := bind(q.Argument, 0, "pillar_name")
+	args, err := Bind(q.Argument, 0, "pillar_name")
 	if err != nil {
 		return nil, err
 	}

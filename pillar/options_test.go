@@ -2,8 +2,11 @@ package pillar_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
@@ -121,7 +124,7 @@ func TestLogOfUnreadableOutputShowsNone(t *testing.T) {
 	same(t, compile(t, c, pillar.Request{ID: "web1"}), "{}")
 	told := false
 	for _, e := range hook.AllEntries() {
-		told = told || strings.Contains(e.Message, "failed to parse")
+		told = told || strings.Contains(e.Message, "failed to parse at line 1, column ")
 		if strings.Contains(e.Message, "hunter") {
 			t.Errorf("the log shows %s", e.Message)
 		}
@@ -131,13 +134,108 @@ func TestLogOfUnreadableOutputShowsNone(t *testing.T) {
 	}
 }
 
+// TestLogTellsWhatIsWrong looks for what the minion is not told, and that no line of a source is shown.
+func TestLogTellsWhatIsWrong(t *testing.T) {
+	const lib = "{% macro m() %}\n{% set x = 'hunter2' %}\n{{ nope }}{% endmacro %}"
+	for _, tt := range []struct{ name, top, sls, want string }{
+		{"a list", "- hunter2\n", "", "It has a list where environments should stand"},
+		{"an environment that is none", "base:\n'*':\n  - p\n", "", "Below base it has nothing where targets should stand, each with a list of SLS"},
+		{"a target without a list", "base:\n  '*': p\n", "", "The target * has a single value in place of a list of SLS"},
+		{"a number as environment", "1: {}\n", "", "The environment 1 is no text"},
+		{"a top file with a tab", "base:\n\t'*': [p]\n", "", "Rendering Primary Top file failed, render error: found character that cannot start any token; line 2"},
+		{"an include with a tab", "include: [p]\n", "a:\n\t- hunter2\n", "Rendering Top file p failed, render error: found character that cannot start any token; line 2"},
+		{"another template", topOfAll, "{% from 'lib.j' import m %}{{ m() }}", "Jinja variable 'nope' is undefined; line 3 of "},
+		{"YAML that is loaded", topOfAll, "\n{% load_yaml as x %}\na: b\nhunter2: b: c\n{% endload %}",
+			"; line 2: YAML that it loads: mapping values are not allowed in this context; line 3"},
+		{"JSON that is loaded", topOfAll, "\n{% load_json as x %}{\"hunter2\": 1,}{% endload %}",
+			"Jinja syntax error: Unable to load json: Expecting property name enclosed in double quotes: line 1 column 15 (char 14); line 2"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			log, hook := logtest.NewNullLogger()
+			opts := options(write(t, t.TempDir(), data.NewMap("base", data.NewMap("top.sls", tt.top, "p.sls", tt.sls, "lib.j", lib))), nil)
+			compile(t, compiler(t, pillar.Options{Opts: opts, Engine: withCommands, Log: log}), pillar.Request{ID: "web1"})
+			var lines []string
+			for _, e := range hook.AllEntries() {
+				lines = append(lines, e.Message)
+			}
+			if text := strings.Join(lines, "\n"); !strings.Contains(text, tt.want) || strings.Contains(text, "hunter") {
+				t.Errorf("the log shows %s\nwant %s", text, tt.want)
+			}
+		})
+	}
+}
+
+// TestCompilationThatIsGivenUpIsToldOnce has the first of many external pillars hang.
+func TestCompilationThatIsGivenUpIsToldOnce(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		log, hook := logtest.NewNullLogger()
+		opts := options(write(t, t.TempDir(), data.NewMap("base", data.NewMap("top.sls", topOfAll, "p.sls", "a: 1"))), data.NewMap("ext_pillar_first", first,
+			"ext_pillar", []any{data.NewMap("cmd_yaml", "sleep 30"), data.NewMap("cmd_yaml", "echo 'b: 1'"), data.NewMap("stack", "/none")}))
+		c := compiler(t, pillar.Options{Opts: opts, Engine: withCommands, Sources: pillar.Sources(), Log: log})
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if got, err := c.Compile(ctx, pillar.Request{ID: "web1"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %s, %v", data.Repr(got), err)
+		}
+		var failed, others []string
+		for _, e := range hook.AllEntries() {
+			if strings.Contains(e.Message, "Failed to load ext_pillar cmd_yaml: ") {
+				failed = append(failed, e.Message)
+			} else if !strings.Contains(e.Message, "cmd_yaml") {
+				others = append(others, e.Message)
+			}
+		}
+		if len(failed) != 1 || len(others) > 0 {
+			t.Errorf("ext_pillar_first %v: the log has %q and %q", first, failed, others)
+		}
+	}
+}
+
 func TestExternalPillarOnDemand(t *testing.T) {
-	files := data.NewMap("top.sls", topOfAll, "p.sls", "a: 1\n")
-	demand := data.NewMap("cmd_yaml", "echo 'a: 2'")
-	for allowed, want := range map[string]string{"cmd_yaml": "a: 2", "libvirt": "a: 1"} {
-		c := tree(t, files, data.NewMap("on_demand_ext_pillar", []any{allowed}))
+	files := write(t, t.TempDir(), data.NewMap("base", data.NewMap("top.sls", topOfAll, "p.sls", "a: 1\n")))
+	demand := data.NewMap("nodegroups", data.NewMap("pillar_name", "a"))
+	for allowed, want := range map[string]string{"nodegroups": "a: [web]", "libvirt": "a: 1"} {
+		o := data.NewMap("on_demand_ext_pillar", []any{allowed}, "nodegroups", data.NewMap("web", "web*"))
+		c := compiler(t, pillar.Options{Opts: options(files, o), Engine: withCommands, Sources: pillar.Sources()})
 		same(t, compile(t, c, pillar.Request{ID: "web1", Demand: demand}), want)
 		same(t, compile(t, c, pillar.Request{ID: "web1", Demand: demand, NoExternal: true}), "a: 1")
+	}
+}
+
+func TestNoMinionChoosesACommand(t *testing.T) {
+	files := write(t, t.TempDir(), data.NewMap("base", data.NewMap("top.sls", topOfAll, "p.sls", "a: 1\n")))
+	for _, name := range []string{"cmd_yaml", "cmd_json", "cmd_yamlex"} {
+		log, hook := logtest.NewNullLogger()
+		o := options(files, data.NewMap("on_demand_ext_pillar", []any{name}))
+		c := compiler(t, pillar.Options{Opts: o, Engine: withCommands, Sources: pillar.Sources(), Log: log})
+		same(t, compile(t, c, pillar.Request{ID: "web1", Demand: data.NewMap(name, `echo '{"a": 2}'`)}), "a: 1")
+		want := "The ext_pillar module " + name + " is not for on-demand pillar data of web1: a minion may not choose a command that the master runs"
+		if e := hook.LastEntry(); e == nil || e.Message != want {
+			t.Errorf("%s: the log says %v", name, e)
+		}
+	}
+}
+
+// TestExternalPillarThatIsNotAllowed tells, in Salt's words, what a minion asked for and what it may ask for.
+func TestExternalPillarThatIsNotAllowed(t *testing.T) {
+	const refused = "The following ext_pillar modules are not allowed for on-demand pillar data: %s. Valid on-demand ext_pillar modules are: %s. " +
+		"The valid modules can be adjusted by setting the 'on_demand_ext_pillar' config option."
+	files := write(t, t.TempDir(), data.NewMap("base", data.NewMap("top.sls", topOfAll, "p.sls", "a: 1\n")))
+	for name, c := range map[string]struct {
+		option any
+		want   string
+	}{
+		"other names": {[]any{"libvirt", "cmd_yaml"}, fmt.Sprintf(refused, "a, z", "libvirt, cmd_yaml")},
+		"no names":    {[]any{}, fmt.Sprintf(refused, "a, cmd_yaml, z", "")},
+		"nothing":     {nil, "The 'on_demand_ext_pillar' configuration option is malformed, it should be a list of ext_pillar module names"},
+		"a truth":     {true, "The 'on_demand_ext_pillar' configuration option is malformed, it should be a list of ext_pillar module names"},
+	} {
+		log, hook := logtest.NewNullLogger()
+		p := compiler(t, pillar.Options{Opts: options(files, data.NewMap("on_demand_ext_pillar", c.option)), Engine: withCommands, Sources: pillar.Sources(), Log: log})
+		same(t, compile(t, p, pillar.Request{ID: "web1", Demand: data.NewMap("z", 1, "cmd_yaml", "echo 'a: 2'", "a", 1)}), "a: 1")
+		if e := hook.LastEntry(); e == nil || e.Message != c.want || e.Level != logrus.ErrorLevel {
+			t.Errorf("%s: the log says %v, want %s", name, e, c.want)
+		}
 	}
 }
 
@@ -161,8 +259,10 @@ func TestTopFileOfAnotherFormIsTold(t *testing.T) {
 
 func TestCommandsTakeNoIDThatAShellReads(t *testing.T) {
 	c := tree(t, data.NewMap(), data.NewMap("ext_pillar", []any{data.NewMap("cmd_yaml", "echo 'a: %s'")}))
-	same(t, compile(t, c, pillar.Request{ID: "x';echo b"}),
-		`_errors: ["Failed to load ext_pillar cmd_yaml: the minion's id is not fit for a command line"]`)
+	for _, id := range []string{"x';echo b", "-n", "--help"} {
+		same(t, compile(t, c, pillar.Request{ID: id}), `_errors: ["Failed to load ext_pillar cmd_yaml: the minion's id is not fit for a command line"]`)
+	}
+	same(t, compile(t, c, pillar.Request{ID: "web-1"}), "a: web-1")
 	same(t, compile(t, c, pillar.Request{ID: "web1.example.net"}), "a: web1.example.net")
 }
 

@@ -24,6 +24,13 @@ type Source interface {
 	Pillar(ctx context.Context, q Query) (*data.Map, error)
 }
 
+// A Wary is a Source of which minions may not ask all that the options may, whatever on_demand_ext_pillar says.
+type Wary interface {
+	Source
+	// Demanded returns why a minion may not ask for an argument, without what it holds; nil where it may.
+	Demanded(argument any, opts *data.Map) error
+}
+
 // A Query asks a Source. Maps in it must not be changed.
 type Query struct {
 	ID              string
@@ -35,6 +42,8 @@ type Query struct {
 	Engine          *render.Engine
 	Files           Files
 	Log             logrus.FieldLogger // never nil
+	// Compile compiles the SLS of other files for the same minion, in one environment and without external pillars.
+	Compile func(ctx context.Context, env string, files Files) (*data.Map, error)
 }
 
 // external merges external pillars over a pillar, in the order of the option (Pillar.ext_pillar).
@@ -71,16 +80,45 @@ func (w *compilation) external(ctx context.Context, pillar *data.Map) *data.Map 
 	return pillar
 }
 
-// demanded reports whether the minion asks for external pillars, and may.
+// demanded reports whether the minion asks for external pillars, and may (Pillar.__valid_on_demand_ext_pillar).
 func (w *compilation) demanded() bool {
 	if w.Demand == nil {
 		return false
 	}
-	allowed := fileserver.Strings(w.opts.Value("on_demand_ext_pillar"))
+	option, set := w.opts.Get("on_demand_ext_pillar")
+	switch option.(type) {
+	case []any, data.Tuple, *data.Map, string:
+	default:
+		if set {
+			w.Log.Error("The 'on_demand_ext_pillar' configuration option is malformed, it should be a list of ext_pillar module names")
+			return false
+		}
+	}
+	allowed := fileserver.Strings(option)
+	var refused []string
 	for name := range w.Demand.All() {
 		if !slices.Contains(allowed, data.Str(name)) {
-			w.Log.Errorf("The ext_pillar module %s is not allowed for on-demand pillar data. Valid on-demand ext_pillar modules are: %s.",
-				data.Str(name), strings.Join(allowed, ", "))
+			refused = append(refused, data.Str(name))
+		}
+	}
+	if len(refused) == 0 {
+		return w.harmless()
+	}
+	slices.Sort(refused)
+	w.Log.Errorf("The following ext_pillar modules are not allowed for on-demand pillar data: %s. Valid on-demand ext_pillar modules are: %s. "+
+		"The valid modules can be adjusted by setting the 'on_demand_ext_pillar' config option.", strings.Join(refused, ", "), strings.Join(allowed, ", "))
+	return false
+}
+
+// harmless reports whether the sources let minions ask for what this one does.
+func (w *compilation) harmless() bool {
+	for name, argument := range w.Demand.All() {
+		s, ok := w.sources[data.Str(name)].(Wary)
+		if !ok {
+			continue
+		}
+		if err := s.Demanded(argument, w.opts); err != nil {
+			w.Log.Errorf("The ext_pillar module %s is not for on-demand pillar data of %s: %s", s.Name(), w.ID, err)
 			return false
 		}
 	}
@@ -88,6 +126,9 @@ func (w *compilation) demanded() bool {
 }
 
 func (w *compilation) ask(ctx context.Context, pillar *data.Map, name string, argument any) *data.Map {
+	if ctx.Err() != nil {
+		return pillar // the compilation is given up
+	}
 	s, ok := w.sources[name]
 	if !ok {
 		w.Log.Errorf("Specified ext_pillar interface %s is unavailable", name)
@@ -95,7 +136,7 @@ func (w *compilation) ask(ctx context.Context, pillar *data.Map, name string, ar
 	}
 	begin := time.Now()
 	got, err := s.Pillar(ctx, Query{ID: w.ID, Argument: argument, Grains: w.Grains, Pillar: pillar, Opts: w.opts,
-		ExtraMinionData: w.ExtraMinionData, Engine: w.engine, Files: w.files, Log: w.Log})
+		ExtraMinionData: w.ExtraMinionData, Engine: w.engine, Files: w.files, Log: w.Log, Compile: w.other})
 	w.timed("ext_pillar", name, begin)
 	if err != nil {
 		w.fail(fmt.Sprintf("Failed to load ext_pillar %s: %s", name, err))

@@ -104,3 +104,12 @@ func FuzzCSV(f *testing.F) {
 		}
 	})
 }
+
+func TestMinionsAreNotShownCommands(t *testing.T) {
+	for _, name := range []string{"cmd_json", "cmd_yaml"} {
+		got := externals(t, data.NewMap(), data.NewMap(name, "/no/such/program --token hunter2 %s"))
+		if strings.Contains(data.Repr(got), "hunter2") || name == "cmd_json" && !got.Has("_errors") {
+			t.Errorf("%s: %s", name, data.Repr(got))
+		}
+	}
+}

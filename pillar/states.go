@@ -2,6 +2,7 @@ package pillar
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,11 +10,16 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/yaml"
 )
 
 // states renders the SLS of a minion over pillar= of the command line (Pillar.render_pillar).
 func (w *compilation) states(ctx context.Context, matches []assignment) *data.Map {
 	pillar := w.Override
+	marked := strategyOf(w.strategy(), w.opts.Text("renderer")) == "aggregate"
+	if marked {
+		ctx = render.WithMarks(ctx)
+	}
 	for _, a := range matches {
 		r := &rendering{compilation: w, env: a.env, done: map[string]any{}}
 		for _, name := range r.expand(a.names) {
@@ -21,6 +27,9 @@ func (w *compilation) states(ctx context.Context, matches []assignment) *data.Ma
 				pillar = w.merge(pillar, got)
 			}
 		}
+	}
+	if marked {
+		yaml.Plain(pillar)
 	}
 	return pillar
 }
@@ -110,6 +119,9 @@ func (r *rendering) render(ctx context.Context, name string, file *sls, defaults
 	if file == nil {
 		return data.NewMap()
 	}
+	if ctx.Err() != nil {
+		return nil // the compilation is given up
+	}
 	begin := time.Now()
 	state, err := r.engine.Render(ctx, render.Input{Text: file.text, Path: file.path, SaltEnv: r.env, SLS: name, Vars: variables(defaults)})
 	r.timed("SLS", name, begin)
@@ -120,14 +132,38 @@ func (r *rendering) render(ctx context.Context, name string, file *sls, defaults
 	return state
 }
 
-// failRender tells the log why an SLS does not render, and the minion only where it may see that.
+// failRender tells the log why an SLS does not render, and the minion only where it may see that. Lines of the SLS, which may hold
+// secrets, stand in the log at the level debug.
 func (r *rendering) failRender(name string, err error) {
 	whole := fmt.Sprintf("Rendering SLS '%s' failed, render error:\n%s", name, err)
-	r.Log.Error(whole)
+	r.Log.Errorf("Rendering SLS '%s' failed, render error: %s", name, brief(err))
+	r.Log.Debug(whole)
 	if safe, set := r.opts.Get("pillar_safe_render_error"); !set || data.Truth(safe) {
 		whole = fmt.Sprintf("Rendering SLS '%s' failed. Please see master log for details.", name)
 	}
 	r.errors = append(r.errors, whole)
+}
+
+// brief is an error without lines of the source.
+func brief(err error) string {
+	var e *render.Error
+	if !errors.As(err, &e) || e.Line == 0 {
+		return err.Error()
+	}
+	message := e.Message
+	if bad, ok := errors.AsType[*render.JSONError](err); ok {
+		if before, _, found := strings.Cut(message, "Unable to load json from "); found { // the whole document follows
+			message = before + "Unable to load json: " + bad.Error()
+		}
+	}
+	text := fmt.Sprintf("%s; line %d", message, e.Line)
+	if e.Path != "" {
+		text += " of " + e.Path
+	}
+	if bad, ok := errors.AsType[*yaml.Error](err); ok && bad.ProblemMark != nil && !strings.Contains(e.Message, bad.Problem) {
+		text += fmt.Sprintf(": YAML that it loads: %s; line %d", bad.Problem, bad.ProblemMark.Line+1)
+	}
+	return text
 }
 
 func variables(defaults *data.Map) map[string]any {

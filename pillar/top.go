@@ -22,6 +22,7 @@ type target struct {
 	kind    string // how the pattern is matched
 	order   int
 	names   []string // of SLS
+	matches []any    // what says how it is matched, as it is written
 	ignore  bool     // SLS may be missing
 }
 
@@ -31,7 +32,8 @@ func (w *compilation) top(ctx context.Context) (*data.Map, []any) {
 	merged := data.NewMap()
 	for _, t := range tops {
 		if err := w.addTop(merged, t); err != nil {
-			return data.NewMap(), append(errs, err.Error())
+			w.Log.Error(err)
+			return data.NewMap(), append(errs, errTop.Error())
 		}
 	}
 	return merged, errs
@@ -42,8 +44,12 @@ func (w *compilation) tops(ctx context.Context) (tops []any, errs []any) {
 	name := strings.TrimPrefix(firstText(w.opts.Text("state_top"), "top.sls"), "salt://")
 	var includes [][2]string
 	for _, env := range w.topEnvironments() {
+		if ctx.Err() != nil {
+			break
+		}
 		top, err := w.renderTop(ctx, env, func() (*sls, error) { return read(ctx, w.files, name, env) })
 		if err != nil {
+			w.Log.Errorf("Rendering Primary Top file failed, render error: %s", brief(err))
 			errs = append(errs, "Rendering Primary Top file failed, render error:\n"+err.Error())
 			break
 		}
@@ -58,6 +64,7 @@ func (w *compilation) tops(ctx context.Context) (tops []any, errs []any) {
 		}
 		top, err := w.renderTop(ctx, in[0], func() (*sls, error) { return find(ctx, w.files, in[1], in[0]) })
 		if err != nil {
+			w.Log.Errorf("Rendering Top file %s failed, render error: %s", in[1], brief(err))
 			errs = append(errs, fmt.Sprintf("Rendering Top file %s failed, render error:\n%s", in[1], err))
 			continue
 		}
@@ -113,7 +120,7 @@ func takeIncludes(top any) []string {
 func (w *compilation) addTop(merged *data.Map, top any) error {
 	m, ok := top.(*data.Map)
 	if !ok {
-		return errTop
+		return fmt.Errorf("%w It has %s where environments should stand", errTop, kind(top))
 	}
 	for env, patterns := range m.All() {
 		name, isText := env.(string)
@@ -121,8 +128,11 @@ func (w *compilation) addTop(merged *data.Map, top any) error {
 		if name == "include" {
 			continue
 		}
-		if !isText || !isMap {
-			return errTop
+		if !isText {
+			return fmt.Errorf("%w The environment %s is no text", errTop, data.Str(env))
+		}
+		if !isMap {
+			return fmt.Errorf("%w Below %s it has %s where targets should stand, each with a list of SLS", errTop, data.Str(env), kind(patterns))
 		}
 		targets, _ := merged.Value(env).(*data.Map)
 		if targets == nil {
@@ -152,7 +162,7 @@ func newTarget(pattern, entries any) (*target, error) {
 	case *data.Map:
 		list = v.Keys()
 	default:
-		return nil, errTop
+		return nil, fmt.Errorf("%w The target %s has %s in place of a list of SLS", errTop, data.Str(pattern), kind(entries))
 	}
 	for _, entry := range list {
 		switch v := entry.(type) {
@@ -167,9 +177,23 @@ func newTarget(pattern, entries any) (*target, error) {
 	return t, nil
 }
 
+// kind says what stands where something else should.
+func kind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "nothing"
+	case []any:
+		return "a list"
+	case *data.Map:
+		return "a dictionary"
+	}
+	return "a single value"
+}
+
 // option reads match, order and ignore_missing.
 func (t *target) option(m *data.Map) {
 	if kind, ok := m.Get("match"); ok {
+		t.matches = append(t.matches, m)
 		t.kind = data.Str(kind)
 	}
 	if order, ok := m.Get("order"); ok {
@@ -178,6 +202,38 @@ func (t *target) option(m *data.Map) {
 	if data.Truth(m.Value("ignore_missing")) {
 		t.ignore = true
 	}
+}
+
+// shown is what get_top of Salt says of a target.
+func (t *target) shown() []any {
+	list := slices.Clone(t.matches)
+	for _, name := range t.names {
+		list = append(list, name)
+	}
+	return list
+}
+
+// Top returns the top files of a minion, merged: environment → target → list of SLS, with how the target is matched in front; and what
+// is wrong with them (Pillar.get_top). The error is as that of Compile.
+func (c *Compiler) Top(ctx context.Context, r Request) (top *data.Map, wrong []any, err error) {
+	ctx, err = deeper(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("top files of pillar: %w", err)
+	}
+	w, err := c.compilation(ctx, r)
+	if err != nil {
+		return nil, nil, fmt.Errorf("top files of pillar: %w", err)
+	}
+	merged, wrong := w.top(ctx)
+	top = data.NewMap()
+	for env, targets := range merged.All() {
+		shown := data.NewMap()
+		for _, t := range ordered(targets.(*data.Map)) {
+			shown.Set(t.pattern, t.shown())
+		}
+		top.Set(env, shown)
+	}
+	return top, wrong, ctx.Err()
 }
 
 // An assignment is what a minion gets of one environment.

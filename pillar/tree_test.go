@@ -24,6 +24,7 @@ seq: late
 r: None base
 x: {extra: 1}
 cy: {id: web1}
+yx: [1, web1]
 sheet: {id: web1, role: "w,eb", os: y, rest: [extra1, extra2]}
 groups: [grp]
 f: !!binary ZmlsZQ==
@@ -82,7 +83,7 @@ l: [web]
 // withCommands is engines with the functions that external pillars call.
 func withCommands(s pillar.Scope) (*render.Engine, error) {
 	env := &loader.Env{Opts: s.Opts, Grains: func() *data.Map { return s.Grains }, Pillar: func() *data.Map { return s.Pillar }}
-	reg, err := loader.NewRegistry(env, []loader.Plugin{cmd.Plugin()})
+	reg, err := loader.NewRegistry(env, []loader.Plugin{cmd.Plugin(render.Brought{})})
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +99,7 @@ func TestTreeWithExternalPillarsIsSalts(t *testing.T) {
 		"ext_pillar", []any{
 			data.NewMap("cmd_yaml", `echo "cy: {id: %s}"`),
 			data.NewMap("cmd_json", `echo {"cj":[1,2]}`), // there is no shell that would keep the quotes off
+			data.NewMap("cmd_yamlex", "printf 'yx: !aggregate [1]\\nyx: !aggregate [%s]\\n'"),
 			data.NewMap("csv", data.NewMap("path", filepath.Join(files, "hosts.csv"), "namespace", "sheet", "restkey", "rest")),
 			data.NewMap("nodegroups", "groups"),
 			data.NewMap("file_tree", data.NewMap("root_dir", files, "keep_newline", []any{"sub/*"})),

@@ -10,6 +10,7 @@ type Error struct {
 	Message string
 	Line    int    // in Source, from 1; 0 when it is not known
 	Source  string // whose lines are shown
+	Path    string // of Source, where that is another file than the one that is rendered
 	Trace   string // of Python's kind, shown after the message; may be ""
 	Err     error  // the cause; may be nil
 }
@@ -26,10 +27,13 @@ const marker = "    <======================"
 // Error returns the message, and with a place the line and its surroundings.
 func (e *Error) Error() string {
 	text := e.Message
+	if e.Path != "" {
+		text += fmt.Sprintf("\n%s(%d):\n%s", e.Path, e.Line, Excerpt(e.Source, e.Line))
+	}
 	if e.Trace != "" {
 		text += "\n" + e.Trace + "\n"
 	}
-	if e.Line > 0 && e.Source != "" {
+	if e.Line > 0 && e.Source != "" && e.Path == "" {
 		text += fmt.Sprintf("; line %d\n\n%s", e.Line, Excerpt(e.Source, e.Line))
 	}
 	return text

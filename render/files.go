@@ -7,8 +7,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/brineproject/brine/fileclient"
 )
@@ -67,8 +67,7 @@ func diskFile(at string) (File, error) {
 	case err != nil:
 		return File{}, err
 	}
-	version := strconv.FormatInt(st.ModTime().UnixNano(), 36) + "." + strconv.FormatInt(st.Size(), 36)
-	return File{Path: at, Version: version, Read: func() ([]byte, error) { return os.ReadFile(at) }}, nil
+	return File{Path: at, Version: VersionOf(st, time.Now()), Read: func() ([]byte, error) { return os.ReadFile(at) }}, nil
 }
 
 type noFiles struct{}

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/render"
@@ -39,6 +41,62 @@ func TestRoots(t *testing.T) {
 	}
 	if _, err := roots.Get(t.Context(), "a", "dev"); !errors.Is(err, fileclient.ErrNotFound) {
 		t.Errorf("another environment: %v", err)
+	}
+}
+
+// TestVersionsTellOfEachChange changes a file within one tick of the clock, to another text of its size, and puts its times back.
+func TestVersionsTellOfEachChange(t *testing.T) {
+	dir := t.TempDir()
+	at, past := filepath.Join(dir, "a"), time.Now().Add(-time.Hour)
+	put := func(text string) os.FileInfo {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(at, []byte(text), 0o644), os.Chtimes(at, past, past)); err != nil {
+			t.Fatal(err)
+		}
+		st, err := os.Stat(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	first := put("one")
+	if f, err := (render.Roots{"base": {dir}}).Get(t.Context(), "a", "base"); err != nil || runtime.GOOS == "linux" && f.Version != "" {
+		t.Errorf("a file that was just written has version %q, %v", f.Version, err)
+	}
+	if err := os.Remove(at); err != nil {
+		t.Fatal(err)
+	}
+	second, later := put("two"), time.Now().Add(time.Minute)
+	if a, b := render.VersionOf(first, later), render.VersionOf(second, later); a == "" || b == "" || runtime.GOOS == "linux" && a == b {
+		t.Errorf("the versions are %q and %q", a, b)
+	}
+	put("new")
+	if err := os.Chtimes(at, time.Now(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after, sure := range map[time.Duration]bool{-time.Hour: false, 2 * time.Second: false, 4 * time.Second: true} {
+		if (render.VersionOf(st, st.ModTime().Add(after)) != "") != sure {
+			t.Errorf("%s after the change: sure is not %v", after, sure)
+		}
+	}
+}
+
+// TestImportsAreNeverStale imports a file that changes at once, to a text of its size.
+func TestImportsAreNeverStale(t *testing.T) {
+	dir := t.TempDir()
+	e := engine(t, nil)
+	for _, want := range []string{"1", "2", "3", "4", "5"} {
+		if err := os.WriteFile(filepath.Join(dir, "map.jinja"), []byte("{% set x = "+want+" %}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := e.Template(t.Context(), "jinja", render.Input{Text: "{% from './map.jinja' import x %}{{ x }}", Path: filepath.Join(dir, "t")})
+		if err != nil || got != want {
+			t.Fatalf("got %q, %v, want %s", got, err, want)
+		}
 	}
 }
 

@@ -124,6 +124,9 @@ func (e *Engine) run(ctx context.Context, pipe string, v any, in Input) (any, er
 		return nil, err
 	}
 	for _, st := range stages {
+		if !settled(st.renderer) {
+			Touch(ctx, "renderer "+st.renderer.Name())
+		}
 		s := &Step{Input: in, Data: v, Argument: st.argument, Engine: e}
 		if v, err = st.renderer.Render(ctx, s); err != nil {
 			return nil, err

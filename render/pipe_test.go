@@ -67,7 +67,7 @@ func TestRenderErrors(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"Python", "#!py\ndef run(): pass\n", `The renderer "py" of SLS a (/srv/a.sls) runs Python, which is not available here: write the file for jinja|yaml`},
 		{"Mako", "#!mako|yaml\n", `The renderer "mako" of SLS a (/srv/a.sls) is a template engine of Python, which is not available here: write the file for jinja`},
-		{"an unknown one", "#!jnija|yaml\n", `The renderer "jnija" of SLS a (/srv/a.sls) is not available; there are gpg, jinja, json, nacl, pass, stateconf, text, toml, yaml`},
+		{"an unknown one", "#!jnija|yaml\n", `The renderer "jnija" of SLS a (/srv/a.sls) is not available; there are gpg, jinja, json, nacl, pass, stateconf, text, toml, yaml, yamlex`},
 		{"none between two bars", "#!jinja||yaml\n", `The pipe "jinja||yaml" of SLS a (/srv/a.sls) names no renderer between two bars: it needs one, such as jinja|yaml`},
 		{"an unknown argument", "#!jinja -x|yaml\n", "Unknown renderer option: -x"},
 		{"text behind data", "#!yaml|jinja\na: 1\n", "a renderer of text stands in the pipe of SLS a (/srv/a.sls) behind one that gives data"},

@@ -8,10 +8,25 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/process"
 )
+
+// Decrypt runs data through a renderer that decrypts, in.Default, which must be one of decrypt_pillar_renderers where that option names any
+// (salt/utils/crypt.py, decrypt). Errors are in Salt's words.
+func (e *Engine) Decrypt(ctx context.Context, v any, in Input) (any, error) {
+	valid := fileserver.Strings(e.option("decrypt_pillar_renderers"))
+	if len(valid) > 0 && !slices.Contains(valid, in.Default) {
+		return nil, fmt.Errorf("'%s' is not a valid decryption renderer. Valid choices are: %s", in.Default, strings.Join(valid, ", "))
+	}
+	if _, ok := e.Renderer(in.Default); !ok {
+		return nil, fmt.Errorf("Decryption renderer '%s' is not available", in.Default) //nolint:staticcheck // Salt's words
+	}
+	return e.RenderData(ctx, v, in)
+}
 
 // maxSecretDepth bounds how deep data nests in which secrets are looked for.
 const maxSecretDepth = 1000

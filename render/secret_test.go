@@ -136,3 +136,25 @@ func TestGPG(t *testing.T) {
 		t.Errorf("gpg_decrypt_must_succeed: %v", err)
 	}
 }
+
+// TestDecrypt takes those renderers alone that the option names, and tells of others in Salt's words.
+func TestDecrypt(t *testing.T) {
+	for _, tt := range []struct {
+		valid      any
+		name, want string
+	}{
+		{[]any{"gpg", "json"}, "json", "{'a': 1}"},
+		{nil, "json", "{'a': 1}"},
+		{[]any{"gpg", "nacl"}, "json", "'json' is not a valid decryption renderer. Valid choices are: gpg, nacl"},
+		{[]any{}, "nothere", "Decryption renderer 'nothere' is not available"},
+	} {
+		got, err := engine(t, nil, "decrypt_pillar_renderers", tt.valid).Decrypt(t.Context(), `{"a": 1}`, render.Input{Default: tt.name})
+		text := data.Repr(got)
+		if err != nil {
+			text = err.Error()
+		}
+		if text != tt.want {
+			t.Errorf("%s of %v: got %s, want %s", tt.name, tt.valid, text, tt.want)
+		}
+	}
+}

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/calls"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
+	modules "github.com/brineproject/brine/modules/all"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
 )
 
-// TestVectorRender runs those steps of the vectors that call slsutil.renderer, which is a renderer's pipe and little more.
+// TestVectorRender runs those steps of the vectors that call slsutil.renderer.
 // The others compile states.
 func TestVectorRender(t *testing.T) {
 	ran := 0
@@ -33,48 +34,42 @@ func TestVectorRender(t *testing.T) {
 
 func checkRenderer(t *testing.T, c, step *vectors.Case) {
 	c.Only("id", "group", "files", "config", "steps")
-	in := render.Input{SaltEnv: "base", Default: "jinja|yaml"}
 	dir := t.TempDir()
 	for name, text := range c.Object("files").Value("base").(*data.Map).All() {
 		if err := os.WriteFile(filepath.Join(dir, name.(string)), []byte(text.(string)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, arg := range step.List("argv")[1:] {
-		switch name, value, _ := strings.Cut(arg.(string), "="); {
-		case name == "default_renderer":
-			in.Default = value
-		case name == "string":
-			in.Text = value
-		default:
-			in.Path = filepath.Join(dir, strings.TrimPrefix(name, "salt://"))
-			text, err := os.ReadFile(in.Path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			in.Text = string(text)
-		}
+	opts := data.NewMap("id", "web1", "cachedir", t.TempDir(), "file_client", "local", "fileserver_backend", []any{"roots"}, "hash_type", "sha256",
+		"file_roots", data.NewMap("base", []any{dir}), "saltenv", nil, "renderer", "jinja|yaml", "file_buffer_size", int64(262144))
+	if c.Has("config") {
+		opts.Update(c.Object("config"))
 	}
-	config, _ := c.Map.Value("config").(*data.Map)
 	grains := data.NewMap("os", "Debian", "num_cpus", int64(4))
-	reg, err := loader.NewRegistry(&loader.Env{Opts: config, Grains: func() *data.Map { return grains }}, nil)
+	reg, err := loader.NewRegistry(&loader.Env{Opts: opts, Grains: func() *data.Map { return grains }}, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := render.New(render.Options{Env: reg.Env(), Files: render.Roots{"base": {dir}}, Renderers: all.Renderers()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := e.Render(t.Context(), in)
-	want := step.Object("expect")
-	if gist, fails := want.Get("fails_with"); fails {
-		if err == nil || !strings.HasSuffix(gist.(string), ": "+err.Error()) {
-			t.Errorf("got %v, %v, want %s", got, err, gist)
+	args, kwargs := []any{}, data.NewMap()
+	for _, arg := range step.List("argv")[1:] {
+		if name, value, ok := loader.ParseKwarg(arg.(string)); ok {
+			kwargs.Set(name, value)
+		} else {
+			args = append(args, arg)
 		}
-		return
 	}
-	if err != nil || !data.Equal(got, want.Value("return")) {
-		t.Errorf("got %s, %v, want %s", data.Repr(got), err, data.Repr(want.Value("return")))
+	want := step.Object("expect")
+	for range 2 {
+		got, err := reg.Invoke(t.Context(), "slsutil.renderer", args, kwargs)
+		if gist, fails := want.Get("fails_with"); fails {
+			if calls.Text(err) != gist {
+				t.Errorf("got %v, %v, want %s", got, err, gist)
+			}
+			continue
+		}
+		if err != nil || !data.Equal(got, want.Value("return")) {
+			t.Errorf("got %s, %v, want %s", data.Repr(got), err, data.Repr(want.Value("return")))
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ func (YAML) Render(_ context.Context, s *Step) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := yaml.Load([]byte(text), yaml.Options{})
+	v, err := yaml.Load([]byte(text), yaml.Options{Ordered: true})
 	if err != nil {
 		return nil, yamlError(err)
 	}
@@ -47,18 +47,8 @@ func yamlError(err error) error {
 		strings.HasPrefix(e.Problem, "found duplicate anchor") || strings.HasPrefix(e.Context, "expected a single document") {
 		return err
 	}
-	if scanned(e) {
+	if e.OfScanner() {
 		return &Error{Message: e.Problem, Line: e.ProblemMark.Line + 1, Err: err}
 	}
 	return &Error{Message: err.Error(), Line: e.ProblemMark.Line + 1, Err: err}
-}
-
-// scanned reports whether an error is one of PyYAML's scanner.
-func scanned(e *yaml.Error) bool {
-	switch e.Problem {
-	case "mapping values are not allowed in this context", "block sequence entries are not allowed in this context",
-		"mapping keys are not allowed in this context", "found character that cannot start any token":
-		return true
-	}
-	return strings.HasPrefix(e.Context, "while scanning") || e.Context == "while parsing a quoted scalar"
 }

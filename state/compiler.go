@@ -94,7 +94,11 @@ func (c *Compiler) LowState(ctx context.Context) ([]*data.Map, []string, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	if problems = append(problems, c.Resolve(high)...); len(problems) > 0 {
+	problems = append(problems, extend(high, false)...)
+	problems = append(problems, Verify(high)...)
+	problems = append(problems, c.requisitesIn(high)...) // also where the high data does not verify
+	exclude(high)
+	if len(problems) > 0 {
 		return nil, problems, nil
 	}
 	return Low(high), nil, nil

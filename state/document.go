@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/logging"
 )
 
 // document is one rendered SLS.
@@ -207,8 +208,9 @@ func (d *document) autoOrder() {
 		case *data.Map:
 			d.orderBody(body)
 		case string, []any:
-		default:
-			return // where Salt gives up
+		default: // where Salt gives up
+			logging.Print(d.c.env().Log, logging.Critical, "Could not render SLS "+d.sls+". Syntax error detected.")
+			return
 		}
 	}
 }

@@ -2,9 +2,11 @@ package state
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/logging"
 )
 
 // anyEnv stands for the one environment of the matches that has an SLS.
@@ -23,12 +25,12 @@ func (d *document) include(ctx context.Context, entry any) error {
 		return err
 	}
 	if !known {
-		d.problem("Nonexistent saltenv '%s' found in include of '%s' within SLS '%s:%s'", saltenv, data.Str(entry), d.saltenv, d.sls)
+		d.logged(logging.Error, "Nonexistent saltenv '%s' found in include of '%s' within SLS '%s:%s'", saltenv, data.Str(entry), d.saltenv, d.sls)
 		return nil
 	}
 	name, ok := entry.(string)
 	if !ok {
-		d.problem("Badly formatted include %s found in include in SLS '%s:%s'", data.Str(entry), d.saltenv, d.sls)
+		d.logged(logging.Error, "Badly formatted include %s found in include in SLS '%s:%s'", data.Str(entry), d.saltenv, d.sls)
 		return nil
 	}
 	if name, ok = d.absolute(name); !ok {
@@ -49,7 +51,7 @@ func (d *document) absolute(name string) (string, bool) {
 		parts = append(parts, "init")
 	}
 	if levels > len(parts) {
-		d.problem("Attempted relative include of '%s' within SLS '%s:%s' goes beyond top level package ", name, d.saltenv, d.sls)
+		d.logged(logging.Error, "Attempted relative include of '%s' within SLS '%s:%s' goes beyond top level package ", name, d.saltenv, d.sls)
 		return "", false
 	}
 	return strings.Join(append(parts[:len(parts)-levels], rest), "."), true
@@ -65,11 +67,11 @@ func (d *document) includeNamed(ctx context.Context, name, saltenv string) error
 	case len(envs) == 1:
 		from = envs[0].(string)
 	case len(envs) == 0:
-		d.problem("Unknown include: Specified SLS %s: %s is not available on the salt master in saltenv(s): %s ",
+		d.logged(logging.Critical, "Unknown include: Specified SLS %s: %s is not available on the salt master in saltenv(s): %s ",
 			saltenv, name, d.asked(saltenv))
 		return nil
 	case !own:
-		d.problem("Ambiguous include: Specified SLS %s: %s is available on the salt master in multiple available saltenvs: %s",
+		d.logged(logging.Critical, "Ambiguous include: Specified SLS %s: %s is available on the salt master in multiple available saltenvs: %s",
 			saltenv, name, joined(envs))
 		return nil
 	}
@@ -92,11 +94,16 @@ func (d *document) includeOne(ctx context.Context, sls, saltenv string) error {
 	if d.done[saltenv+":"+sls] {
 		return nil
 	}
+	before := len(d.errs)
 	state, err := d.rendering.sls(ctx, sls, saltenv)
-	if err == nil {
-		d.mergeInto(d.state, state)
+	if err != nil {
+		return err
 	}
-	return err
+	within := slices.Clone(d.errs[before:])
+	d.errs = d.errs[:before]
+	d.mergeInto(d.state, state)
+	d.errs = append(d.errs, within...) // conflicts with it come first
+	return nil
 }
 
 // asked returns the environments in which an include was looked for.

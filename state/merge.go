@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/brineproject/brine/data"
@@ -140,11 +141,22 @@ func eachSection(file *data.Map, do func(section any, targets *data.Map), wanted
 		}
 		targets, ok := v.(*data.Map)
 		if list, isList := v.([]any); !ok && (!isList || len(list) > 0) {
-			return ErrTop
+			return fmt.Errorf("%w Below %s a top file has %s where targets should stand, each with a list of SLS", ErrTop, data.Str(section), kind(v))
 		}
 		do(section, targets)
 	}
 	return nil
+}
+
+// kind says what stands where something else should.
+func kind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "nothing"
+	case []any:
+		return "a list"
+	}
+	return "a single value"
 }
 
 // into returns the dictionary at a key, a new one where there is none.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/render"
 )
 
@@ -27,6 +28,12 @@ type rendering struct {
 
 func (r *rendering) problem(format string, args ...any) {
 	r.errs = append(r.errs, fmt.Sprintf(format, args...))
+}
+
+// logged is problem for what Salt also tells its log.
+func (r *rendering) logged(level logging.Level, format string, args ...any) {
+	r.problem(format, args...)
+	logging.Print(r.c.env().Log, level, r.errs[len(r.errs)-1])
 }
 
 // Render returns the high data of SLS, environment → list of names or globs, and what is wrong with it; it is not verified
@@ -117,13 +124,18 @@ func (r *rendering) sls(ctx context.Context, sls, saltenv string) (any, error) {
 	return state, d.handle(ctx)
 }
 
-// broken tells that an SLS does not render.
+// broken tells that an SLS does not render. Salt does not tell the line of a fault of YAML; the log does.
 func (r *rendering) broken(sls, saltenv string, err error) {
 	if e := (*render.Error)(nil); errors.As(err, &e) {
 		r.problem("Rendering SLS '%s:%s' failed: %s", saltenv, sls, e.Error())
+		text := r.errs[len(r.errs)-1]
+		if e.Line > 0 && e.Source == "" {
+			text += fmt.Sprintf("; line %d", e.Line)
+		}
+		logging.Print(r.c.env().Log, logging.Critical, text)
 		return
 	}
-	r.problem("Rendering SLS %s failed, render error: %v", sls, err)
+	r.logged(logging.Critical, "Rendering SLS %s failed, render error: %v", sls, err)
 }
 
 // mergeInto adds the ids of an SLS to high data; of an id that is there already the later counts
@@ -155,7 +167,7 @@ func (r *rendering) mergeInto(high *data.Map, v any) {
 // origin returns ENV:SLS of an id's body.
 func origin(body any) string {
 	m, _ := body.(*data.Map)
-	return m.Text("__env__") + ":" + m.Text("__sls__")
+	return data.Str(m.Value("__env__")) + ":" + data.Str(m.Value("__sls__"))
 }
 
 // cleanExtends leaves each extension once, an id each (salt/state.py, clean_duplicate_extends).

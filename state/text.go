@@ -34,3 +34,6 @@ func orderedRepr(v any) string {
 	}
 	return data.Repr(v)
 }
+
+// Text returns a value as Salt's messages show what comes from SLS: text as it is, dictionaries as Python's OrderedDict.
+func Text(v any) string { return text(v) }

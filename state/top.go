@@ -37,12 +37,16 @@ func (c *Compiler) Top(ctx context.Context) (*data.Map, []string, error) {
 		c.env().Log.Errorf("Unable to render top file: %v", err)
 		return data.NewMap(), nil, nil
 	}
+	if errors.Is(err, ErrTop) {
+		c.env().Log.Error(err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	top, err := c.merge(t)
 	if err != nil {
-		return nil, nil, err
+		c.env().Log.Error(err)
+		return nil, nil, ErrTop
 	}
 	return top, verifyTop(top), nil
 }

@@ -27,10 +27,9 @@ import (
 
 // waits are the cases whose templates call execution modules that are not there yet.
 var waits = map[string]string{
-	"map-filterby":      "pillar",
-	"map-slsutil-merge": "slsutil",
-	"fn-pillar-get":     "pillar",
-	"fn-misc":           "slsutil",
+	"map-filterby":  "pillar",
+	"fn-pillar-get": "pillar",
+	"fn-misc":       "file",
 }
 
 // shows are the functions that only compile.
@@ -79,7 +78,7 @@ func load(t *testing.T, file string) []any {
 }
 
 func has(module string) bool {
-	return slices.ContainsFunc(modules.Plugins(), func(p loader.Plugin) bool { return p.Name == module })
+	return slices.ContainsFunc(modules.Plugins(modules.Brought()), func(p loader.Plugin) bool { return p.Name == module })
 }
 
 func checkCase(t *testing.T, c *vectors.Case) int {
@@ -185,7 +184,7 @@ func (m *testMinion) engine(t *testing.T, plugins []loader.Plugin) *render.Engin
 
 func (m *testMinion) compiler(t *testing.T) *state.Compiler {
 	t.Helper()
-	e := m.engine(t, modules.Plugins())
+	e := m.engine(t, modules.Plugins(modules.Brought()))
 	files, err := fileclient.ForEnv(m.env, fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})})
 	if err != nil {
 		t.Fatal(err)

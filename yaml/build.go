@@ -12,6 +12,8 @@ type builder struct {
 	made  map[*node]any // collections, so that aliases share them
 	level []func() error
 	nodes int // that merges may still copy
+
+	ordered bool // see Options.Ordered
 }
 
 func (b *builder) document(root *node) (any, error) {
@@ -51,6 +53,9 @@ func (b *builder) mapOf(n *node) any {
 		return m
 	}
 	m := &data.Map{}
+	if b.ordered {
+		m.SetOrdered()
+	}
 	b.made[n] = m
 	b.level = append(b.level, func() error { return b.fillMap(n, m) })
 	return m

@@ -37,13 +37,15 @@ func compose(src []byte, o Options) (*node, error) {
 	return n, nil
 }
 
-// A prepared is a source in which the two things that the parser refuses and libyaml reads have been rewritten, each
-// in as many characters as it had.
+// A prepared is a source in which the things that the parser refuses and libyaml reads have been rewritten, each in as many
+// characters as it had; but for lines that were moved, see outdented.
 type prepared struct {
 	src   []byte
 	slash string // stands for \/ in double quotes; "" where there is none
 
 	comments int // taken out
+
+	moving moving // of lines right
 }
 
 func prepare(src []byte) *prepared {
@@ -101,16 +103,20 @@ func (p *prepared) single(o Options) (root *yamlv4.Node, err error) {
 	switch err := loader.Load(&first); {
 	case errors.Is(err, io.EOF):
 		return nil, nil
-	case p.blankComment(err):
+	case p.blankComment(err), p.outdented(err, o):
 		return p.single(o)
 	case err != nil:
-		return nil, p.within(p.noColon(translate(err)))
+		return nil, p.back(p.within(p.earlier(p.noColon(translate(err)))))
 	}
 	root = content(&first)
+	if !p.proved(root) {
+		return p.single(o)
+	}
+	p.backAll(root)
 	if err := loader.Load(&second); errors.Is(err, io.EOF) {
 		return root, nil
 	} else if err != nil {
-		return nil, translate(err)
+		return nil, p.back(translate(err))
 	}
 	return nil, another(root, &second)
 }

@@ -16,6 +16,9 @@
 // deep or hold themselves are refused, before much is allocated; see Options. Positions tells where a key
 // stands, for messages about a value that was read well but cannot be used.
 //
+// Keys within braces that stand further left than the block around them cost the parser another look at the source; where texts
+// look like such braces, and hundreds of them follow, the source is refused in the end.
+//
 // The parser reads a little more than libyaml does: a document of nothing but "...", the lines of a block scalar at the
 // top that are not indented, and white lines that hold a tab. It finds some faults in another order, so of
 // several in a document another one may be told.

@@ -19,7 +19,8 @@ const (
 // DumpOptions are the parameters of PyYAML's dump that Salt uses.
 type DumpOptions struct {
 	Flow          Flow
-	SortKeys      bool // as PyYAML does for a dict and Salt does not for an OrderedDict; mixed keys stay as they are
+	SortKeys      bool // but not those of maps that are Ordered, as Salt's representers do; mixed keys stay as they are
+	SortOrdered   bool // with SortKeys, sort those too, as PyYAML does
 	Indent        int  // columns a level, 2 to 9; else 2
 	Width         int  // column to fold at; 0 means 80, negative never folds
 	EscapeUnicode bool // write all but ASCII as escapes: allow_unicode False

@@ -74,3 +74,14 @@ func faultIn(context string, in, m Mark, format string, args ...any) *Error {
 	e.Context, e.ContextMark = context, &in
 	return e
 }
+
+// OfScanner reports whether PyYAML's scanner would have told of the fault (a ScannerError), and not its parser or what comes
+// behind it.
+func (e *Error) OfScanner() bool {
+	switch e.Problem {
+	case "mapping values are not allowed in this context", "block sequence entries are not allowed in this context",
+		"mapping keys are not allowed in this context", "found character that cannot start any token":
+		return true
+	}
+	return strings.HasPrefix(e.Context, "while scanning") || e.Context == "while parsing a quoted scalar"
+}

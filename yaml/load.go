@@ -12,6 +12,8 @@ type Options struct {
 	Depth  int    // deepest nesting, aliases followed; 0 means 256
 	Nodes  int    // most scalars and collections, aliases and merges followed; 0 means 1,000,000
 	Cycles bool   // let an anchor hold itself, as PyYAML does; else that is an error
+
+	Ordered bool // mappings stand for Python's OrderedDict, as Salt's renderer yaml has them
 }
 
 func (o Options) filled() Options {
@@ -41,7 +43,7 @@ func LoadPositions(src []byte, o Options) (any, *Positions, error) {
 	if err := measure(root, o); err != nil {
 		return nil, nil, named(err, o)
 	}
-	b := &builder{made: map[*node]any{}, nodes: o.Nodes}
+	b := &builder{made: map[*node]any{}, nodes: o.Nodes, ordered: o.Ordered}
 	v, err := b.document(root)
 	if err != nil {
 		return nil, nil, named(err, o)

@@ -98,7 +98,7 @@ func (r *representer) sequence(n *out, list []any, depth int) error {
 func (r *representer) mapping(n *out, m *data.Map, depth int) error {
 	n.kind = mappingKind
 	keys := m.Keys()
-	if r.options.SortKeys {
+	if r.options.SortKeys && (r.options.SortOrdered || !m.Ordered()) {
 		sortKeys(keys)
 	}
 	for _, k := range keys {

@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -107,7 +108,7 @@ func nameLength(name string) int {
 // noColon tells of a key without a colon, as libyaml does, where the parser tells of the colon in the lines below it
 // that belong to the same text.
 func (p *prepared) noColon(e *Error) *Error {
-	if e.Problem != "mapping values are not allowed in this context" || e.ProblemMark.Line == 0 {
+	if e.Problem != noKeyHere || e.ProblemMark.Line == 0 {
 		return e
 	}
 	lines := strings.SplitAfter(string(p.src), "\n")
@@ -123,6 +124,31 @@ func (p *prepared) noColon(e *Error) *Error {
 		return e
 	}
 	e.Context, e.ContextMark, e.Problem = "while scanning a simple key", &at, "could not find expected ':'"
+	return e
+}
+
+// earlier returns the fault before the colon of a refused key, which libyaml tells of, as it reads no further than it must.
+func (p *prepared) earlier(e *Error) *Error {
+	if e.Problem != noKeyHere {
+		return e
+	}
+	s := strict{src: string(p.src)}
+	at := len(p.src) - len(s.at(*e.ProblemMark))
+	loader, err := yamlv4.NewLoader(strings.NewReader(s.src[:at]), yamlv4.WithUniqueKeys(false))
+	if err != nil {
+		return e
+	}
+	var n yamlv4.Node
+	for err == nil {
+		err = loader.Load(&n)
+	}
+	var le *yamlv4.LoadError
+	if !errors.As(err, &le) || !strings.HasPrefix(le.Message, "did not find expected ") || strings.HasPrefix(le.ContextMsg, "while parsing a flow ") {
+		return e
+	}
+	if first := translate(err); first.ProblemMark.Line <= e.ProblemMark.Line {
+		return first
+	}
 	return e
 }
 

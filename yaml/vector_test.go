@@ -2,8 +2,6 @@ package yaml
 
 import (
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"math"
 	"math/big"
 	"os"
@@ -12,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/vectors"
 )
 
 // vectorFile is a collection of its own form: what Salt's loader and dumper make of documents.
@@ -41,14 +40,7 @@ type dumpVector struct {
 
 func readVectors(t *testing.T) *vectorFile {
 	t.Helper()
-	dir := os.Getenv("BRINE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("..", "testdata", "vectors")
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "yaml.json"))
-	if errors.Is(err, fs.ErrNotExist) && os.Getenv("BRINE_REQUIRE_ALL") != "1" {
-		t.Skipf("needs the vectors: %v", err)
-	}
+	b, err := os.ReadFile(filepath.Join(vectors.Dir(), "yaml.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -251,13 +251,34 @@ func TestDumpOptions(t *testing.T) {
 	}
 }
 
+// bounded fails the test when reading src takes too long or too much memory.
+func bounded(t *testing.T, src []byte, read func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	read()
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20+uint64(len(src))*20_000 {
+		t.Errorf("%q takes %d bytes", src, used)
+	}
+	if took > 10*time.Second {
+		t.Errorf("%q takes %v", src, took)
+	}
+}
+
 func FuzzLoad(f *testing.F) {
 	for _, s := range []string{"a: 1\n", "- [x, {y: *z}]", "a: &x\n  <<: *x\n", "? [a]\n: b", "\"\\/\"", "[a,# c\n]", "%YAML 1.2\n--- |\n x\n",
 		"!!omap [a: 1]", "!!set {a}", "!!binary aGk=", "a: {<<: [{b: 1}, {b: 2}]}", laughs(true), "'a' : |2-\n    x\n", "0x_: 1:2:3.4"} {
 		f.Add([]byte(s))
 	}
+	f.Add([]byte("a:\n  b: {x: 1, # {\n y: 'q\n  r', z: [{}]}\n  c: |\n    d: {\n  e: {f: 1,\ng: 2}\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		v, at, err := LoadPositions(src, Options{Cycles: len(src)%2 == 1})
+		var v any
+		var at *Positions
+		var err error
+		bounded(t, src, func() { v, at, err = LoadPositions(src, Options{Cycles: len(src)%2 == 1}) })
 		if err != nil {
 			var e *Error
 			if !errors.As(err, &e) || e.Error() == "" {
@@ -278,4 +299,19 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("Load(%q) gave %q and then %q, %v", src, out, second, err)
 		}
 	})
+}
+
+// An Ordered map keeps its order, but where the order of all is asked for.
+func TestDumpOrdered(t *testing.T) {
+	m := data.NewMap("b", data.NewMap("d", int64(1), "c", int64(2)), "a", data.NewMap("d", int64(1), "c", int64(2)).SetOrdered())
+	for o, want := range map[DumpOptions]string{
+		{SortKeys: true}:                    "a: {d: 1, c: 2}\nb: {c: 2, d: 1}\n",
+		{SortKeys: true, SortOrdered: true}: "a: {c: 2, d: 1}\nb: {c: 2, d: 1}\n",
+		{}:                                  "b: {d: 1, c: 2}\na: {d: 1, c: 2}\n",
+	} {
+		o.Flow = Leaves
+		if got, err := Dump(m.Clone(), o); err != nil || string(got) != want {
+			t.Errorf("%+v gives %q, %v, want %q", o, got, err, want)
+		}
+	}
 }

@@ -2,7 +2,6 @@ package saltcall
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,13 +20,17 @@ func (r *run) function(ctx context.Context) int {
 	if !r.call.Functions().Has(fun) {
 		return r.unknown(fun)
 	}
-	if err := r.checkExecutors(); err != nil {
-		return r.fail(err)
-	}
 	jid := job.NewID(time.Now())
 	about := r.about(jid)
+	args := loader.WireArgs(r.o.Call.Args, r.o.NoParse...)
+	if err := r.misfit(fun, args, about); err != nil {
+		return r.fail(err)
+	}
+	if err := r.checkExecutors(); err != nil {
+		return r.failed(fun, loader.Result{Err: err})
+	}
 	file := r.enter(jid, about)
-	res := r.call.Functions().Call(loader.WithContext(ctx, &loader.Context{}), fun, loader.WireArgs(r.o.Call.Args, r.o.NoParse...), loader.CallOptions{Pub: about})
+	res := r.call.Functions().Call(loader.WithContext(ctx, &loader.Context{}), fun, args, loader.CallOptions{Pub: about})
 	if file != "" {
 		_ = os.Remove(file) // a file that stays is cleaned by the daemon
 	}
@@ -37,6 +40,7 @@ func (r *run) function(ctx context.Context) int {
 	ret := r.ret(jid, about, res)
 	r.deliver(ctx, ret)
 	value, out := r.shown(ret)
+	r.out.KeepOrder(res.Ordered && !r.o.PrintMetadata)
 	code := res.Retcode
 	if printed := r.print(value, out, code); printed != code {
 		return printed
@@ -45,6 +49,20 @@ func (r *run) function(ctx context.Context) int {
 		return exitGeneric
 	}
 	return code & 0xff // as the system has it
+}
+
+// misfit returns what is wrong with the arguments before the function is called: SaltInvocationError is told in another way when
+// it comes from a function.
+func (r *run) misfit(fun string, args []any, about *data.Map) error {
+	f, ok := r.call.Functions().Func(fun)
+	if !ok {
+		return nil
+	}
+	_, _, err := f.Spec().Split(args, about)
+	if loader.KindOf(err) != loader.KindInvocation {
+		return nil
+	}
+	return err
 }
 
 // checkExecutors refuses what would run the function in another way than directly.
@@ -60,7 +78,7 @@ func (r *run) checkExecutors() error {
 	}
 	for _, name := range names {
 		if name != "direct_call" {
-			return fmt.Errorf("Executor '%s' is not available", data.Str(name)) //nolint:staticcheck // Salt's text
+			return loader.Invocation("Executor '%s' is not available", data.Str(name))
 		}
 	}
 	return nil
@@ -108,7 +126,7 @@ func (r *run) unknown(fun string) int {
 // failed tells what went wrong in a function.
 func (r *run) failed(fun string, res loader.Result) int {
 	switch res.Kind() {
-	case loader.KindType:
+	case loader.KindType, loader.KindInvocation: // SaltInvocationError is a TypeError
 		r.out.Tell("\nPassed invalid arguments: %v.\n\nUsage:\n", res.Err)
 		if f, ok := r.call.Functions().Func(fun); ok {
 			r.out.Printf("%s\n", f.Spec().Doc)
@@ -117,12 +135,20 @@ func (r *run) failed(fun string, res loader.Result) int {
 		r.out.Tell("Error running '%s': %v\n", fun, res.Err)
 	case loader.KindNotFound:
 		r.out.Tell("Command required for '%s' not found: %v\n", fun, res.Err)
-	case loader.KindInvocation:
-		r.out.Tell("%v\n", res.Err)
 	default:
-		r.out.Log("ERROR", "An un-handled exception was caught by Salt's global exception handler:\n"+strings.TrimSuffix(loader.Traceback(res.Err), "\n"))
+		r.unhandled(loader.Traceback(res.Err))
 	}
 	return exitGeneric
+}
+
+// unhandled shows an exception that nobody foresaw: as an error in the log, or bare where the log holds no errors.
+func (r *run) unhandled(trace string) {
+	switch r.opts.Text("log_level") {
+	case "quiet", "critical", "fatal":
+		r.out.Tell("%s", trace)
+		return
+	}
+	r.out.Log("ERROR", "An un-handled exception was caught by Salt's global exception handler:\n"+strings.TrimSuffix(trace, "\n"))
 }
 
 // ret makes the return of a call.
@@ -171,6 +197,24 @@ func returners(option any) []string {
 	return names
 }
 
+// cache keeps a return that no master gets on disk, where cache_jobs asks for it (salt/utils/minion.py, cache_jobs).
+func (r *run) cache(ret *data.Map) {
+	if !r.cfg.CacheJobs {
+		return
+	}
+	file := filepath.Join(r.cfg.CacheDir, "minion_jobs", ret.Text("jid"), "return.p")
+	body, err := payload.Marshal(ret)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(file, body, 0o600)
+	}
+	if err != nil {
+		r.log.WithError(err).Error("cache_jobs")
+	}
+}
+
 // deliver gives a return to the returners that are asked for and to the master. What fails is told and no failure.
 func (r *run) deliver(ctx context.Context, ret *data.Map) {
 	for _, name := range returners(r.opts.Value("return")) {
@@ -180,6 +224,7 @@ func (r *run) deliver(ctx context.Context, ret *data.Map) {
 		}
 	}
 	if r.local() || r.o.NoReturnEvent {
+		r.cache(ret)
 		return
 	}
 	if err := r.call.Return(ctx, ret); err != nil && ctx.Err() == nil {

@@ -41,3 +41,26 @@ func TestReturnersOfTheConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// A wrong call is told shortly where no function runs, and with the documentation where the function says so itself.
+func TestWrongCalls(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "minion"), []byte("id: m\nroot_dir: "+dir+"\nfile_client: local\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args           []string
+		stdout, stderr string
+	}{
+		{[]string{"test.ping", "a=1"}, "", "The following keyword arguments are not valid: a=1\n"},
+		{[]string{"state.show_sls", "a", "pillar=b"}, "Returns the high data",
+			"\nPassed invalid arguments: Pillar data must be formatted as a dictionary, unless pillar_enc is specified..\n\nUsage:\n"},
+	} {
+		var stdout, stderr bytes.Buffer
+		in := cli.Invocation{Args: append([]string{"-c", dir}, tt.args...), Dir: dir, Env: func(string) string { return "" }}
+		code := Run(t.Context(), in, &stdout, &stderr)
+		if code != 1 || stderr.String() != tt.stderr || !bytes.Contains(stdout.Bytes(), []byte(tt.stdout)) {
+			t.Errorf("%q: %d\n%s%q", tt.args, code, &stdout, &stderr)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -54,6 +55,9 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	defer closer.Close()
 	cli.Warn(log, report)
 	r.log = log
+	if len(o.ModuleDirs) > 0 || o.StatesDir != "" {
+		log.Warn("--module-dirs and --states-dir are there for modules in Python, which salt-call does not run: they have no effect")
+	}
 	if r.out, err = o.NewPrinter(r.opts, o.Call.Fun, stdout, stderr); err != nil {
 		return cli.Leave(err, stdout, stderr)
 	}
@@ -93,6 +97,9 @@ func (r *run) configure() {
 	if o.Local {
 		cfg.FileClient = "local"
 	}
+	if o.Given("auth_timeout") {
+		cfg.AuthTimeout = time.Duration(o.AuthTimeout) * time.Second
+	}
 	r.opts = cfg.Map()
 	o.Merge(r.opts)
 	r.opts.Set("id", cfg.ID)
@@ -111,16 +118,27 @@ func (r *run) configure() {
 	for i, a := range o.Call.Args {
 		args[i] = a
 	}
+	r.opts.Set("__cli", "salt-call") // whatever the file of the program is called
 	r.opts.Set("caller", true)
 	r.opts.Set("fun", o.Call.Fun)
 	r.opts.Set("arg", args)
 }
 
-// root makes dir the one folder of the environment base.
+// root makes dir the one folder of the environment base; it may hold wildcards of the shell.
 func (r *run) root(option, dir string) {
-	if dir != "" {
-		r.opts.Set(option, data.NewMap("base", []any{absolute(dir)}))
+	if dir == "" {
+		return
 	}
+	dirs := []any{}
+	if dir = absolute(dir); strings.ContainsAny(dir, "*?[") {
+		found, _ := filepath.Glob(dir) // a bad pattern names nothing
+		for _, one := range found {
+			dirs = append(dirs, one)
+		}
+	} else {
+		dirs = append(dirs, dir)
+	}
+	r.opts.Set(option, data.NewMap("base", dirs))
 }
 
 func absolute(dir string) string {
@@ -131,7 +149,12 @@ func absolute(dir string) string {
 	return abs
 }
 
-// local reports whether nothing goes over the network.
+// joins reports whether the call signs in to a master (salt/minion.py, SMinion).
+func (r *run) joins() bool {
+	return r.opts.Text("master_type") != "disable" && (r.cfg.FileClient != "local" || data.Truth(r.opts.Value("use_master_when_local")))
+}
+
+// local reports whether no master is told of the result.
 func (r *run) local() bool {
 	return r.o.Local || r.cfg.FileClient == "local" || r.opts.Text("master_type") == "disable"
 }
@@ -154,10 +177,12 @@ func (r *run) run(ctx context.Context, in cli.Invocation) int {
 	case r.o.GrainsRun:
 		return r.print(r.call.Grains(), "grains", exitOK)
 	}
-	if !r.local() {
+	if r.joins() {
 		if err := r.call.Join(ctx); err != nil {
 			return r.notJoined(err)
 		}
+	} else if err := r.call.Compile(ctx); err != nil {
+		return r.fail(err)
 	}
 	return r.function(ctx)
 }

@@ -58,8 +58,17 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 		"peer_run":                {"peer_run:\n  web1: [[a]]\n", "peer_run: web1: entry 1: expected a function, or a target with its functions, got a list of 1"},
 		"an engine that is no name": {"engines:\n  - script:\n    cmd: /bin/true\n",
 			"DIR/master:2: engines: entry 1: expected a name, or one name with options, got a mapping of 2; write - NAME, or - NAME: with its options indented below it"},
-		"an option of an engine": {"engines:\n  - script:\n      cmdline: /bin/true\n", "DIR/master:2: engines: entry 1: script: option cmdline is unknown"},
-		"a remote":               {"gitfs_remotes:\n  - https://host/repo.git\n  - 5\n", "DIR/master:3: gitfs_remotes: entry 2: it is no address"},
+		"an option of an engine":   {"engines:\n  - script:\n      cmdline: /bin/true\n", "DIR/master:2: engines: entry 1: script: option cmdline is unknown"},
+		"an external pillar":       {"ext_pillar:\n  - cmd_yaml: echo\n  - cmd_yml: echo\n", "DIR/master:3: ext_pillar: entry 2: there is no external pillar 'cmd_yml'; is cmd_yaml meant? There are "},
+		"a pillar of Salt's":       {"ext_pillar:\n  - hiera: x\n", "DIR/master:2: ext_pillar: entry 1: Salt's external pillar hiera is not built in"},
+		"pillars that are none":    {"ext_pillar:\n  - cmd_yaml\n", `DIR/master:2: ext_pillar: entry 1: expected the name of an external pillar with its arguments, got the text "cmd_yaml"; write - NAME: ARGUMENTS`},
+		"pillars that are no list": {"ext_pillar:\n  cmd_yaml: echo\n", "ext_pillar: expected a list, got "},
+		"a renderer":               {"renderer: jinja|yml\n", "DIR/master:1: renderer: there is no renderer 'yml'; is yaml meant? There are "},
+		"a renderer of Salt's":     {"renderer: mako|yaml\n", "DIR/master:1: renderer: Salt's renderer mako is not built in"},
+		"a cache of pillar":        {"pillar_cache: true\npillar_cache_backend: dsk\n", "DIR/master:2: pillar_cache_backend: there is no backend of pillar_cache 'dsk'; is disk meant?"},
+		"a program of master_tops": {"master_tops:\n  ext_nodes: []\n", "DIR/master:2: master_tops: ext_nodes: "},
+		"roots of pillar":          {"pillar_roots: /srv/pillar\n", `DIR/master:1: pillar_roots: expected a mapping, got the text "/srv/pillar"`},
+		"a remote":                 {"gitfs_remotes:\n  - https://host/repo.git\n  - 5\n", "DIR/master:3: gitfs_remotes: entry 2: it is no address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if faults, _ := judge(t, tt.conf); !strings.Contains(faults, tt.want) {
@@ -82,6 +91,9 @@ func TestDoubtsOfTheConfiguration(t *testing.T) {
 		"an engine":               {"engines:\n  - scrip\n", "DIR/master:2: engines: entry 1: there is no engine 'scrip'; is script meant? There are program, script"},
 		"a rule of the reactor":   {"reactor:\n  - a: [x.sls]\n  - 'b': 5\n", "DIR/master:3: reactor: entry 2: b: expected a file or a list of files, got the number 5; write - 'salt/minion/*/start': [/srv/"},
 		"a node group":            {"nodegroups:\n  web: 'web* and ('\n  db: 5\n", "DIR/master:3: nodegroups: db: expected a compound target or a list, got the number 5; write db: "},
+		"a demand":                {"on_demand_ext_pillar: [libvirt, cmd_jsn]\n", "DIR/master:1: on_demand_ext_pillar: entry 2: there is no external pillar 'cmd_jsn'; is cmd_json meant?"},
+		"a strategy":              {"pillar_source_merging_strategy: recurs\n", "DIR/master:1: pillar_source_merging_strategy: there is no strategy of merging 'recurs'; is recurse meant?"},
+		"a system of master_tops": {"master_tops:\n  ext_node: x\n", "DIR/master:2: master_tops: ext_node: there is no system of master_tops 'ext_node'; is ext_nodes meant?"},
 		"circular node groups":    {"nodegroups:\n  web: 'L@a or N@db'\n  db: N@web or b\n", "DIR/master:2: nodegroups: web: circular node groups: web names db names web"},
 		"a node group's target":   {"nodegroups:\n  web: 'E@('\n", "DIR/master:2: nodegroups: web: "},
 		"an option of a remote":   {"gitfs_remotes:\n  - https://host/repo.git:\n    - rot: x\n", "gitfs_remotes: entry 1: there is no option of a remote 'rot'; is root meant?"},
@@ -91,7 +103,7 @@ func TestDoubtsOfTheConfiguration(t *testing.T) {
 		"a function of a job":     {"schedule:\n  a:\n    seconds: 5\n    function: test.agr\n", "DIR/master:4: schedule: a: function: there is no function test.agr here"},
 		"an interval":             {"schedule:\n  a:\n    seconds: five\n    function: test.arg\n", "DIR/master:2: schedule: a: Invalid seconds five. Ignoring job a."},
 		"a job that is none":      {"schedule:\n  a: test.arg\n", "DIR/master:2: schedule: a: expected a mapping, the job, got the text "},
-		"what is not there":       {"timeout: 5\next_pillar:\n  - cmd_yaml: cat\n", "DIR/master:2: ext_pillar: this version of the master does not carry out this option"},
+		"what is not there":       {"timeout: 5\ncluster_id: x\n", "DIR/master:2: cluster_id: this version of the master does not carry out this option"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			faults, doubts := judge(t, tt.conf)

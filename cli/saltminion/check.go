@@ -16,7 +16,7 @@ import (
 func wrong(cfg *config.Minion, report *config.Report) error {
 	errs := []error{report.Locate(minion.CheckMasters(cfg)), report.Judge("return", wrongReturners(cfg))}
 	if cfg.Schedule.Len() > 0 {
-		errs = append(errs, report.Judge("schedule", schedule.Check(minion.OwnJobs(cfg.Schedule), cli.Knows(all.Plugins(), cfg.Map()))))
+		errs = append(errs, report.Judge("schedule", schedule.Check(minion.OwnJobs(cfg.Schedule), cli.Knows(all.Plugins(all.Brought()), cfg.Map()))))
 	}
 	report.Unused("minion", minion.Unused(cfg))
 	return errors.Join(errs...)

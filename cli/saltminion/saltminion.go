@@ -19,7 +19,9 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/pillar"
 	returners "github.com/brineproject/brine/returners/all"
+	states "github.com/brineproject/brine/states/all"
 )
 
 // Run runs the program and returns its exit code.
@@ -52,11 +54,15 @@ func Options(cfg *config.Minion, env func(string) string, log *logrus.Logger) (m
 	if err != nil {
 		return minion.Options{}, err
 	}
+	brought := all.Brought()
 	facts := grains.Options{Opts: cfg.Map(), Env: env, Log: log, ConfFile: cfg.ConfFile}
 	return minion.Options{
 		Ports:     minion.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
-		Plugins:   loader.Allowed(all.Plugins(), cfg.Map(), "modules"),
+		Plugins:   loader.Allowed(all.Plugins(brought), cfg.Map(), "modules"),
+		Render:    brought,
+		Sources:   pillar.Sources(),
 		Returners: loader.Allowed(returners.Plugins(), cfg.Map(), "returners"),
+		States:    loader.Allowed(states.Plugins(), cfg.Map(), "states"),
 		Grains:    Grains(func() grains.Options { return facts }),
 		Log:       log,
 		Order:     cli.OrderOf(cfg, env),

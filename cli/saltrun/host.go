@@ -21,10 +21,12 @@ import (
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/mine"
 	modules "github.com/brineproject/brine/modules/all"
+	externals "github.com/brineproject/brine/pillars/all"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/presence"
 	"github.com/brineproject/brine/runner"
 	runners "github.com/brineproject/brine/runners/all"
+	"github.com/brineproject/brine/runners/gitpillar"
 	wheels "github.com/brineproject/brine/wheel/all"
 )
 
@@ -50,13 +52,20 @@ func newHost(r *run) (*host, error) {
 	connected := func() ([]string, error) { return presence.Read(r.opts.Text("cachedir")) }
 	var err error
 	functions := *env
-	if env.Shelves["modules"], err = loader.NewRegistry(&functions, modules.Plugins()); err != nil {
+	brought := modules.Brought()
+	plugins := modules.Plugins(brought)
+	if env.Shelves["modules"], err = loader.NewRegistry(&functions, plugins); err != nil {
 		return nil, err
 	}
 	if env.Shelves["wheel"], err = loader.NewRegistry(&functions, wheels.Plugins(wheels.Needs{Keys: tree, Connected: connected})); err != nil {
 		return nil, err
 	}
-	h.runners, err = loader.NewRegistry(env, runners.Plugins(h.needs(tree, connected)))
+	needs := h.needs(tree, connected)
+	sources := externals.Sources()
+	needs.GitPillar = gitpillar.Among(sources)
+	needs.Pillar = newPillars(r, *env, plugins, brought.Renderers, sources)
+	h.runners, err = loader.NewRegistry(env, runners.Plugins(needs))
+	env.Shelves["runners"] = h.runners
 	return h, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/textproto"
 	"strings"
 	"syscall"
@@ -23,6 +24,18 @@ import (
 
 // Fetchers returns what gets files by http, https and ftp, under the options of a minion.
 func Fetchers(opts *data.Map) []fileclient.Fetcher {
+	s := settingsOf(opts)
+	return []fileclient.Fetcher{&httpFetcher{s}, &ftpFetcher{s}}
+}
+
+// Client returns a client for requests of http and https under the options, for who wants other things than files. It bounds
+// neither the time of a request but that of its connection, nor what is read. Who has it closes its idle connections.
+func Client(opts *data.Map) (*http.Client, error) {
+	h := &httpFetcher{settingsOf(opts)}
+	return h.client(false)
+}
+
+func settingsOf(opts *data.Map) settings {
 	s := settings{
 		connect: seconds(opts, "http_connect_timeout", 20), whole: seconds(opts, "http_request_timeout", 3600),
 		most: 100 << 30, insecure: opts.Value("verify_ssl") == false, bundle: opts.Text("ca_bundle"),
@@ -36,7 +49,7 @@ func Fetchers(opts *data.Map) []fileclient.Fetcher {
 	for _, host := range direct {
 		s.proxy.not = append(s.proxy.not, data.Str(host))
 	}
-	return []fileclient.Fetcher{&httpFetcher{s}, &ftpFetcher{s}}
+	return s
 }
 
 // settings are the options of a minion.

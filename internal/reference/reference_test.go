@@ -80,7 +80,7 @@ func TestPageFindsWhatThereIs(t *testing.T) {
 			}
 		}
 	}
-	if unused := s.unused("master"); !unused["ext_pillar"] || unused["interface"] {
+	if unused := s.unused("master"); !unused["syndic_master"] || unused["interface"] || unused["ext_pillar"] {
 		t.Errorf("options that are not carried out: %v", unused)
 	}
 }

@@ -23,7 +23,10 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/minion"
+	modules "github.com/brineproject/brine/modules/all"
+	pillars "github.com/brineproject/brine/pillars/all"
 	runners "github.com/brineproject/brine/runners/all"
+	"github.com/brineproject/brine/tops"
 	"github.com/brineproject/brine/transport"
 	wheels "github.com/brineproject/brine/wheel/all"
 )
@@ -110,7 +113,7 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), EventSinks: saltmaster.EventSinks(cfg), Engines: engines.Engines(), Login: logins.Open, Runners: runners.Plugins, Wheel: wheels.Plugins, Log: m.Log}); err != nil {
+	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), EventSinks: saltmaster.EventSinks(cfg), Engines: engines.Engines(), Login: logins.Open, Runners: runners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins, Render: modules.Brought(), Sources: pillars.Sources(), Tops: tops.Sources(), Log: m.Log}); err != nil {
 		t.Fatal(err)
 	}
 	reply, publish := m.Master.Addrs()
@@ -224,6 +227,7 @@ func MinionConfig(dir, id, address string) *config.Minion {
 	cfg.ID, cfg.Master = id, []string{host}
 	cfg.MasterPort, _ = strconv.Atoi(port)
 	cfg.PKIDir, cfg.CacheDir, cfg.SockDir = filepath.Join(dir, "pki"), filepath.Join(dir, "cache"), filepath.Join(dir, "run")
+	cfg.ExtensionModules = filepath.Join(cfg.CacheDir, "extmods")
 	cfg.AcceptanceWaitTime, cfg.ReconDefault, cfg.ReconMax = 200*time.Millisecond, 50*time.Millisecond, 200*time.Millisecond
 	cfg.ConfFile = filepath.Join(dir, "conf", "minion")
 	cfg.RandomReauthDelay = 50 * time.Millisecond

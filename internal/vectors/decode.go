@@ -1,6 +1,7 @@
 package vectors
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -16,10 +18,19 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
+// pythonFloats finds texts, which are left as they are, and the numbers that JSON does not have.
+var pythonFloats = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
+
 type decoder struct{ j *json.Decoder }
 
-func newDecoder(r io.Reader) *decoder {
-	j := json.NewDecoder(r)
+// newDecoder returns a decoder of JSON text, in which numbers may be NaN, Infinity and -Infinity, as Python writes them.
+func newDecoder(src []byte) *decoder {
+	j := json.NewDecoder(bytes.NewReader(pythonFloats.ReplaceAllFunc(src, func(s []byte) []byte {
+		if s[0] == '"' {
+			return s
+		}
+		return fmt.Appendf(nil, `{"$float": %q}`, s)
+	})))
 	j.UseNumber()
 	return &decoder{j}
 }

@@ -12,7 +12,6 @@
 package vectors
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -248,6 +247,6 @@ func (c *Case) Hex(field string) []byte {
 
 // Decode reads JSON text into dynamic values, in order and exact.
 func Decode(src []byte) (any, error) {
-	d := newDecoder(bytes.NewReader(src))
+	d := newDecoder(src)
 	return d.document()
 }

@@ -28,6 +28,7 @@ func TestDecode(t *testing.T) {
 		`{"$timestamp": [5, 6]}`:                         data.Timestamp{Seconds: 5, Nanoseconds: 6},
 		`{"b": 1, "a": {"$other": 2}}`:                   data.NewMap("b", 1, "a", data.NewMap("$other", 2)),
 		`[1.5, true, null, "é"]`:                         []any{1.5, true, nil, "é"},
+		`["NaN \" Infinity", -Infinity, Infinity]`:       []any{"NaN \" Infinity", math.Inf(-1), math.Inf(1)},
 	} {
 		got, err := vectors.Decode([]byte(src))
 		if err != nil || data.Repr(got) != data.Repr(want) {
@@ -47,7 +48,7 @@ func TestDecode(t *testing.T) {
 func negativeZero() float64 { return math.Copysign(0, -1) }
 
 func TestFilesAreThere(t *testing.T) {
-	for _, name := range []string{"01-payload.json", "11-targets.json", "states/render.json", "yaml.json"} {
+	for _, name := range []string{"01-payload.json", "11-targets.json", "states/compile.json", "states/render.json", "yaml.json"} {
 		if f := vectors.Load(t, name); f.Top.Len()+len(f.List) == 0 {
 			t.Errorf("%s is empty", name)
 		}

@@ -2,9 +2,18 @@
 // device can do without.
 package all
 
-import "github.com/brineproject/brine/loader"
+import (
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/render/all"
+)
+
+// Brought returns what modules get files and render with. A program makes it once.
+func Brought() render.Brought {
+	return render.Brought{Renderers: all.Renderers(), Files: files()}
+}
 
 // Plugins returns the modules, in the order in which providers of one name are tried.
-func Plugins() []loader.Plugin {
-	return append(core(), extra()...)
+func Plugins(b render.Brought) []loader.Plugin {
+	return append(core(b), extra(b)...)
 }

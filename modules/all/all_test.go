@@ -29,7 +29,7 @@ func signatures(t *testing.T) map[string][]string {
 
 func registry(t *testing.T) *loader.Registry {
 	t.Helper()
-	r, err := loader.NewRegistry(&loader.Env{Opts: &data.Map{}}, Plugins())
+	r, err := loader.NewRegistry(&loader.Env{Opts: &data.Map{}}, Plugins(Brought()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ import (
 )
 
 func main() {
-	r, err := loader.NewRegistry(&loader.Env{}, all.Plugins())
+	r, err := loader.NewRegistry(&loader.Env{}, all.Plugins(all.Brought()))
 	if err != nil || !r.Call(context.Background(), os.Args[1], nil, loader.CallOptions{}).Success {
 		os.Exit(1)
 	}

@@ -6,31 +6,48 @@ import (
 	"github.com/brineproject/brine/modules/config"
 	"github.com/brineproject/brine/modules/cp"
 	"github.com/brineproject/brine/modules/data"
+	"github.com/brineproject/brine/modules/defaults"
 	"github.com/brineproject/brine/modules/event"
+	"github.com/brineproject/brine/modules/file"
 	"github.com/brineproject/brine/modules/grains"
+	"github.com/brineproject/brine/modules/jinja"
+	"github.com/brineproject/brine/modules/log"
 	"github.com/brineproject/brine/modules/match"
 	"github.com/brineproject/brine/modules/mine"
+	"github.com/brineproject/brine/modules/pillar"
 	"github.com/brineproject/brine/modules/publish"
 	"github.com/brineproject/brine/modules/saltutil"
 	"github.com/brineproject/brine/modules/schedule"
+	"github.com/brineproject/brine/modules/sdb"
+	"github.com/brineproject/brine/modules/slsutil"
+	"github.com/brineproject/brine/modules/state"
 	"github.com/brineproject/brine/modules/sys"
 	"github.com/brineproject/brine/modules/test"
+	"github.com/brineproject/brine/render"
 )
 
 // core are the modules of every build.
-func core() []loader.Plugin {
+func core(b render.Brought) []loader.Plugin {
 	return []loader.Plugin{
-		cmd.Plugin(),
+		cmd.Plugin(b),
 		config.Plugin(),
-		cp.Plugin(brought()),
+		cp.Plugin(b),
 		data.Plugin(),
+		defaults.Plugin(),
 		event.Plugin(),
+		file.Plugin(b),
 		grains.Plugin(),
+		jinja.Plugin(b),
+		log.Plugin(),
 		match.Plugin(),
 		mine.Plugin(),
+		pillar.Plugin(b),
 		publish.Plugin(),
 		saltutil.Plugin(),
 		schedule.Plugin(),
+		sdb.Plugin(b),
+		slsutil.Plugin(b),
+		state.Plugin(b),
 		sys.Plugin(),
 		test.Plugin(),
 	}

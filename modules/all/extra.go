@@ -8,12 +8,30 @@ import (
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/alternatives"
+	"github.com/brineproject/brine/modules/environ"
+	"github.com/brineproject/brine/modules/group"
+	"github.com/brineproject/brine/modules/hashutil"
+	"github.com/brineproject/brine/modules/network"
+	"github.com/brineproject/brine/modules/random"
+	"github.com/brineproject/brine/modules/user"
+	"github.com/brineproject/brine/render"
 )
 
 // extra are the modules that a small build leaves out.
-func extra() []loader.Plugin { return nil }
+func extra(render.Brought) []loader.Plugin {
+	return []loader.Plugin{
+		alternatives.Plugin(),
+		environ.Plugin(),
+		group.Plugin(),
+		hashutil.Plugin(),
+		network.Plugin(),
+		random.Plugin(),
+		user.Plugin(),
+	}
+}
 
-// brought is what the file client has beside the protocol of a master, which is all in a small build.
-func brought() fileclient.Brought {
+// files is what the file client has beside the protocol of a master, which is all in a small build.
+func files() fileclient.Brought {
 	return fileclient.Brought{Fetchers: web.Fetchers, Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}
 }

@@ -5,8 +5,9 @@ package all
 import (
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
 )
 
-func extra() []loader.Plugin { return nil }
+func extra(render.Brought) []loader.Plugin { return nil }
 
-func brought() fileclient.Brought { return fileclient.Brought{} }
+func files() fileclient.Brought { return fileclient.Brought{} }

@@ -23,24 +23,33 @@ package cmd
 import (
 	"context"
 	"os"
+	"sync"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
 )
 
 //go:generate go run github.com/brineproject/brine/internal/docgen
 
-// Plugin returns the module cmd.
-func Plugin() loader.Plugin { return loader.Plugin{Name: "cmd", File: "cmdmod", New: newModule} }
+// Plugin returns the module cmd, which renders with what b has.
+func Plugin(b render.Brought) loader.Plugin {
+	return loader.Plugin{Name: "cmd", File: "cmdmod", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
+}
 
 type module struct {
 	env     *loader.Env
 	shell   string          // default of the parameter shell
 	inherit func() []string // environment of the daemon
+	engine  func() (*render.Engine, error)
 }
 
-func newModule(env *loader.Env) (*loader.Module, error) {
+func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 	m := &module{env: env, shell: defaultShell(), inherit: os.Environ}
+	m.engine = sync.OnceValues(func() (*render.Engine, error) {
+		e, _, err := render.ForEnv(env, b)
+		return e, err
+	})
 	return &loader.Module{Funcs: m.functions()}, nil
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/render"
 )
 
 func TestParametersAreThoseOfSalt(t *testing.T) {
@@ -358,34 +359,41 @@ func TestTerminalTimeout(t *testing.T) {
 }
 
 func TestTemplate(t *testing.T) {
-	engine := loader.Plugin{Name: "jinja", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("render", "", func(_ context.Context, a renderArgs) (any, error) {
-			if strings.Contains(a.Text, "bad") {
-				return nil, errors.New("syntax: " + a.Text)
-			}
-			return strings.ReplaceAll(a.Text, "{{ env }}", a.Saltenv), nil
+	env := &loader.Env{Opts: data.NewMap("file_client", "local", "fileserver_backend", []any{"roots"}, "cachedir", t.TempDir(), "file_roots", data.NewMap("dev", []any{}), "x", "y")}
+	env.Grains = func() *data.Map { return data.NewMap("os", "Debian") }
+	env.Pillar = func() *data.Map { return data.NewMap("a", int64(1)) }
+	for range 2 {
+		v, err := call(t, env, "cmd.run", []any{"echo {{ saltenv }} {{ grains.os }} {{ pillar.a }} {{ opts.x }} $(pwd)"},
+			"template", "jinja", "saltenv", "dev", "cwd", "/{{ '' }}", "python_shell", true)
+		if err != nil || v != "dev Debian 1 y /" {
+			t.Errorf("cmd.run = %q, %v", v, err)
+		}
+	}
+	items := loader.Plugin{Name: "pillar", New: func(*loader.Env) (*loader.Module, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("items", "", func(_ context.Context, a itemsArgs) (any, error) {
+			return data.NewMap("a", data.Str(a.Pillarenv)+" "+data.Repr(a.Pillar)), nil
 		})}}, nil
 	}}
-	renderers, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{engine})
-	if err != nil {
-		t.Fatal(err)
+	v, err := newRegistry(t, env, items).Invoke(t.Context(), "cmd.run", []any{"echo {{ pillar.a }}"},
+		data.NewMap("template", "jinja", "pillar", data.NewMap("b", int64(2)), "pillarenv", "dev"))
+	if err != nil || v != "dev {b: 2}" {
+		t.Errorf("cmd.run with a pillar = %q, %v", v, err)
 	}
-	env := &loader.Env{Shelves: map[string]*loader.Registry{"renderers": renderers}}
-	v, err := call(t, env, "cmd.run", []any{"echo {{ env }}"}, "template", "jinja", "saltenv", "dev")
-	if err != nil || v != "dev" {
-		t.Errorf("cmd.run = %q, %v", v, err)
-	}
-	_, err = call(t, env, "cmd.run", []any{"bad"}, "template", "jinja")
-	if errorText(err) != "Failed to execute cmd with error: syntax: bad" {
+	_, err = call(t, env, "cmd.run", []any{"{% bad"}, "template", "jinja")
+	if !strings.HasPrefix(errorText(err), "Failed to execute cmd with error: ") || !strings.Contains(errorText(err), "bad") {
 		t.Errorf("err = %v", err)
 	}
-	_, err = call(t, env, "cmd.run", []any{"bad"}, "template", "jinja", "output_loglevel", "quiet")
+	_, err = call(t, env, "cmd.run", []any{"{% bad"}, "template", "jinja", "output_loglevel", "quiet")
 	if errorText(err) != "Failed to execute cmd with error: REDACTED" {
+		t.Errorf("err = %v", err)
+	}
+	_, err = call(t, env, "cmd.run", []any{"a"}, "template", "mako")
+	if errorText(err) != "Attempted to render file paths with unavailable engine mako" {
 		t.Errorf("err = %v", err)
 	}
 }
 
-type renderArgs struct{ Text, Saltenv string }
+type itemsArgs struct{ Pillar, Pillarenv any }
 
 func TestTTY(t *testing.T) {
 	root := t.TempDir()
@@ -695,7 +703,7 @@ func FuzzSplitWords(f *testing.F) {
 }
 
 func BenchmarkRun(b *testing.B) {
-	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{Plugin()})
+	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{Plugin(render.Brought{})})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -707,7 +715,7 @@ func BenchmarkRun(b *testing.B) {
 }
 
 func BenchmarkRunOutput64MB(b *testing.B) {
-	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{Plugin()})
+	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{Plugin(render.Brought{})})
 	if err != nil {
 		b.Fatal(err)
 	}

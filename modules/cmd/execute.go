@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/render"
 )
 
 // A job is a request on its way to being run.
@@ -88,34 +89,43 @@ func (m *module) checkShell(_ context.Context, j *job) error {
 	return shellAvailable(j)
 }
 
-// render passes command and folder through a template engine.
+// render passes command and folder through the template engine, jinja.
 func (m *module) render(ctx context.Context, j *job) error {
 	if j.template == "" {
 		return nil
 	}
-	fun := j.template + ".render"
-	shelf := m.env.Shelf("renderers")
-	if !shelf.Has(fun) {
+	if j.template != "jinja" {
 		return loader.Execution("Attempted to render file paths with unavailable engine %s", j.template)
 	}
-	saltenv := j.saltenv
-	if saltenv == nil {
-		saltenv = m.saltenv()
-	}
-	rendered := func(text string) (string, error) {
-		v, err := shelf.Invoke(ctx, fun, []any{text, saltenv}, nil)
-		if err != nil {
-			return "", loader.Execution("Failed to execute cmd with error: %s", j.secret(err.Error()))
-		}
-		return data.Str(v), nil
-	}
-	text, err := rendered(data.Str(j.cmd))
+	e, err := m.engine()
 	if err != nil {
+		return loader.Execution("render the command: %w", err)
+	}
+	in := render.Input{SaltEnv: m.saltenv()}
+	if j.saltenv != nil {
+		in.SaltEnv = data.Str(j.saltenv)
+	}
+	if in.Vars, err = m.variables(ctx, j); err != nil {
 		return err
 	}
+	text := data.Str(j.cmd)
+	for _, part := range []*string{&text, &j.cwd} {
+		in.Text = *part
+		if *part, err = e.Template(ctx, j.template, in); err != nil {
+			return loader.Execution("Failed to execute cmd with error: %s", j.secret(err.Error()))
+		}
+	}
 	j.cmd = text
-	j.cwd, err = rendered(j.cwd)
-	return err
+	return nil
+}
+
+// variables returns the pillar for templates, where a call brings one or names its environment.
+func (m *module) variables(ctx context.Context, j *job) (map[string]any, error) {
+	if j.pillar == nil && j.pillarenv == nil || !m.env.Functions.Has("pillar.items") {
+		return nil, nil
+	}
+	v, err := m.env.Call(ctx, "pillar.items", nil, data.NewMap("pillar", j.pillar, "pillarenv", j.pillarenv))
+	return map[string]any{"pillar": v}, err
 }
 
 func (m *module) saltenv() string {

@@ -15,8 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/fileserver/roots"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/render/all"
 )
 
 // TestGolden holds the functions against what Salt 3006.0 returned, raised and left in the context for the same calls
@@ -148,9 +153,14 @@ func setEnvironment(t *testing.T, home string) {
 	t.Setenv("SHELL", "/bin/bash")
 }
 
+// brought is what templates are rendered with.
+func brought() render.Brought {
+	return render.Brought{Renderers: all.Renderers(), Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
+}
+
 func newRegistry(t *testing.T, env *loader.Env, more ...loader.Plugin) *loader.Registry {
 	t.Helper()
-	r, err := loader.NewRegistry(env, append(more, Plugin()))
+	r, err := loader.NewRegistry(env, append(more, Plugin(brought())))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,26 +79,6 @@ func (j *job) context() *data.Map {
 	return c
 }
 
-// osError returns an error of a file as Python's exception of it; nil for nil.
-func osError(err error) error {
-	if err == nil {
-		return nil
-	}
-	number, ok := errors.AsType[syscall.Errno](err)
-	p, isPath := errors.AsType[*fs.PathError](err)
-	if !ok || !isPath {
-		return err
-	}
-	class := "OSError"
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		class = "FileNotFoundError"
-	case errors.Is(err, fs.ErrPermission):
-		class = "PermissionError"
-	}
-	return loader.Exception(class, "[Errno %d] %s: %s", int(number), sentence(number.Error()), data.Repr(p.Path))
-}
-
 // sentence returns an error of the system as C prints it.
 func sentence(text string) string {
 	r, n := utf8.DecodeRuneInString(text)

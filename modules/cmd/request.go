@@ -40,6 +40,8 @@ type request struct {
 	retcodes any
 	stdouts  any
 	stderrs  any
+
+	pillar, pillarenv any // of a template
 }
 
 // request reads the arguments of a call.
@@ -49,7 +51,7 @@ func (m *module) request(ctx context.Context, a *arguments) (*request, error) {
 		runas: a.text("runas"), group: a.text("group"), shell: data.Str(a.or("shell", m.shell)), password: a.text("password"),
 		env: a.get("env"), cleanEnv: a.truth("clean_env"), path: a.text("prepend_path"),
 		rstrip: data.Truth(a.or("rstrip", true)), template: a.text("template"), encoding: a.get("output_encoding"),
-		locale: a.or("reset_system_locale", true) == true, noRet: a.truth("ignore_retcode"), saltenv: a.get("saltenv"),
+		locale: a.or("reset_system_locale", true) == true, noRet: a.truth("ignore_retcode"), saltenv: a.get("saltenv"), pillar: a.get("pillar"), pillarenv: a.get("pillarenv"),
 		useVT: a.truth("use_vt"), bg: a.truth("bg"), encoded: a.truth("encoded_cmd"), raw: a.truth("stdin_raw_newlines"),
 		jid: a.values.Has("__pub_jid"), retcodes: a.get("success_retcodes"), stdouts: a.get("success_stdout"),
 		stderrs: a.get("success_stderr"),

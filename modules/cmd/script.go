@@ -82,7 +82,7 @@ func (m *module) runScript(ctx context.Context, a *arguments, r *request) (*outc
 	if err == nil && ok {
 		err = m.ready(ctx, f, r.runas)
 	}
-	if closeErr := osError(f.Close()); err == nil {
+	if closeErr := loader.OSError(f.Close()); err == nil {
 		err = closeErr
 	}
 	if err != nil || !ok {
@@ -119,12 +119,12 @@ func (m *module) fetchRendered(ctx context.Context, a *arguments, r *request, so
 	kwargs.Delete("__env__")
 	dir, err := os.MkdirTemp("", tempPrefix+"*")
 	if err != nil {
-		return false, osError(err)
+		return false, loader.OSError(err)
 	}
 	defer m.removeAll(dir)
 	path := filepath.Join(dir, filepath.Base(f.Name()))
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		return false, osError(err)
+		return false, loader.OSError(err)
 	}
 	v, err := m.env.Call(ctx, "cp.get_template", []any{source, path, r.template, r.saltenv}, kwargs)
 	if err != nil || !data.Truth(v) {
@@ -158,9 +158,9 @@ func (m *module) ready(ctx context.Context, f *os.File, user string) error {
 		return nil
 	}
 	if err := f.Chmod(0o500); err != nil {
-		return osError(err)
+		return loader.OSError(err)
 	}
-	return osError(m.give(ctx, f, user))
+	return loader.OSError(m.give(ctx, f, user))
 }
 
 // ending returns the ending of a source's name, which tells Windows how to run it.
@@ -180,7 +180,7 @@ func scriptFile(dir, ending string) (*os.File, error) {
 		p.Path = filepath.Join(dir, tempPrefix+strings.ToLower(rand.Text()[:8])+ending) // as Python's mkstemp names it
 	}
 	if err != nil {
-		return nil, osError(err)
+		return nil, loader.OSError(err)
 	}
 	return newFile(safe, ending)
 }
@@ -191,17 +191,17 @@ const tempPrefix = "__salt.tmp."
 // newFile makes an empty file that nobody else can read. A name that exists, as a link or otherwise, is not taken.
 func newFile(dir, ending string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, tempPrefix+"*"+ending)
-	return f, osError(err)
+	return f, loader.OSError(err)
 }
 
 func copyFile(to *os.File, from string) error {
 	src, err := os.Open(from)
 	if err != nil {
-		return osError(err)
+		return loader.OSError(err)
 	}
 	defer src.Close()
 	_, err = io.Copy(to, src)
-	return osError(err)
+	return loader.OSError(err)
 }
 
 func (m *module) remove(path string) {
@@ -287,5 +287,5 @@ func (m *module) codeFile(ctx context.Context, ending, code, user string) (strin
 	if err != nil {
 		m.remove(f.Name())
 	}
-	return f.Name(), osError(err)
+	return f.Name(), loader.OSError(err)
 }

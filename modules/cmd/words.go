@@ -9,6 +9,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
 )
 
 // split turns the text of a command that goes to no shell into words.
@@ -33,48 +34,9 @@ func (m *module) split(_ context.Context, j *job) error {
 
 // splitWords splits as Python's shlex.split does; the errors are its ValueErrors.
 func splitWords(s string) ([]string, error) {
-	var (
-		words []string
-		word  strings.Builder
-		quote rune // that we are in, or 0
-		begun bool // there is a word, be it empty
-	)
-	runes := []rune(s)
-	for i := 0; i < len(runes); i++ {
-		c := runes[i]
-		switch {
-		case c == '\\' && quote != '\'':
-			i++
-			if i == len(runes) {
-				return nil, loader.Exception("ValueError", "No escaped character")
-			}
-			if quote == '"' && runes[i] != '"' && runes[i] != '\\' {
-				word.WriteByte('\\')
-			}
-			word.WriteRune(runes[i])
-			begun = true
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(c)
-		case c == '"' || c == '\'':
-			quote, begun = c, true
-		case strings.ContainsRune(" \t\r\n", c):
-			if begun {
-				words = append(words, word.String())
-				word.Reset()
-				begun = false
-			}
-		default:
-			word.WriteRune(c)
-			begun = true
-		}
-	}
-	if quote != 0 {
-		return nil, loader.Exception("ValueError", "No closing quotation")
-	}
-	if begun {
-		words = append(words, word.String())
+	words, err := process.Words(s)
+	if err != nil {
+		return nil, loader.Exception("ValueError", "%s", err.Error())
 	}
 	return words, nil
 }

@@ -157,7 +157,11 @@ func (m *module) resolve(ctx context.Context, v any) (any, error) {
 		return v, nil
 	}
 	fun := profile.Text("driver") + ".get"
-	if !m.env.Shelf("sdb").Has(fun) {
+	switch {
+	case m.env.Shelf("sdb").Has(fun):
+	case m.env.Functions.Has("sdb.get"):
+		return m.env.Call(ctx, "sdb.get", []any{text}, nil)
+	default:
 		return nil, loader.Execution("cannot look up %s: sdb has no driver %s here", text, data.Str(profile.Value("driver")))
 	}
 	return m.env.Shelf("sdb").Invoke(ctx, fun, []any{key}, data.NewMap("profile", profile))

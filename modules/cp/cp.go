@@ -1,52 +1,42 @@
 // Package cp is Salt's module cp: it brings files to the minion, from the master's file server and other servers, and from the minion
 // to the master (salt/modules/cp.py).
 //
-// get.go brings files to a place of the caller's, cache.go to the minion's cache, list.go tells what there is, push.go sends files to the
+// get.go brings files to a place of the caller's, template.go renders them on the way, cache.go brings them to the minion's cache, list.go tells what there is, push.go sends files to the
 // master, and recv.go takes what the program salt-cp sends. Package fileclient does the work.
 //
 // What is odd, and as in Salt: a file on the disk, by its path or file://, is not copied but its path returned. What differs: files
 // are whole when they appear and are compared with the hash that the server told; a file in the cache belongs to the minion's user
-// alone, also when it comes from a web server; s3:// and swift:// are not known; path and destination cannot be templates, nor
-// can cp.get_template render one, while this build has no template engine; the hash of a path that is not there is an empty dictionary,
+// alone, also when it comes from a web server; s3:// and swift:// are not known; jinja is the only template engine; a folder is
+// no destination of cp.get_template; the hash of a path that is not there is an empty dictionary,
 // where Salt's is a list of that and None; a file whose name holds a ? is not left out by those functions that get many.
 package cp
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"sync"
-	"syscall"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
 )
 
 //go:generate go run github.com/brineproject/brine/internal/docgen
 
-// Plugin returns the module cp, which gets files with what b has.
-func Plugin(b fileclient.Brought) loader.Plugin {
+// Plugin returns the module cp, which gets files and renders with what b has.
+func Plugin(b render.Brought) loader.Plugin {
 	return loader.Plugin{Name: "cp", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
 }
 
 type module struct {
-	env    *loader.Env
-	client func() (*fileclient.Client, error)
+	env   *loader.Env
+	parts func() (*render.Engine, *fileclient.Client, error)
 }
 
-func newModule(env *loader.Env, b fileclient.Brought) (*loader.Module, error) {
+func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 	m := &module{env: env}
-	m.client = sync.OnceValues(func() (*fileclient.Client, error) {
-		c, err := fileclient.ForEnv(env, b)
-		if err != nil {
-			return nil, loader.Execution("cp: %w", err)
-		}
-		return c, nil
-	})
+	m.parts = onceParts(env, b)
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("cache_dest", docCacheDest, m.cacheDest),
 		loader.F("cache_dir", docCacheDir, m.cacheDir),
@@ -73,6 +63,31 @@ func newModule(env *loader.Env, b fileclient.Brought) (*loader.Module, error) {
 		loader.F("recv_chunked", docRecvChunked, m.recvChunked),
 		loader.F("stat_file", docStatFile, m.statFile),
 	}}, nil
+}
+
+// onceParts returns the engine and the file client of env, which are made when they are first needed.
+func onceParts(env *loader.Env, b render.Brought) func() (*render.Engine, *fileclient.Client, error) {
+	type made struct {
+		engine *render.Engine
+		client *fileclient.Client
+	}
+	once := sync.OnceValues(func() (made, error) {
+		e, c, err := render.ForEnv(env, b)
+		if err != nil {
+			return made{}, loader.Execution("cp: %w", err)
+		}
+		return made{e, c}, nil
+	})
+	return func() (*render.Engine, *fileclient.Client, error) {
+		m, err := once()
+		return m.engine, m.client, err
+	}
+}
+
+// client returns the file client.
+func (m *module) client() (*fileclient.Client, error) {
+	_, c, err := m.parts()
+	return c, err
 }
 
 // saltenv returns the environment that is asked for, or else that of the minion.
@@ -119,33 +134,7 @@ func told(err error) error {
 	case errors.As(err, &fetch):
 		return loader.Exception("salt.exceptions.MinionError", "%w", fetch)
 	}
-	return osError(err)
-}
-
-// osError returns an error of a file as Python's exception of it.
-func osError(err error) error {
-	number, ok := errors.AsType[syscall.Errno](err)
-	p, isPath := errors.AsType[*fs.PathError](err)
-	if !ok || !isPath {
-		return err
-	}
-	class := "OSError"
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		class = "FileNotFoundError"
-	case errors.Is(err, fs.ErrPermission):
-		class = "PermissionError"
-	case number == syscall.EISDIR:
-		class = "IsADirectoryError"
-	}
-	return loader.Exception(class, "%s", osText(number, p.Path))
-}
-
-// osText is the text of Python's OSError about a path.
-func osText(number syscall.Errno, path string) string {
-	text := number.Error()
-	r, n := utf8.DecodeRuneInString(text)
-	return fmt.Sprintf("[Errno %d] %s: %s", int(number), string(unicode.ToUpper(r))+text[n:], data.Repr(path))
+	return loader.OSError(err)
 }
 
 // texts returns a list as values.

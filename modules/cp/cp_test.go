@@ -21,6 +21,8 @@ import (
 	"github.com/brineproject/brine/fileserver/roots"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/render/all"
 )
 
 // minion is what stands around the module in a test: files of its own, a web server that has them too, and a master that takes what is
@@ -52,7 +54,7 @@ func newMinion(t *testing.T) *minion {
 		Host: loader.Host{Request: m.receive},
 	}
 	var err error
-	m.Registry, err = loader.NewRegistry(env, []loader.Plugin{Plugin(fileclient.Brought{Fetchers: web.Fetchers, Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})})})
+	m.Registry, err = loader.NewRegistry(env, []loader.Plugin{Plugin(render.Brought{Renderers: all.Renderers(), Files: fileclient.Brought{Fetchers: web.Fetchers, Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +318,7 @@ func TestWithoutAFileServer(t *testing.T) {
 		"no master":       {Opts: data.NewMap()},
 		"a small program": {Opts: data.NewMap("file_client", "local")},
 	} {
-		r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(fileclient.Brought{})})
+		r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(render.Brought{})})
 		if err != nil {
 			t.Fatal(err)
 		}

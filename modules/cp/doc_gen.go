@@ -89,7 +89,7 @@ const docGetDir = "\n" +
 	"    Copies a folder of the file server, with all that is in it, into a folder of the minion, and returns the paths of the files\n" +
 	"    and of the folders that are empty.\n" +
 	"\n" +
-	"    gzip : None\n" +
+	"    template, gzip : None\n" +
 	"\n" +
 	"        As in cp.get_file.\n" +
 	"\n" +
@@ -114,6 +114,10 @@ const docGetFile = "\n" +
 	"\n" +
 	"        Make the folder of the destination.\n" +
 	"\n" +
+	"    template : None\n" +
+	"\n" +
+	"        A template engine, such as jinja: path and dest are templates.\n" +
+	"\n" +
 	"    gzip : None\n" +
 	"\n" +
 	"        A number from 1 to 9: the server compresses the file, at 9 the most. It takes time of processors on both sides.\n" +
@@ -122,6 +126,7 @@ const docGetFile = "\n" +
 	"\n" +
 	"        salt '*' cp.get_file salt://path/to/file /minion/dest\n" +
 	"        salt '*' cp.get_file salt://foo/bar.conf /etc/foo/bar.conf saltenv=config\n" +
+	"        salt '*' cp.get_file \"salt://{{grains.os}}/vimrc\" /etc/vimrc template=jinja\n" +
 	"    "
 
 const docGetFileStr = "\n" +
@@ -133,8 +138,21 @@ const docGetFileStr = "\n" +
 	"    "
 
 const docGetTemplate = "\n" +
-	"    Would copy a file of the file server to the minion and render it on the way. This build has no template engine, which\n" +
-	"    the error says.\n" +
+	"    Renders a file of the file server, writes the result to a file of the minion, which only its user may read, and returns\n" +
+	"    where that is. It returns an empty text where there is no such file or no such engine, and where the folder of the destination is\n" +
+	"    missing. Further arguments are variables of the template.\n" +
+	"\n" +
+	"    dest\n" +
+	"\n" +
+	"        The file; an empty text stands for a place in the minion's cache.\n" +
+	"\n" +
+	"    template : jinja\n" +
+	"\n" +
+	"        The template engine.\n" +
+	"\n" +
+	"    makedirs : False\n" +
+	"\n" +
+	"        Make the folder of the destination.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +

@@ -37,6 +37,10 @@ type getFileArgs struct {
 //
 //	Make the folder of the destination.
 //
+// template : None
+//
+//	A template engine, such as jinja: path and dest are templates.
+//
 // gzip : None
 //
 //	A number from 1 to 9: the server compresses the file, at 9 the most. It takes time of processors on both sides.
@@ -45,10 +49,8 @@ type getFileArgs struct {
 //
 //	salt '*' cp.get_file salt://path/to/file /minion/dest
 //	salt '*' cp.get_file salt://foo/bar.conf /etc/foo/bar.conf saltenv=config
+//	salt '*' cp.get_file "salt://{{grains.os}}/vimrc" /etc/vimrc template=jinja
 func (m *module) getFile(ctx context.Context, a getFileArgs) (any, error) {
-	if err := noTemplate(a.Template); err != nil {
-		return nil, err
-	}
 	level, err := gzipLevel(a.Gzip)
 	if err != nil {
 		return nil, err
@@ -57,11 +59,15 @@ func (m *module) getFile(ctx context.Context, a getFileArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, env := m.where(a.Path, a.Saltenv)
-	if fileclient.Scheme(path) != "salt" {
-		return m.getOwn(ctx, c, path, a.Dest)
+	n, err := m.names(ctx, names{a.Path, a.Dest, a.Saltenv, a.Template, a.Kwargs})
+	if err != nil {
+		return nil, err
 	}
-	got, err := c.GetFile(ctx, path, a.Dest, fileclient.Get{Env: env, Makedirs: a.Makedirs, Gzip: level})
+	path, env := m.where(n.path, a.Saltenv)
+	if fileclient.Scheme(path) != "salt" {
+		return m.getOwn(ctx, c, path, n.dest)
+	}
+	got, err := c.GetFile(ctx, path, n.dest, fileclient.Get{Env: env, Makedirs: a.Makedirs, Gzip: level})
 	switch {
 	case missing(err) && !isNoFolder(err):
 		return "", nil
@@ -89,14 +95,6 @@ func (m *module) getOwn(ctx context.Context, c *fileclient.Client, path, dest st
 		return dest, nil
 	}
 	return nil, unsupported(path)
-}
-
-// noTemplate finds fault with a template engine for path and destination.
-func noTemplate(engine any) error {
-	if !data.Truth(engine) {
-		return nil
-	}
-	return loader.Execution("Attempted to render file paths with unavailable engine %s", data.Str(engine))
 }
 
 // gzipLevel reads the parameter gzip.
@@ -128,25 +126,6 @@ func (m *module) envs(ctx context.Context, _ loader.NoArgs) (any, error) {
 	return texts(list), told(err)
 }
 
-type getTemplateArgs struct {
-	Path     string
-	Dest     string
-	Template string    `default:"'jinja'"`
-	Saltenv  any       `default:"None"`
-	Makedirs bool      `default:"False"`
-	Kwargs   *data.Map `kwargs:"kwargs"`
-}
-
-// getTemplate would copy a file of the file server to the minion and render it on the way. This build has no template engine, which
-// the error says.
-//
-// CLI Example:
-//
-//	salt '*' cp.get_template salt://path/to/template /minion/dest
-func (m *module) getTemplate(_ context.Context, a getTemplateArgs) (any, error) {
-	return nil, loader.Execution("Attempted to render template with unavailable engine %s", a.Template)
-}
-
 type getDirArgs struct {
 	Path     string
 	Dest     string
@@ -159,7 +138,7 @@ type getDirArgs struct {
 // getDir copies a folder of the file server, with all that is in it, into a folder of the minion, and returns the paths of the files
 // and of the folders that are empty.
 //
-// gzip : None
+// template, gzip : None
 //
 //	As in cp.get_file.
 //
@@ -167,9 +146,6 @@ type getDirArgs struct {
 //
 //	salt '*' cp.get_dir salt://path/to/dir/ /minion/dest
 func (m *module) getDir(ctx context.Context, a getDirArgs) (any, error) {
-	if err := noTemplate(a.Template); err != nil {
-		return nil, err
-	}
 	level, err := gzipLevel(a.Gzip)
 	if err != nil {
 		return nil, err
@@ -178,10 +154,14 @@ func (m *module) getDir(ctx context.Context, a getDirArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fileclient.Scheme(a.Path) != "salt" {
-		return nil, unsupported(a.Path)
+	n, err := m.names(ctx, names{a.Path, a.Dest, a.Saltenv, a.Template, a.Kwargs})
+	if err != nil {
+		return nil, err
 	}
-	paths, err := c.GetDir(ctx, a.Path, a.Dest, fileclient.Get{Env: m.saltenv(a.Saltenv), Gzip: level})
+	if fileclient.Scheme(n.path) != "salt" {
+		return nil, unsupported(n.path)
+	}
+	paths, err := c.GetDir(ctx, n.path, n.dest, fileclient.Get{Env: m.saltenv(a.Saltenv), Gzip: level})
 	if err != nil {
 		return nil, told(err)
 	}
@@ -303,9 +283,5 @@ func (m *module) getFileStr(ctx context.Context, a getFileStrArgs) (any, error) 
 	if err != nil {
 		return false, nil //nolint:nilerr // as Salt
 	}
-	v, err = decoded(body)
-	if text, ok := v.(string); ok {
-		return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), nil // as Python reads text
-	}
-	return nil, err
+	return decoded(body)
 }

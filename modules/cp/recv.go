@@ -108,7 +108,7 @@ func pathText(err error) (string, bool) {
 	if !ok || !isPath {
 		return "", false
 	}
-	return osText(number, p.Path), true
+	return loader.OSErrorText(number, p.Path), true
 }
 
 // mostUnpacked is the most that one compressed piece may become, in bytes: a publication cannot hold more that is not compressed.

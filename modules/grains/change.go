@@ -8,6 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/loader/facts"
 )
 
 type setvalsArgs struct {
@@ -154,7 +155,7 @@ func (m *module) edit(ctx context.Context, key any, delim string, change func(an
 
 // edited returns the grain of all that holds the list at key, with its value after the change, or the change's text.
 func edited(all *data.Map, key any, delim string, change func(any) ([]any, string)) (grain string, value any, trouble string, err error) {
-	v, found, err := lookup(all, key, delim)
+	v, found, err := facts.Lookup(all, key, delim)
 	if err != nil {
 		return "", nil, "", err
 	}
@@ -249,7 +250,7 @@ func report(comment string, changes any, result bool) *data.Map {
 // place puts the value of a into all and returns the grain that holds it, with its new value; or a comment, when nothing is to
 // be set, and whether that is fine.
 func place(all *data.Map, a setArgs) (key string, value any, comment string, ok bool, err error) {
-	old, there, err := lookup(all, a.Key, a.Delimiter)
+	old, there, err := facts.Lookup(all, a.Key, a.Delimiter)
 	if err != nil {
 		return "", nil, "", false, err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/loader/facts"
 )
 
 //go:generate go run github.com/brineproject/brine/internal/docgen
@@ -98,7 +99,7 @@ type getArgs struct {
 //	salt '*' grains.get pkg:apache
 //	salt '*' grains.get abc::def|ghi delimiter='|'
 func (m *module) get(_ context.Context, a getArgs) (any, error) {
-	v, ok, err := lookup(m.grains(), a.Key, a.Delimiter)
+	v, ok, err := facts.Lookup(m.grains(), a.Key, a.Delimiter)
 	switch {
 	case err != nil:
 		return nil, err
@@ -139,7 +140,7 @@ type keyArgs struct{ Key any }
 //
 //	salt '*' grains.has_value pkg:apache
 func (m *module) hasValue(_ context.Context, a keyArgs) (any, error) {
-	_, ok, err := lookup(m.grains(), a.Key, delimiter)
+	_, ok, err := facts.Lookup(m.grains(), a.Key, delimiter)
 	return ok, err
 }
 
@@ -182,7 +183,7 @@ func (m *module) item(_ context.Context, a itemArgs) (any, error) {
 		if !data.Hashable(name) {
 			return nil, loader.TypeError("unhashable type: '%s'", loader.TypeName(name))
 		}
-		v, ok, err := lookup(g, name, delim)
+		v, ok, err := facts.Lookup(g, name, delim)
 		if err != nil {
 			return nil, err
 		}
@@ -251,7 +252,7 @@ type equalsArgs struct {
 //	salt '*' grains.equals fqdn <expected_fqdn>
 //	salt '*' grains.equals systemd:version 219
 func (m *module) equals(_ context.Context, a equalsArgs) (any, error) {
-	v, ok, err := lookup(m.grains(), a.Key, delimiter)
+	v, ok, err := facts.Lookup(m.grains(), a.Key, delimiter)
 	if err != nil {
 		return nil, err
 	}

@@ -8,48 +8,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// lookup is data.Lookup for keys that are no text as well: a number is one step, a list has one in each element
-// (salt/utils/data.py, traverse_dict_and_list). The error is Python's for what can be no key.
-func lookup(v, key any, delim string) (any, bool, error) {
-	var steps []any
-	switch key := key.(type) {
-	case string:
-		v, ok := data.Lookup(v, key, delim)
-		return v, ok, nil
-	case int64, bool:
-		steps = []any{key}
-	case []any:
-		steps = key
-	case data.Tuple:
-		steps = key
-	case *data.Map:
-		steps = key.Keys()
-	default:
-		return nil, false, loader.TypeError("'%s' object is not iterable", loader.TypeName(key))
-	}
-	for _, each := range steps {
-		if !data.Hashable(each) {
-			return nil, false, loader.TypeError("unhashable type: '%s'", loader.TypeName(each))
-		}
-		next, ok := step(v, each)
-		if !ok {
-			return nil, false, nil
-		}
-		v = next
-	}
-	return v, true, nil
-}
-
-// step returns what v has under one part of a key.
-func step(v, each any) (any, bool) {
-	if m, ok := v.(*data.Map); ok {
-		if _, text := each.(string); !text {
-			return m.Get(each)
-		}
-	}
-	return data.Lookup(v, data.Str(each), "")
-}
-
 // storable returns a key as text; others can be read but not set.
 func storable(key any) (string, error) {
 	switch key := key.(type) {

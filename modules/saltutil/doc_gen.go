@@ -596,28 +596,6 @@ const docSyncThorium = "\n" +
 	"        salt '*' saltutil.sync_thorium saltenv=base,dev\n" +
 	"    "
 
-const docSyncTops = "\n" +
-	"    Fetches master tops from salt://_tops and returns the names of those that are new or changed. Only a minion without a\n" +
-	"    master (file_client: local) takes such modules; on others this is an error.\n" +
-	"\n" +
-	"    saltenv\n" +
-	"\n" +
-	"        The environments of the file server to fetch from, separated by commas. Default: those of the top file, or else base.\n" +
-	"\n" +
-	"    refresh : True\n" +
-	"\n" +
-	"        Look up anew in which environments the top file names something.\n" +
-	"\n" +
-	"    extmod_whitelist, extmod_blacklist : None\n" +
-	"\n" +
-	"        The only modules to fetch, or those to leave out, separated by commas. Default: the options of these names.\n" +
-	"\n" +
-	"    CLI Example:\n" +
-	"\n" +
-	"        salt '*' saltutil.sync_tops\n" +
-	"        salt '*' saltutil.sync_tops saltenv=base,dev\n" +
-	"    "
-
 const docSyncUtils = "\n" +
 	"    Fetches utility modules from salt://_utils and returns the names of those that are new or changed.\n" +
 	"\n" +
@@ -637,28 +615,6 @@ const docSyncUtils = "\n" +
 	"\n" +
 	"        salt '*' saltutil.sync_utils\n" +
 	"        salt '*' saltutil.sync_utils saltenv=base,dev\n" +
-	"    "
-
-const docSyncWrapper = "\n" +
-	"    Fetches wrapper modules of salt-ssh from salt://_wrapper and returns the names of those that are new or changed. Only\n" +
-	"    a minion without a master (file_client: local) takes such modules; on others this is an error.\n" +
-	"\n" +
-	"    saltenv\n" +
-	"\n" +
-	"        The environments of the file server to fetch from, separated by commas. Default: those of the top file, or else base.\n" +
-	"\n" +
-	"    refresh : True\n" +
-	"\n" +
-	"        Load the minion's modules anew afterwards, whether or not something was fetched.\n" +
-	"\n" +
-	"    extmod_whitelist, extmod_blacklist : None\n" +
-	"\n" +
-	"        The only modules to fetch, or those to leave out, separated by commas. Default: the options of these names.\n" +
-	"\n" +
-	"    CLI Example:\n" +
-	"\n" +
-	"        salt '*' saltutil.sync_wrapper\n" +
-	"        salt '*' saltutil.sync_wrapper saltenv=base,dev\n" +
 	"    "
 
 const docTermAllJobs = "\n" +

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,10 +32,10 @@ func (m *module) fetch(ctx context.Context, form string, a syncArgs) ([]any, err
 		allowed: m.filter("extmod_whitelist", a.ExtmodWhitelist, form), denied: m.filter("extmod_blacklist", a.ExtmodBlacklist, form)}
 	if err := f.run(ctx, envs); err != nil {
 		m.env.Log.Errorf("Failed to sync %s module: %v", form, err)
-		f.names = names
 	} else if f.touched {
 		m.touch("module_refresh")
 	}
+	m.tellPython(f)
 	if form == "grains" && data.Truth(m.env.Option("grains_cache")) {
 		_ = os.Remove(m.cached("grains.cache.p")) // which is made anew
 	}
@@ -46,6 +47,14 @@ func (m *module) extensionModules() string {
 		return dir
 	}
 	return m.cached("extmods")
+}
+
+// tellPython says once of each version of a file that what it holds does not run here.
+func (m *module) tellPython(f *fetcher) {
+	if len(f.changed) > 0 {
+		m.env.Log.Warnf("These modules are in Python, which this minion does not run: %s. They were fetched, and nothing else comes of them. "+
+			"Call such programs by cmd.script or cmd.run, or keep a minion of Salt's own on hosts that need them", strings.Join(f.changed, ", "))
+	}
 }
 
 // touch makes an empty file in the cache by which Salt's minion loads its modules anew.
@@ -84,7 +93,8 @@ func (m *module) topEnvs(ctx context.Context) ([]string, error) {
 	}
 	envs := []string{"base"}
 	if m.env.Functions.Has("state.show_top") {
-		top, err := m.env.Call(ctx, "state.show_top", nil, nil)
+		aside := data.NewMap("concurrent", true, "force", true) // whatever states run, and what is wrong with the pillar
+		top, err := m.env.Call(ctx, "state.show_top", nil, aside)
 		if err != nil {
 			return nil, loader.Execution("Unable to render top file(s): %w", err)
 		}
@@ -133,6 +143,7 @@ type fetcher struct {
 	allowed, denied func(name string) (listed, ok bool)
 
 	names   []any           // modules that are new or changed
+	changed []string        // their files
 	remote  map[string]bool // files that are on the file server
 	touched bool
 }
@@ -179,6 +190,7 @@ func (f *fetcher) fetchEnv(ctx context.Context, env string) error {
 		}
 		if changed {
 			f.names = append(f.names, f.form+"."+name)
+			f.changed = append(f.changed, "salt://_"+path.Join(f.form, filepath.ToSlash(rel)))
 		}
 	}
 	return nil

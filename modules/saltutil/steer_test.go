@@ -1,6 +1,7 @@
 package saltutil
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -125,8 +128,16 @@ func TestSyncListsAndEnvironments(t *testing.T) {
 func TestSyncAsksForTheTopFile(t *testing.T) {
 	f, s := newSynced(t)
 	var top any = data.NewMap("dev", []any{"x"})
+	type args struct {
+		Options *data.Map `kwargs:"kwargs"`
+	}
 	state := loader.Plugin{Name: "state", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("show_top", "", func(context.Context, loader.NoArgs) (any, error) { return top, nil })}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("show_top", "", func(_ context.Context, a args) (any, error) {
+			if a.Options.Value("concurrent") != true || a.Options.Value("force") != true {
+				return []any{"a state runs"}, nil
+			}
+			return top, nil
+		})}}, nil
 	}}
 	if err := f.Replace([]loader.Plugin{Plugin(), s.plugin(), state}); err != nil {
 		t.Fatal(err)
@@ -351,4 +362,28 @@ func FuzzParseTask(f *testing.F) {
 			t.Errorf("a job without a process: %v", task)
 		}
 	})
+}
+
+// What is in Python does not run here, which the log says once of each version of a file.
+func TestSyncTellsOfPython(t *testing.T) {
+	f, s := newSynced(t)
+	var said bytes.Buffer
+	log := logrus.New()
+	log.SetOutput(&said)
+	f.Env().Log = log
+	for _, step := range []struct {
+		what, want string
+		before     func()
+	}{
+		{"first", "salt://_modules/one.py, salt://_modules/sub/two.py. They were fetched, and nothing else", func() {}},
+		{"again", "", func() {}},
+		{"changed", "run: salt://_modules/one.py. They", func() { s.files["base"]["_modules/one.py"] = "new" }},
+	} {
+		said.Reset()
+		step.before()
+		call(t, f.Registry, "sync_modules")
+		if warned := strings.Contains(said.String(), "Python"); warned != (step.want != "") || !strings.Contains(said.String(), step.want) {
+			t.Errorf("%s: the log says %q", step.what, said.String())
+		}
+	}
 }

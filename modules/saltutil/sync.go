@@ -59,8 +59,6 @@ func (m *module) syncFuncs() []loader.Func {
 		loader.F("sync_thorium", docSyncThorium, m.syncThorium),
 		loader.F("sync_serializers", docSyncSerializers, m.syncSerializers),
 		loader.F("sync_matchers", docSyncMatchers, m.syncMatchers),
-		loader.F("sync_tops", docSyncTops, m.syncTops),
-		loader.F("sync_wrapper", docSyncWrapper, m.syncWrapper),
 	}
 }
 
@@ -457,65 +455,6 @@ func (m *module) syncSerializers(ctx context.Context, a syncArgs) (any, error) {
 //	salt '*' saltutil.sync_matchers saltenv=base,dev
 func (m *module) syncMatchers(ctx context.Context, a stillArgs) (any, error) {
 	return m.sync(ctx, kind{"matchers", "matchers", reloadModules}, syncArgs(a))
-}
-
-// syncTops fetches master tops from salt://_tops and returns the names of those that are new or changed. Only a minion without a
-// master (file_client: local) takes such modules; on others this is an error.
-//
-// saltenv
-//
-//	The environments of the file server to fetch from, separated by commas. Default: those of the top file, or else base.
-//
-// refresh : True
-//
-//	Look up anew in which environments the top file names something.
-//
-// extmod_whitelist, extmod_blacklist : None
-//
-//	The only modules to fetch, or those to leave out, separated by commas. Default: the options of these names.
-//
-// CLI Example:
-//
-//	salt '*' saltutil.sync_tops
-//	salt '*' saltutil.sync_tops saltenv=base,dev
-func (m *module) syncTops(ctx context.Context, a syncArgs) (any, error) {
-	if m.env.Option("file_client") != "local" {
-		return nil, loader.Execution("Master top modules can only be synced to masterless minions")
-	}
-	if a.Refresh {
-		loader.ContextOf(ctx).Delete(topEnvsKey)
-	}
-	names, err := m.fetch(ctx, "tops", a)
-	if err != nil {
-		return nil, err
-	}
-	return names, nil
-}
-
-// syncWrapper fetches wrapper modules of salt-ssh from salt://_wrapper and returns the names of those that are new or changed. Only
-// a minion without a master (file_client: local) takes such modules; on others this is an error.
-//
-// saltenv
-//
-//	The environments of the file server to fetch from, separated by commas. Default: those of the top file, or else base.
-//
-// refresh : True
-//
-//	Load the minion's modules anew afterwards, whether or not something was fetched.
-//
-// extmod_whitelist, extmod_blacklist : None
-//
-//	The only modules to fetch, or those to leave out, separated by commas. Default: the options of these names.
-//
-// CLI Example:
-//
-//	salt '*' saltutil.sync_wrapper
-//	salt '*' saltutil.sync_wrapper saltenv=base,dev
-func (m *module) syncWrapper(ctx context.Context, a syncArgs) (any, error) {
-	if m.env.Option("file_client") != "local" {
-		return nil, loader.Execution("Wrapper modules can only be synced to masterless minions")
-	}
-	return m.sync(ctx, kind{"wrapper", "wrapper", reloadModules}, a)
 }
 
 // syncSDB fetches sdb modules from salt://_sdb and returns the names of those that are new or changed.

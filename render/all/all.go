@@ -1,4 +1,5 @@
-// Package all lists the renderers.
+// Package all lists the renderers that a program is built with. The build tag small leaves out those that a small device
+// can do without.
 package all
 
 import (
@@ -9,8 +10,5 @@ import (
 // Renderers returns a new list of all renderers. Those who render much share one list, and with it the templates that were
 // parsed.
 func Renderers() []render.Renderer {
-	return []render.Renderer{
-		saltjinja.New(), render.YAML{}, render.JSON{}, render.TOML{}, render.Text{},
-		render.GPG{}, render.NaCl{}, render.Pass{}, render.StateConf{},
-	}
+	return append([]render.Renderer{saltjinja.New(), render.YAML{}, render.YAMLEX{}, render.JSON{}, render.Text{}, render.StateConf{}}, extra()...)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/brineproject/brine/jinja"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/yaml"
 )
 
 // explain makes Salt's error of one of the engine (salt/utils/templates.py, render_jinja_tmpl and _get_jinja_error).
@@ -27,7 +28,7 @@ func (st *state) explain(err error, source string) error {
 	if path, elsewhere := st.elsewhere(at.Template); elsewhere {
 		text, readErr := os.ReadFile(path)
 		if readErr == nil {
-			out.Message += "\n" + path + "(" + itoa(at.Line) + "):\n" + render.Excerpt(string(text), at.Line)
+			out.Line, out.Source, out.Path = at.Line, string(text), path
 			return out
 		}
 	}
@@ -88,20 +89,51 @@ func (st *state) elsewhere(template string) (string, bool) {
 	return path, true
 }
 
+// shownAlike is how many lines alike a traceback shows one after another, as Python's do.
+const shownAlike = 3
+
 // trace is the way to an error through the templates, in the form of Python's tracebacks.
 func trace(e *jinja.Error) string {
 	var b strings.Builder
+	if bad, ok := e.Err.(*yaml.Error); ok {
+		of := "yaml.error.MarkedYAMLError"
+		if bad.OfScanner() {
+			of = "yaml.scanner.ScannerError"
+		}
+		b.WriteString("Traceback (most recent call last):\n" + of + ": " + bad.Error() + "\n\n" +
+			"During handling of the above exception, another exception occurred:\n\n")
+	}
 	b.WriteString("Traceback (most recent call last):\n")
-	for i := len(e.Trace) - 1; i >= 0; i-- {
-		b.WriteString("  File \"" + e.Trace[i].Template + "\", line " + itoa(e.Trace[i].Line) + ", in template\n")
+	for i := len(e.Trace) - 1; i >= 0; {
+		at, same := e.Trace[i], 1
+		for i-same >= 0 && e.Trace[i-same].Template == at.Template && e.Trace[i-same].Line == at.Line {
+			same++
+		}
+		i -= same
+		line := "  File \"" + at.Template + "\", line " + itoa(at.Line) + ", in template\n"
+		b.WriteString(strings.Repeat(line, min(same, shownAlike)))
+		switch more := same - shownAlike; {
+		case more == 1:
+			b.WriteString("  [Previous line repeated 1 more time]\n")
+		case more > 1:
+			b.WriteString("  [Previous line repeated " + itoa(more) + " more times]\n")
+		}
 	}
-	if e.Err != nil {
-		b.WriteString(e.Err.Error() + "\n")
-	}
-	kind := string(e.Kind)
-	if e.Kind == jinja.HostError {
-		kind = "Error"
-	}
-	b.WriteString(kind + ": " + e.Message + "\n")
+	b.WriteString(class(e) + ": " + e.Message + "\n")
 	return b.String()
+}
+
+// class is the name of the exception that Python tells at the end of a traceback.
+func class(e *jinja.Error) string {
+	switch e.Kind {
+	case jinja.NotFound, jinja.NoneFound:
+		return "jinja2.exceptions." + string(e.Kind)
+	case jinja.HostError:
+		var of *loader.Error
+		if errors.As(cause(e), &of) && of.Class != "" {
+			return of.Class
+		}
+		return "Exception"
+	}
+	return string(e.Kind)
 }

@@ -59,10 +59,10 @@ func (p *params) truth(i int) bool {
 }
 
 // number returns argument i as a whole number.
-func (p *params) number(i int, otherwise int) int {
-	switch v := p.or(i, int64(otherwise)).(type) {
+func (p *params) number(i int, otherwise int64) int64 {
+	switch v := p.or(i, otherwise).(type) {
 	case int64:
-		return int(v)
+		return v
 	case bool:
 		if v {
 			return 1

@@ -17,7 +17,7 @@ func dictFilters() map[string]jinja.Func {
 		"compare_dicts": compareDicts, "traverse": traverse, "mysql_to_dict": mysqlToDict, "json_query": jsonQuery,
 		"set_dict_key_value": changeKey("set_dict_key_value", setKey), "update_dict_key_value": changeKey("update_dict_key_value", updateKey),
 		"append_dict_key_value": changeKey("append_dict_key_value", appendKey), "extend_dict_key_value": changeKey("extend_dict_key_value", extendKey),
-		"json_encode_dict": one("encode_dict", encode), "json_decode_dict": one("encode_dict", encode),
+		"json_encode_dict": one("encode_dict", encodeDict), "json_decode_dict": one("encode_dict", encodeDict),
 		"json_encode_list": one("encode_list", encode), "json_decode_list": one("encode_list", encode),
 		"to_entries": one("to_entries", toEntries), "from_entries": one("from_entries", fromEntries),
 	}
@@ -81,6 +81,9 @@ func traverse(c *jinja.Call) (any, error) {
 	}
 	at := p.args[0]
 	for _, k := range keys {
+		if err := defined(at); err != nil {
+			return nil, err
+		}
 		next, ok := below(at, k)
 		if !ok {
 			return otherwise, nil
@@ -217,6 +220,13 @@ func listAt(m *data.Map, key, verb string) (*jinja.List, error) {
 // invocation is a SaltInvocationError.
 func invocation(format string, args ...any) error {
 	return &functionError{loader.Invocation(format, args...)}
+}
+
+func encodeDict(c *jinja.Call, v any) (any, error) {
+	if _, ok := v.(*data.Map); !ok {
+		return nil, jinja.Raise(jinja.AttributeError, "'%s' object has no attribute 'items'", jinja.TypeName(v))
+	}
+	return encode(c, v)
 }
 
 // encode makes bytes of all text (salt/utils/data.py, encode_dict and encode_list).

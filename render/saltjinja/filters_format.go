@@ -54,7 +54,7 @@ func typeErrorKind(kind jinja.Kind, v any, message string) error {
 	return jinja.Raise(kind, "%s", message)
 }
 
-// dumpYAML writes a value as salt.utils.yaml.safe_dump does: dicts sorted, ordered ones as they are.
+// dumpYAML writes a value as salt.utils.yaml.safe_dump does: dicts sorted, those that are Ordered as they are.
 func dumpYAML(p *params, v, style any) (any, error) {
 	flow := yaml.Leaves
 	if style != nil {
@@ -67,19 +67,11 @@ func dumpYAML(p *params, v, style any) (any, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	if _, nothing := v.(*jinja.Undefined); nothing {
-		return jinja.Markup("NULL"), nil // Salt's dumper writes that for what it does not know
-	}
-	ordered := stateOf(p.c.Context()).ordered
-	o := yaml.DumpOptions{Flow: flow, SortKeys: len(ordered) == 0}
-	if !o.SortKeys {
-		v = (&sorter{p.c, ordered, map[any]any{}}).value(v, 0)
-	}
-	v, err := jinja.Export(v)
+	v, err := jinja.ExportOr(v, data.Const{}) // which Salt's dumper writes as NULL
 	if err != nil {
 		return nil, err
 	}
-	out, err := yaml.Dump(v, o)
+	out, err := yaml.Dump(v, yaml.DumpOptions{Flow: flow, SortKeys: true})
 	if err != nil {
 		return nil, err
 	}
@@ -89,64 +81,12 @@ func dumpYAML(p *params, v, style any) (any, error) {
 	return jinja.Markup(strings.TrimSuffix(strings.TrimSpace(string(out)), "\n...")), nil
 }
 
-// A sorter copies a value with the keys of its dicts sorted, but for those that keep their order.
-type sorter struct {
-	c    *jinja.Call
-	keep map[*data.Map]bool
-	done map[any]any
-}
-
-func (s *sorter) value(v any, depth int) any {
-	if depth > 500 || v != nil && isContainer(v) && s.done[v] != nil {
-		if depth > 500 {
-			return v
-		}
-		return s.done[v]
-	}
-	switch v := v.(type) {
-	case *data.Map:
-		out := data.NewMap()
-		s.done[v] = out
-		keys := v.Keys()
-		if !s.keep[v] {
-			keys = sortedKeys(s.c, keys)
-		}
-		for _, k := range keys {
-			out.Set(k, s.value(v.Value(k), depth+1))
-		}
-		return out
-	case *jinja.List:
-		out := jinja.NewList()
-		s.done[v] = out
-		for _, item := range v.Items {
-			out.Items = append(out.Items, s.value(item, depth+1))
-		}
-		return out
-	case data.Tuple:
-		out := make(data.Tuple, len(v))
-		for i := range v {
-			out[i] = s.value(v[i], depth+1)
-		}
-		return out
-	}
-	return v
-}
-
 func isContainer(v any) bool {
 	switch v.(type) {
 	case *data.Map, *jinja.List:
 		return true
 	}
 	return false
-}
-
-// sortedKeys returns the keys in Python's order, or as they are where they cannot be compared.
-func sortedKeys(c *jinja.Call, keys []any) []any {
-	out, err := sorted(c, keys, func(v any) any { return v })
-	if err != nil {
-		return keys
-	}
-	return out
 }
 
 // sorted is Python's sorted with a key.

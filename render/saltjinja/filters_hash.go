@@ -126,7 +126,7 @@ func randomHash(c *jinja.Call) (any, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	n, err := rand.Int(rand.Reader, big.NewInt(int64(size)+1))
+	n, err := rand.Int(rand.Reader, big.NewInt(size+1))
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func choose(name string, next func(i, j int) bool, optional bool) jinja.Func {
 		items := p.items(0)
 		r := len(items)
 		if v := p.or(1, nil); v != nil {
-			r = p.number(1, 0)
+			r = int(p.number(1, 0))
 		}
 		if r < 0 {
 			p.note(jinja.Raise(jinja.ValueError, "r must be non-negative"))

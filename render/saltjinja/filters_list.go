@@ -1,12 +1,14 @@
 package saltjinja
 
 import (
-	"hash/fnv"
+	"crypto/sha512"
+	"encoding/hex"
 	"math/rand/v2"
 	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/jinja"
+	"github.com/brineproject/brine/twister"
 )
 
 // listFilters are those of lists (salt/utils/jinja.py, salt/utils/data.py).
@@ -135,7 +137,7 @@ func flatten(c *jinja.Call) (any, error) {
 	p := bind(c, "flatten", "data", "levels=", "preserve_nulls=")
 	levels := -1
 	if v := p.or(1, nil); v != nil {
-		levels = p.number(1, -1)
+		levels = int(p.number(1, -1))
 	}
 	f := &flattener{c: c, nulls: p.truth(2), seen: map[any]bool{}}
 	if p.err == nil {
@@ -204,7 +206,7 @@ func sortedIgnoreCase(c *jinja.Call, v any) (any, error) {
 
 func exactly(c *jinja.Call) (any, error) {
 	p := bind(c, "exactly_n", "iterable", "amount=")
-	n := p.number(1, 1)
+	n := int(p.number(1, 1))
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -291,7 +293,7 @@ func without(c *jinja.Call, items, others []any) ([]any, error) {
 
 func randomSample(c *jinja.Call) (any, error) {
 	p := bind(c, "sample", "value", "size", "seed=")
-	items, n := p.items(0), p.number(1, 0)
+	items, n := p.items(0), int(p.number(1, 0))
 	return sample(p, items, n, p.or(2, nil))
 }
 
@@ -301,26 +303,25 @@ func randomShuffle(c *jinja.Call) (any, error) {
 	return sample(p, items, len(items), p.or(1, nil))
 }
 
-// sample picks n elements. A seed always gives the same ones, but others than Python's generator does.
+// sample picks n elements. A seed, which must be a text, always gives the same ones (salt/utils/data.py, sample).
 func sample(p *params, items []any, n int, seed any) (any, error) {
 	if p.err == nil && (n < 0 || n > len(items)) {
 		p.err = jinja.Raise(jinja.ValueError, "Sample larger than population or is negative")
 	}
+	below := rand.Uint64N
+	if seed != nil {
+		text, ok := textOf(seed)
+		if !ok {
+			p.note(jinja.Raise(jinja.TypeError, "object supporting the buffer API required"))
+		}
+		sum := sha512.Sum512([]byte(text))
+		below = twister.FromText(hex.EncodeToString(sum[:])).Below
+	}
 	if p.err != nil {
 		return nil, p.err
 	}
-	r := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-	if seed != nil {
-		text, err := p.c.Str(seed)
-		if err != nil {
-			return nil, err
-		}
-		h := fnv.New64a()
-		h.Write([]byte(text))
-		r = rand.New(rand.NewPCG(h.Sum64(), 0))
-	}
 	out := make([]any, 0, n)
-	for _, i := range r.Perm(len(items))[:n] {
+	for _, i := range twister.Sample(len(items), n, below) {
 		out = append(out, items[i])
 	}
 	return jinja.NewList(out...), nil

@@ -222,7 +222,7 @@ func networks(name string, fn func(p *params, a address) (any, error)) jinja.Fun
 		p := bind(c, name, "value", "options=", "version=")
 		options, _ := textOf(p.or(1, ""))
 		versions := []int{4, 6}
-		if n := p.number(2, 0); n != 0 {
+		if n := int(p.number(2, 0)); n != 0 {
 			versions = []int{n}
 		}
 		if p.err != nil {

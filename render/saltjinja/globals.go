@@ -44,7 +44,7 @@ func orderedDict(c *jinja.Call) (any, error) {
 	}
 	v, err := c.Invoke(dict, c.Args, c.Kw)
 	if m, isMap := v.(*data.Map); isMap {
-		stateOf(c.Context()).ordered[m] = true
+		m.SetOrdered()
 	}
 	return v, err
 }

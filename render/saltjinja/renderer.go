@@ -61,6 +61,7 @@ func (st *state) render(ctx context.Context, env *jinja.Environment, source stri
 	ctx = context.WithValue(ctx, stateKey{}, st)
 	ctx = context.WithValue(ctx, jinja.DictNames{}, jinja.DictNamer(st.dictName))
 	names, globals := st.names()
+	ctx = withChance(ctx)
 	return t.RenderWith(ctx, names, globals)
 }
 
@@ -73,7 +74,7 @@ func (r *Renderer) environment(o settings) (*jinja.Environment, error) {
 	}
 	env, err := jinja.New(jinja.Options{
 		Syntax: o.syntax, Undefined: o.undefined, Finalize: finalize, Loader: saltLoader{}, Cache: r.cache,
-		Filters: filters(), Tests: tests(), Globals: globals(), Tags: tags(),
+		Filters: telling(filters()), Tests: tests(), Globals: globals(), Tags: tags(),
 	})
 	if err == nil && len(r.envs) < 64 {
 		r.envs[o] = env

@@ -1,6 +1,7 @@
 package saltjinja
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -96,7 +97,7 @@ func (f loadedFunc) Text() string     { return "<LoadedFunc name='" + f.name + "
 func (f loadedFunc) Call(c *jinja.Call) (any, error) {
 	args := make([]any, len(c.Args))
 	for i, a := range c.Args {
-		v, err := jinja.Export(a)
+		v, err := f.handed(a, i, "")
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +105,7 @@ func (f loadedFunc) Call(c *jinja.Call) (any, error) {
 	}
 	kwargs := data.NewMap()
 	for _, k := range c.Kw {
-		v, err := jinja.Export(k.Value)
+		v, err := f.handed(k.Value, -1, k.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -114,11 +115,115 @@ func (f loadedFunc) Call(c *jinja.Call) (any, error) {
 	if err != nil {
 		return nil, &functionError{err}
 	}
-	return jinja.Import(v), nil
+	if d, ok := v.(*absent); ok {
+		return d.value, nil
+	}
+	return f.taken(c, args, kwargs, v), nil
+}
+
+// An absent is an undefined value that a function was given as a default: it may give it back and nothing else.
+type absent struct{ value *jinja.Undefined }
+
+// handed returns an argument as the function gets it. Salt's pillar.get looks into its default, which the others do not.
+func (f loadedFunc) handed(v any, i int, name string) (any, error) {
+	if u, ok := v.(*jinja.Undefined); ok && f.name != "pillar.get" {
+		if fn, found := f.env.Functions.Func(f.name); found {
+			params := fn.Spec().Params
+			if i >= 0 && i < len(params) {
+				name = params[i].Name
+			}
+			if name == "default" {
+				return &absent{u}, nil
+			}
+		}
+	}
+	return jinja.Export(v)
+}
+
+// taken returns a result as the template has it. Dicts that the function may change are given what it made of their copies; one
+// that is the result, too, is itself the result.
+func (f loadedFunc) taken(c *jinja.Call, args []any, kwargs *data.Map, result any) any {
+	fn, ok := f.env.Functions.Func(f.name)
+	if !ok || len(fn.Spec().Changes) == 0 {
+		return jinja.Import(result)
+	}
+	own := jinja.Import
+	spec := fn.Spec()
+	for i, p := range spec.Params {
+		if !slices.Contains(spec.Changes, p.Name) {
+			continue
+		}
+		held, now := given(c, args, kwargs, i, p.Name)
+		if held != nil && now != nil {
+			adoption{}.dict(held, now)
+			if same, ok := result.(*data.Map); ok && same == now {
+				own = func(any) any { return held }
+			}
+		}
+	}
+	return own(result)
+}
+
+// given returns the dict that a parameter was given, and its copy.
+func given(c *jinja.Call, args []any, kwargs *data.Map, i int, name string) (held, now *data.Map) {
+	if i < len(args) {
+		held, _ = c.Args[i].(*data.Map)
+		now, _ = args[i].(*data.Map)
+		return held, now
+	}
+	for _, k := range c.Kw {
+		if k.Name == name {
+			held, _ = k.Value.(*data.Map)
+		}
+	}
+	now, _ = kwargs.Value(name).(*data.Map)
+	return held, now
+}
+
+// An adoption is a walk through a copy, with the dicts of it that have been taken.
+type adoption map[*data.Map]bool
+
+// dict makes held, a template's dict, equal to now, a changed copy of it. Dicts and lists within that are the same as before
+// stay those that they are, as the template may hold them elsewhere.
+func (a adoption) dict(held, now *data.Map) {
+	if held == now || a[now] {
+		return
+	}
+	a[now] = true
+	old := held.Clone()
+	held.Clear()
+	for k, v := range now.All() {
+		held.Set(k, a.value(old.Value(k), v))
+	}
+}
+
+func (a adoption) value(held, now any) any {
+	switch now := now.(type) {
+	case *data.Map:
+		if m, ok := held.(*data.Map); ok {
+			a.dict(m, now)
+			return m
+		}
+	case []any:
+		if was, err := jinja.Export(held); err == nil && data.Equal(was, now) {
+			return held
+		}
+	}
+	return jinja.Import(now)
 }
 
 // A functionError is the error of an execution function. It hides what it comes from, which may be the error of another
 // template.
 type functionError struct{ err error }
 
-func (e *functionError) Error() string { return e.err.Error() }
+// mostText is how much of a function's error is told, in bytes: each template that renders another one tells of its error more
+// than once.
+const mostText = 16 << 10
+
+func (e *functionError) Error() string {
+	text := e.err.Error()
+	if len(text) > mostText {
+		text = strings.ToValidUTF8(text[:mostText], "") + " …"
+	}
+	return text
+}

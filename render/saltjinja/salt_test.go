@@ -30,11 +30,29 @@ type textArgs struct {
 	Text string
 }
 
+type putArgs struct{ Into, What *data.Map }
+
+type getArgs struct {
+	Key     string
+	Default any `default:"''"`
+}
+
 func testPlugin() loader.Plugin {
 	return loader.Plugin{Name: "test", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
 			loader.F("arg", "", func(_ context.Context, a echoArgs) (any, error) {
 				return data.NewMap("args", a.Args, "kwargs", a.Kwargs), nil
+			}),
+			loader.F("put", "", func(_ context.Context, a putArgs) (any, error) {
+				data.Merge(a.Into, a.What, false)
+				a.Into.Delete("gone")
+				return a.Into, nil
+			}).Changes("into"),
+			loader.F("get", "", func(_ context.Context, a getArgs) (any, error) {
+				if a.Key == "here" {
+					return int64(1), nil
+				}
+				return a.Default, nil
 			}),
 			loader.F("fail", "", func(_ context.Context, a textArgs) (any, error) { return nil, loader.Execution("%s", a.Text) }),
 			loader.F("raise", "", func(_ context.Context, a textArgs) (any, error) {
@@ -70,6 +88,12 @@ func TestTemplates(t *testing.T) {
 		{"in salt", `{{ "test.arg" in salt }} {{ "test.nope" in salt }} {{ "test" in salt }}`, "True False False"},
 		{"salt.get", `{{ salt.get("test.arg")().kwargs }} {{ salt.get("no.such") }} {{ salt.get("no.such", 5) }}`, "{} None 5"},
 		{"whether a function is there", `{{ salt.test.nope is defined }} {{ salt["no.such"] is defined }} {{ salt.test.arg is callable }}`, "False False True"},
+		{"chance with a seed, as Python has it", `{{ [1, 2, 3, 4, 5] | random_shuffle(seed="quick") }} {{ ["a", "b", "c"] | random_sample(2, seed="quick") }}`, "[4, 5, 3, 2, 1] ['c', 'b']"},
+		{"a dict that a function changes", `{% set d = {"a": {"b": [1]}, "gone": 1} %}{% set inner = d.a %}{% set l = d.a.b %}{% do salt["test.put"](d, {"a": {"c": 2}}) %}` +
+			`{% do l.append(3) %}{{ d }} {{ inner }}`, "{'a': {'b': [1, 3], 'c': 2}} {'b': [1, 3], 'c': 2}"},
+		{"and returns", `{% set d = {} %}{% set e = salt.test.put(what={"x": [1]}, into=d) %}{% do e.update({"y": 2}) %}{{ d }}`, "{'x': [1], 'y': 2}"},
+		{"but not what it only reads", `{% set d = {} %}{% set w = {"x": {"y": 1}} %}{% do salt.test.put(d, w) %}{% do d.x.update({"z": 2}) %}{{ w }}`, "{'x': {'y': 1}}"},
+		{"a default that is undefined", `{{ salt.test.get("here", nope) }} {{ salt.test.get("gone", default=nope) is defined }}`, "1 False"},
 		{"grains, pillar and opts", `{{ grains.os }} {{ pillar.app.port }} {{ pillar.get("x", "y") }} {{ opts.id }} {{ saltenv }}`, "Debian 80 y web1 base"},
 		{"the place of an SLS", `{{ sls }} {{ slspath }} {{ slsdotpath }} {{ slscolonpath }} {{ sls_path }} {{ tplpath }} {{ tplfile }} {{ tpldir }} {{ tpldot }}`,
 			"web.site web/site web.site web:site web_site /srv/salt/web/site/init.sls web/site/init.sls web/site web.site"},
@@ -127,7 +151,10 @@ func TestTemplateErrors(t *testing.T) {
 		{"no such pillar below", `{{ pillar.app.nope }}`, "Jinja variable 'dict object' has no attribute 'nope'; line 1\n"},
 		{"no such grain", `{{ grains.nope }}`, "Jinja variable 'dict object' has no attribute 'nope'; line 1\n"},
 		{"a function that fails", "\n{{ salt.test.fail('it broke') }}", "Problem running salt function in Jinja template: it broke; line 2\n\n---\n\n{{ salt.test.fail('it broke') }}    <======================\n---"},
-		{"a function that raises", `{{ salt.test.raise("odd") }}`, "Jinja error: odd\nTraceback (most recent call last):\n"},
+		{"a function that raises", `{{ salt.test.raise("odd") }}`, "Jinja error: odd\nTraceback (most recent call last):\n  File \"<template>\", line 1, in template\nValueError: odd\n"},
+		{"a default that is undefined", `{{ salt.test.get("gone", nope) }}`, "Jinja variable 'nope' is undefined; line 1\n"},
+		{"an argument that is undefined", `{{ salt.test.get(nope) }}`, "Jinja variable 'nope' is undefined; line 1\n"},
+		{"no such template", `{% include "nope.j" %}`, "Jinja error: nope.j\nTraceback (most recent call last):\n  File \"<template>\", line 1, in template\njinja2.exceptions.TemplateNotFound: nope.j\n"},
 		{"a call that does not fit", `{{ salt.test.fail() }}`, "Jinja error: fail() missing 1 required positional argument: 'text'\n"},
 		{"a template above the roots", `{% include "../../../etc/passwd" %}`, "Jinja error: ../../../etc/passwd\n"},
 		{"an absolute one", `{% include "/etc/passwd" %}`, "Jinja error: /etc/passwd\n"},
@@ -136,7 +163,12 @@ func TestTemplateErrors(t *testing.T) {
 		{"a relative import after one from afar", `{% from "sub/lib.j" import m %}{% from "./lib2.j" import m %}`, "Jinja error: ./lib2.j\n"},
 		{"a block", "{% extends 'base.j' %}{% block a %}\n{{ 1 / 0 }}{% endblock %}",
 			"Jinja error: division by zero\nROOT/base.j(3):\n---\nx\ny\n{% block a %}{% endblock %}    <======================\n---\nTraceback (most recent call last):\n"},
-		{"YAML that is broken", "{% load_yaml as x %}\na: b: c\n{% endload %}", "Jinja error: 'NoneType' object has no attribute 'splitlines'\n"},
+		{"YAML that is broken", "{% load_yaml as x %}\na: b: c\n{% endload %}", "Jinja error: 'NoneType' object has no attribute 'splitlines'\nTraceback (most recent call last):\n" +
+			"yaml.scanner.ScannerError: mapping values are not allowed in this context\n  in \"<unicode string>\", line 2, column 5\n\n" +
+			"During handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File"},
+		{"a macro of itself", "{% macro f() %}{{ f() }}{% endmacro %}\n{{ f() }}", "Jinja error: more than 200 templates, blocks and macros within one another\n" +
+			"Traceback (most recent call last):\n  File \"<template>\", line 2, in template\n" + strings.Repeat("  File \"<template>\", line 1, in template\n", 3) +
+			"  [Previous line repeated 197 more times]\nLimitError: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			files := roots(t, data.NewMap("lib.j", "{% macro m(a) %}\n{{ a.x }}\n{% endmacro %}\n", "sub/lib.j", "{% macro m() %}{% endmacro %}",

@@ -11,13 +11,12 @@ import (
 
 // A state is what one rendering knows; filters, tags and the loader find it in the context.
 type state struct {
-	step    *render.Step
-	vars    map[string]any          // variables of the template
-	found   map[string]jinja.Source // templates that were imported, by the name they were asked for
-	paths   map[string]string       // of these, on this host
-	place   map[string]any          // tpldir, tplfile and tpldot of the template that was loaded last
-	pillar  *data.Map               // as the template has it, once it asked for it
-	ordered map[*data.Map]bool      // dicts that are Python's OrderedDict
+	step   *render.Step
+	vars   map[string]any          // variables of the template
+	found  map[string]jinja.Source // templates that were imported, by the name they were asked for
+	paths  map[string]string       // of these, on this host
+	place  map[string]any          // tpldir, tplfile and tpldot of the template that was loaded last
+	pillar *data.Map               // as the template has it, once it asked for it
 }
 
 type stateKey struct{}
@@ -34,7 +33,7 @@ func (st *state) warn(format string, args ...any) {
 
 func newState(s *render.Step) *state {
 	st := &state{
-		step: s, found: map[string]jinja.Source{}, paths: map[string]string{}, place: map[string]any{}, ordered: map[*data.Map]bool{},
+		step: s, found: map[string]jinja.Source{}, paths: map[string]string{}, place: map[string]any{},
 	}
 	env := s.Engine.Env()
 	st.vars = map[string]any{
@@ -79,10 +78,13 @@ func (st *state) importPillar() any {
 	return v
 }
 
-// dictName is how messages call a dict: Salt hands the pillar out in a wrapper.
+// dictName is how messages call a dict: Salt hands the pillar out in a wrapper, and has a class of its own for those that are Ordered.
 func (st *state) dictName(m *data.Map) string {
-	if m != nil && m == st.pillar {
+	switch {
+	case m != nil && m == st.pillar:
 		return "salt.utils.context.NamespacedDictWrapper"
+	case m.Ordered():
+		return "salt.utils.odict.OrderedDict"
 	}
 	return ""
 }

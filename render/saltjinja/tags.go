@@ -118,12 +118,15 @@ func loadJSON(v any) (any, error) {
 			text, ok = string(b), true
 		}
 	}
+	var cause error
 	if ok {
-		if out, err := render.LoadJSON(text); err == nil {
+		out, err := render.LoadJSON(text)
+		if err == nil {
 			return jinja.Import(out), nil
 		}
+		cause = err
 	}
-	return nil, jinja.Raise(jinja.RuntimeError, "Unable to load json from %s", data.Str(plain(v)))
+	return nil, &jinja.Error{Kind: jinja.RuntimeError, Message: "Unable to load json from " + data.Str(plain(v)), Err: cause}
 }
 
 // loadText is the filter load_text.

@@ -10,10 +10,12 @@ import (
 	"github.com/brineproject/brine/runners/error"
 	"github.com/brineproject/brine/runners/event"
 	"github.com/brineproject/brine/runners/fileserver"
+	"github.com/brineproject/brine/runners/gitpillar"
 	"github.com/brineproject/brine/runners/jobs"
 	"github.com/brineproject/brine/runners/manage"
 	"github.com/brineproject/brine/runners/match"
 	"github.com/brineproject/brine/runners/mine"
+	"github.com/brineproject/brine/runners/pillar"
 	"github.com/brineproject/brine/runners/queue"
 	"github.com/brineproject/brine/runners/reactor"
 	"github.com/brineproject/brine/runners/salt"
@@ -32,10 +34,12 @@ func Plugins(n Needs) []loader.Plugin {
 		error.Plugin(),
 		event.Plugin(),
 		fileserver.Plugin(n.Files),
+		gitpillar.Plugin(n.GitPillar),
 		jobs.Plugin(jobs.Needs{Jobs: n.Jobs, Other: n.OtherJobs}),
 		manage.Plugin(manage.Needs{Keys: n.Keys, Bank: n.Bank, Connected: n.Connected}),
 		match.Plugin(n.Keys, n.Bank),
 		mine.Plugin(n.Mine),
+		pillar.Plugin(pillar.Needs{Keys: n.Keys, Bank: n.Bank, Compiler: n.Pillar}),
 		queue.Plugin(),
 		reactor.Plugin(),
 		salt.Plugin(),

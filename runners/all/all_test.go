@@ -28,7 +28,7 @@ func everything(t *testing.T) *loader.Registry {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { jobs.Close(); bank.Close() })
-	n := Needs{Jobs: jobs, Keys: pki.Visit(dir, pki.Options{}), Bank: bank, Files: fileserver.New(fileserver.Options{}), Tokens: noTokens{}, Mine: noMine}
+	n := Needs{Jobs: jobs, Keys: pki.Visit(dir, pki.Options{}), Bank: bank, Files: fileserver.New(fileserver.Options{}), Tokens: noTokens{}, Mine: noMine, Pillar: noPillars{}}
 	r, err := loader.NewRegistry(&loader.Env{Opts: &data.Map{}}, Plugins(n))
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,9 @@ import (
 	"github.com/brineproject/brine/returner"
 	runnerauth "github.com/brineproject/brine/runners/auth"
 	runnercache "github.com/brineproject/brine/runners/cache"
+	"github.com/brineproject/brine/runners/gitpillar"
 	"github.com/brineproject/brine/runners/mine"
+	runnerpillar "github.com/brineproject/brine/runners/pillar"
 )
 
 // Needs are what runners work on. A need may be nil: the runners that cannot do without it say so.
@@ -29,4 +31,6 @@ type Needs struct {
 	Mine      mine.Get
 	Tokens    runnerauth.Tokens
 	Locks     runnercache.Locks // of git repositories
+	Pillar    runnerpillar.Compiler
+	GitPillar gitpillar.Fetcher // the external pillar git
 }

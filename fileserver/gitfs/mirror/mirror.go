@@ -123,6 +123,9 @@ func (o Options) key() string {
 // Key is the name of the mirror's folder below Options.Root.
 func (m *Mirror) Key() string { return m.key }
 
+// Local reports whether the repository is on this host's disk.
+func (m *Mirror) Local() bool { return m.addr.scheme == "file" }
+
 // URL returns the address, without a password.
 func (m *Mirror) URL() string { return m.addr.show }
 

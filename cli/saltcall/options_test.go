@@ -1,0 +1,261 @@
+package saltcall
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/payload"
+)
+
+// jids are job ids.
+var jids = regexp.MustCompile(`20\d{18}`)
+
+// A site is a folder with the configuration of a minion.
+type site struct{ dir string }
+
+// newSite writes the configuration; more are further lines of it.
+func newSite(t *testing.T, more string) site {
+	t.Helper()
+	s := site{testsalt.Dir(t)}
+	s.write(t, "conf/minion", "id: m\nroot_dir: "+s.dir+"\npki_dir: /pki\ncachedir: /cache\nsock_dir: /run\nlog_file: /log\n"+more)
+	return s
+}
+
+func (s site) write(t *testing.T, name, text string) {
+	t.Helper()
+	at := filepath.Join(s.dir, name)
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// call runs salt-call and returns what it prints.
+func (s site) call(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	t.Chdir(s.dir)
+	var out, err bytes.Buffer
+	in := cli.Invocation{Args: append([]string{"-c", filepath.Join(s.dir, "conf")}, args...), Dir: s.dir, Env: func(string) string { return "" }}
+	code = Run(t.Context(), in, &out, &err)
+	return out.String(), err.String(), code
+}
+
+// The output is that of salt-call of Salt 3006.0.
+func TestOptionsWithoutAMaster(t *testing.T) {
+	s := newSite(t, "color: false\ngrains: {who: me}\npillar_roots: {base: ["+"/nothere]}\n")
+	s.write(t, "alt/salt/f.txt", "")
+	s.write(t, "alt/sample/x", "")
+	s.write(t, "alt/pillar/top.sls", "base:\n  '*': [q]\n")
+	s.write(t, "alt/pillar/q.sls", "a: alt\n")
+	for _, c := range []struct {
+		args   string
+		stdout string
+		code   int
+	}{
+		{"test.ping", "local:\n    True\n", 0},
+		{"--file-root alt/salt cp.list_master", "local:\n    - f.txt\n", 0},
+		{"--file-root alt/sa* --out raw config.get file_roots", "{'local': {'base': ['DIR/alt/salt', 'DIR/alt/sample']}}\n", 0},
+		{"--file-root alt/salt --file-root alt/dev --out raw config.get file_roots", "{'local': {'base': ['DIR/alt/dev']}}\n", 0},
+		{"--pillar-root alt/pillar --out raw pillar.items", "{'local': {'a': 'alt'}}\n", 0},
+		{"--pillar-root alt/pillar --out raw pillar.raw", "{'local': {'a': 'alt'}}\n", 0},
+		{"--pillar-root alt/nothere --out raw pillar.items", "{'local': {}}\n", 0},
+		{"--pillar-root alt/pillar --out raw pillar.items pillar={a:_1,b:_2}", "{'local': {'a': 1, 'b': 2}}\n", 0},
+		{"--pillar-root alt/pillar --out raw pillar.items pillarenv=dev", "{'local': {'a': 'alt'}}\n", 0},
+		{"--pillar-root alt/pillar pillar.get a saltenv=dev", "local:\n    alt\n", 0},
+		{"--id other --out raw grains.get id", "{'local': 'other'}\n", 0},
+		{"--id other --out raw config.get id", "{'local': 'other'}\n", 0},
+		{"--master 127.9.9.9 --out raw config.get master", "{'local': '127.9.9.9'}\n", 0},
+		{"--skip-grains --out raw grains.items", "{'local': {}}\n", 0},
+		{"--refresh-grains-cache --out raw grains.get who", "{'local': 'me'}\n", 0},
+		{"--cachedir DIR/cc --out raw config.get cachedir", "{'local': 'DIR/cc'}\n", 0},
+		{"--output-diff --out raw config.get state_output_diff", "{'local': True}\n", 0},
+		{"-t 7 --out raw config.get auth_timeout", "{'local': 7}\n", 0},
+		{"--no-return-event --no-parse=text --out raw test.echo text={a:_1}", "{'local': '{a: 1}'}\n", 0},
+		{"--retcode-passthrough test.retcode 42", "local:\n    True\n", 42},
+		{"test.retcode 42", "local:\n    True\n", 1},
+		{"--module-executors=[direct_call] test.ping", "local:\n    True\n", 0},
+		{"--executor-opts={a:_1} test.ping", "local:\n    True\n", 0},
+		{"--metadata --set-metadata {a:_1} --out raw test.echo hi",
+			"{'local': {'jid': 'JID', 'return': 'hi', 'retcode': 0, 'id': 'm', 'fun': 'test.echo', 'fun_args': ['hi'], 'metadata': {'a': 1}}}\n", 0},
+		{"--metadata --out raw test.ping", "{'local': {'jid': 'JID', 'return': True, 'retcode': 0, 'id': 'm', 'fun': 'test.ping', 'fun_args': []}}\n", 0},
+	} {
+		for range 2 {
+			words := strings.Fields(strings.ReplaceAll(c.args, "DIR", s.dir))
+			for i := range words {
+				words[i] = strings.ReplaceAll(words[i], ":_", ": ")
+			}
+			stdout, stderr, code := s.call(t, append([]string{"--local"}, words...)...)
+			got := jids.ReplaceAllString(strings.ReplaceAll(stdout, s.dir, "DIR"), "JID")
+			if got != c.stdout || code != c.code {
+				t.Errorf("salt-call --local %s: %d\n%s%s", c.args, code, got, stderr)
+			}
+		}
+	}
+}
+
+func TestWhatSaltCallSaysOfTrouble(t *testing.T) {
+	s := newSite(t, "color: false\n")
+	for _, c := range []struct {
+		args, stdout, stderr string
+		code                 int
+	}{
+		{"nothere.fun", "", "'nothere.fun' is not available.\n", 255},
+		{"--module-executors=nosuch test.ping", "CLI Example:", "\nPassed invalid arguments: Executor 'nosuch' is not available.\n\nUsage:\n", 1},
+		{"--log-level quiet pillar.keys nothere", "", "Traceback (most recent call last):\nKeyError: 'Pillar key not found: nothere'\n", 1},
+		{"pillar.keys nothere", "", "[ERROR   ] An un-handled exception was caught by Salt's global exception handler:\n" +
+			"Traceback (most recent call last):\nKeyError: 'Pillar key not found: nothere'\n", 1},
+		{"-m alt/m --states-dir alt/s test.ping", "True", "modules in Python, which salt-call does not run", 0},
+		{"--return nosuch test.ping", "True", "returner nosuch", 0},
+		{"-d nothere", "", "", 0},
+		{"-d pillar.ls", "pillar.ls:\n", "", 0},
+		{"-g", "    id:\n        m\n", "", 0},
+	} {
+		stdout, stderr, code := s.call(t, append([]string{"--local"}, strings.Fields(c.args)...)...)
+		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) || c.stderr == "" && stderr != "" {
+			t.Errorf("salt-call --local %s: %d\n%s%s", c.args, code, stdout, stderr)
+		}
+	}
+}
+
+// A pillar that does not render is told of when the call begins, whatever the function.
+func TestBrokenPillarIsTold(t *testing.T) {
+	s := newSite(t, "color: false\n")
+	s.write(t, "p/top.sls", "base:\n  '*': [broken]\n")
+	s.write(t, "p/broken.sls", "{% if %}\n")
+	stdout, stderr, code := s.call(t, "--local", "--pillar-root", "p", "test.ping")
+	if code != 0 || stdout != "local:\n    True\n" || !strings.Contains(stderr, "Rendering SLS 'broken' failed") {
+		t.Errorf("%d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// What no master gets is kept on disk with cache_jobs.
+func TestJobsAreCached(t *testing.T) {
+	s := newSite(t, "cache_jobs: true\n")
+	if _, stderr, code := s.call(t, "--local", "test.echo", "kept"); code != 0 {
+		t.Fatal(stderr)
+	}
+	files, err := filepath.Glob(filepath.Join(s.dir, "cache", "minion_jobs", "*", "return.p"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %q, %v", files, err)
+	}
+	body, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := payload.UnmarshalText(body, payload.WireLimits())
+	if m, ok := v.(*data.Map); err != nil || !ok || m.Text("return") != "kept" || m.Text("fun") != "test.echo" {
+		t.Errorf("return.p holds %s, %v", data.Repr(v), err)
+	}
+}
+
+// TestOptionsWithAMaster signs in as the minion, and looks at what the master is told.
+func TestOptionsWithAMaster(t *testing.T) {
+	mdir := testsalt.Dir(t)
+	cfg := testsalt.MasterConfig(mdir)
+	pillar := site{mdir}
+	pillar.write(t, "p/top.sls", "base:\n  '*': [q]\n")
+	pillar.write(t, "p/q.sls", "a: of the master\nid: {{ grains.id }}\n")
+	cfg.PillarRoots = data.NewMap("base", []any{filepath.Join(mdir, "p")})
+	m := testsalt.StartMaster(t, cfg)
+	host, port, err := net.SplitHostPort(m.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, fmt.Sprintf("color: false\nmaster: %s\nmaster_port: %s\nacceptance_wait_time: 1\nuse_master_when_local: true\n", host, port))
+	events := m.Listen(t, "salt/job/")
+	for _, c := range []struct {
+		args, stdout string
+		code         int
+		told         string // the return that the master gets; "" for none
+	}{
+		{"test.ping", "{'local': True}\n", 0, "m test.ping True"},
+		{"--id other pillar.get id", "{'local': 'other'}\n", 0, "other pillar.get 'other'"},
+		{"pillar.items pillar={a:_1,id:_2}", "{'local': {'a': 1, 'id': 2}}\n", 0, "m pillar.items {'a': 1, 'id': 2}"},
+		{"--master " + host + " --set-metadata mark test.echo hi", "{'local': 'hi'}\n", 0, "m test.echo 'hi' mark"},
+		{"--retcode-passthrough test.retcode 42", "{'local': True}\n", 42, "m test.retcode True"},
+		{"--no-return-event test.ping", "{'local': True}\n", 0, ""},
+		{"--local pillar.get a", "{'local': 'of the master'}\n", 0, ""}, // for use_master_when_local
+	} {
+		words := strings.Fields(c.args)
+		for i := range words {
+			words[i] = strings.ReplaceAll(words[i], ":_", ": ")
+		}
+		for range 2 {
+			stdout, stderr, code := s.call(t, append([]string{"--out", "raw"}, words...)...)
+			if stdout != c.stdout || code != c.code {
+				t.Errorf("salt-call %s: %d\n%s%s", c.args, code, stdout, stderr)
+			}
+			if c.told == "" {
+				continue
+			}
+			event, err := testsalt.AwaitEvent(t, events, "salt/job/").Map()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := event.Text("id") + " " + event.Text("fun") + " " + data.Repr(event.Value("return"))
+			if v, ok := event.Get("metadata"); ok {
+				got += " " + data.Str(v)
+			}
+			if got != c.told {
+				t.Errorf("salt-call %s: the master got %s, want %s", c.args, got, c.told)
+			}
+		}
+	}
+	quiet, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if event, err := events.Next(quiet); err == nil {
+		t.Errorf("the master got more: %s", event.Tag)
+	}
+}
+
+// TestPillarCacheOfAMinion keeps the pillar of the master and goes on with it without the master. The file is what Salt 3006.0 wrote.
+func TestPillarCacheOfAMinion(t *testing.T) {
+	mdir := testsalt.Dir(t)
+	cfg := testsalt.MasterConfig(mdir)
+	site{mdir}.write(t, "p/top.sls", "base:\n  '*': [q]\n")
+	site{mdir}.write(t, "p/q.sls", "zeta: 2\nalpha: {z: 1, b: {y: 2, a: 3}}\nmid: [{q: 1, c: 2}]\nuni: é\nnul: ~\nmulti: \"a\\nb\\n\"\n")
+	cfg.PillarRoots = data.NewMap("base", []any{filepath.Join(mdir, "p")})
+	m := testsalt.StartMaster(t, cfg)
+	host, port, err := net.SplitHostPort(m.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, fmt.Sprintf("color: false\nmaster: %s\nmaster_port: %s\nacceptance_wait_time: 1\nminion_pillar_cache: true\n", host, port))
+	for range 2 {
+		if stdout, stderr, code := s.call(t, "--out", "raw", "pillar.get", "zeta"); stdout != "{'local': 2}\n" || code != 0 {
+			t.Fatalf("salt-call: %d\n%s%s", code, stdout, stderr)
+		}
+		for name, want := range map[string]string{"top.sls": "base:\n  m: [cache]\n",
+			"cache.sls": "alpha:\n  b: {a: 3, y: 2}\n  z: 1\nmid:\n- {c: 2, q: 1}\nmulti: 'a\n\n  b\n\n  '\nnul: null\nuni: é\nzeta: 2\n"} {
+			at := filepath.Join(s.dir, "cache", "pillar", name)
+			text, err := os.ReadFile(at)
+			st, serr := os.Stat(at)
+			if err := errors.Join(err, serr); err != nil {
+				t.Fatal(err)
+			}
+			if string(text) != want || runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
+				t.Errorf("%s has mode %v and\n%swant\n%s", name, st.Mode(), text, want)
+			}
+		}
+	}
+	m.Stop(t)
+	stdout, stderr, code := s.call(t, "--local", "--pillar-root", filepath.Join(s.dir, "cache", "pillar"), "--out", "raw", "pillar.get", "alpha:b:a")
+	if stdout != "{'local': 3}\n" || code != 0 {
+		t.Errorf("without the master: %d\n%s%s", code, stdout, stderr)
+	}
+}

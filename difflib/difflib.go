@@ -1,0 +1,110 @@
+// Package difflib tells two texts apart line by line, as Python's module difflib does: Unified prints what unified_diff prints, to
+// the byte, for what operators read in the changes of states.
+//
+// The matches are those of Python's SequenceMatcher, which looks for the longest run of equal lines and then on both sides of it, and
+// which in texts of 200 lines and more takes no notice of lines that make up more than a hundredth of them.
+package difflib
+
+import (
+	"strconv"
+	"strings"
+)
+
+// context is the number of equal lines around a change.
+const context = 3
+
+// Unified returns the unified diff of two texts as lines, "" where they are equal. Lines have their ends; those of the heads and
+// ranges get end, a line feed in most cases. The names stand in the heads.
+func Unified(a, b []string, from, to, end string) []string {
+	var out []string
+	for _, group := range groups(opcodes(a, b)) {
+		if out == nil {
+			out = append(out, "--- "+from+end, "+++ "+to+end)
+		}
+		first, last := group[0], group[len(group)-1]
+		out = append(out, "@@ -"+extent(first.a1, last.a2)+" +"+extent(first.b1, last.b2)+" @@"+end)
+		for _, op := range group {
+			out = op.appendTo(out, a, b)
+		}
+	}
+	return out
+}
+
+// Text returns the unified diff of two texts without names, as one text.
+func Text(a, b []string) string { return strings.Join(Unified(a, b, "", "", "\n"), "") }
+
+func extent(start, stop int) string {
+	n := stop - start
+	switch n {
+	case 1:
+		return strconv.Itoa(start + 1)
+	case 0:
+		return strconv.Itoa(start) + ",0"
+	}
+	return strconv.Itoa(start+1) + "," + strconv.Itoa(n)
+}
+
+// An opcode turns lines a1 up to a2 of one text into b1 up to b2 of the other.
+type opcode struct {
+	equal          bool
+	a1, a2, b1, b2 int
+}
+
+func (op opcode) appendTo(out, a, b []string) []string {
+	if op.equal {
+		return prefixed(out, " ", a[op.a1:op.a2])
+	}
+	return prefixed(prefixed(out, "-", a[op.a1:op.a2]), "+", b[op.b1:op.b2])
+}
+
+func prefixed(out []string, prefix string, lines []string) []string {
+	for _, line := range lines {
+		out = append(out, prefix+line)
+	}
+	return out
+}
+
+// opcodes returns all steps from a to b.
+func opcodes(a, b []string) []opcode {
+	var ops []opcode
+	i, j := 0, 0
+	for _, m := range append(matches(a, b), match{len(a), len(b), 0}) {
+		if i < m.a || j < m.b {
+			ops = append(ops, opcode{false, i, m.a, j, m.b})
+		}
+		i, j = m.a+m.size, m.b+m.size
+		if m.size > 0 {
+			ops = append(ops, opcode{true, m.a, i, m.b, j})
+		}
+	}
+	return ops
+}
+
+// groups cuts the steps into changes that stand near one another, with a few equal lines around them.
+func groups(ops []opcode) [][]opcode {
+	if len(ops) == 0 {
+		return nil
+	}
+	ops = append([]opcode(nil), ops...)
+	if first := &ops[0]; first.equal {
+		first.a1, first.b1 = max(first.a1, first.a2-context), max(first.b1, first.b2-context)
+	}
+	if last := &ops[len(ops)-1]; last.equal {
+		last.a2, last.b2 = min(last.a2, last.a1+context), min(last.b2, last.b1+context)
+	}
+	var all [][]opcode
+	var group []opcode
+	for _, op := range ops {
+		if op.equal && op.a2-op.a1 > 2*context {
+			group = append(group, opcode{true, op.a1, min(op.a2, op.a1+context), op.b1, min(op.b2, op.b1+context)})
+			all = append(all, group)
+			group = nil
+			op.a1, op.b1 = max(op.a1, op.a2-context), max(op.b1, op.b2-context)
+		}
+		group = append(group, op)
+	}
+	if len(group) > 1 || len(group) == 1 && !group[0].equal {
+		all = append(all, group)
+	}
+	return all
+}

@@ -1,0 +1,144 @@
+// Package alternatives is Salt's module alternatives: which program stands behind a name such as editor (salt/modules/alternatives.py).
+//
+// The work is that of update-alternatives, which is called alternatives in the family of Red Hat.
+package alternatives
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module alternatives. There is one where there is a folder /etc/alternatives.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "alternatives", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	if info, err := os.Stat(m.path("/etc/alternatives")); err != nil || !info.IsDir() {
+		return nil, errors.New("Cannot load alternatives module: /etc/alternatives dir not found") //nolint:staticcheck // Salt's text
+	}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("auto", docAuto, m.auto),
+		loader.F("check_exists", docCheckExists, m.checkExists),
+		loader.F("check_installed", docCheckInstalled, m.checkInstalled),
+		loader.F("display", docDisplay, m.display).Out("txt"),
+		loader.F("install", docInstall, m.install).Out("txt"),
+		loader.F("remove", docRemove, m.remove).Out("txt"),
+		loader.F("set", docSet, m.set).Def("set_"),
+		loader.F("show_current", docShowCurrent, m.showCurrent),
+		loader.F("show_link", docShowLink, m.showLink),
+	}}, nil
+}
+
+func (m *module) path(p string) string { return filepath.Join("/", m.env.Root, p) }
+
+type nameArgs struct{ Name string }
+
+type pathArgs struct{ Name, Path string }
+
+// display returns what the program has to say of a name: its alternatives, their priorities and which is in force.
+//
+// CLI Example:
+//
+//	salt '*' alternatives.display editor
+func (m *module) display(ctx context.Context, a nameArgs) (any, error) {
+	o, err := m.run(ctx, true, "--display", a.Name)
+	if err != nil || o.failed() && o.stderr != "" {
+		return o.stderr, err
+	}
+	return o.stdout, nil
+}
+
+// showLink returns the link of a name that all use, such as /usr/bin/editor; False where there is none.
+//
+// CLI Example:
+//
+//	salt '*' alternatives.show_link editor
+func (m *module) showLink(ctx context.Context, a nameArgs) (any, error) {
+	switch m.env.GrainsNow().Text("os_family") {
+	case "RedHat":
+		return m.recorded(a.Name, "/var/lib/alternatives"), nil
+	case "Suse":
+		return m.recorded(a.Name, "/var/lib/rpm/alternatives"), nil
+	}
+	o, err := m.run(ctx, true, "--query", a.Name)
+	if err != nil || o.failed() && o.stderr != "" {
+		return false, err
+	}
+	first, _, _ := strings.Cut(o.stdout, "\n\n")
+	for line := range strings.SplitSeq(first, "\n") {
+		if link, ok := strings.CutPrefix(line, "Link:"); ok {
+			return strings.TrimSpace(link), nil
+		}
+	}
+	return false, nil
+}
+
+// recorded returns the second line of a name's record, which is its link.
+func (m *module) recorded(name, dir string) any {
+	text, err := os.ReadFile(m.path(filepath.Join(dir, name)))
+	if err != nil {
+		m.env.Log.Errorf("alternatives: %s does not exist", name)
+		return false
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	if len(lines) < 2 || lines[1] == "" {
+		m.env.Log.Errorf("alternatives: unable to get master link for %s: its record has no second line", name)
+		return false
+	}
+	return strings.TrimRight(lines[1], "\n")
+}
+
+// showCurrent returns the path that stands behind a name; False where there is none.
+//
+// CLI Example:
+//
+//	salt '*' alternatives.show_current editor
+func (m *module) showCurrent(_ context.Context, a nameArgs) (any, error) {
+	path, err := m.current(a.Name)
+	if err != nil {
+		m.env.Log.Errorf("alternative: %s does not exist", a.Name)
+		return false, nil
+	}
+	return path, nil
+}
+
+func (m *module) current(name string) (string, error) {
+	return os.Readlink(m.path("/etc/alternatives/" + name))
+}
+
+// checkExists tells whether a path is one of the alternatives of a name.
+//
+// CLI Example:
+//
+//	salt '*' alternatives.check_exists editor /usr/bin/vim.basic
+func (m *module) checkExists(ctx context.Context, a pathArgs) (any, error) {
+	o, err := m.run(ctx, true, "--display", a.Name)
+	if err != nil || o.failed() && o.stderr != "" {
+		return false, err
+	}
+	for line := range strings.Lines(o.stdout) {
+		if strings.HasPrefix(line, a.Path) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// checkInstalled tells whether a path stands behind a name.
+//
+// CLI Example:
+//
+//	salt '*' alternatives.check_installed editor /usr/bin/vim.basic
+func (m *module) checkInstalled(_ context.Context, a pathArgs) (any, error) {
+	path, err := m.current(a.Name)
+	return err == nil && path == a.Path, nil
+}

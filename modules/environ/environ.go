@@ -1,0 +1,231 @@
+// Package environ is Salt's module environ: it reads and sets the environment of the minion's process (salt/modules/environ.py).
+//
+// What differs from Salt: jobs are no processes of their own, so what a job sets is set for the minion until it ends; update_minion
+// has no more to do than to fire its event. permanent has no effect, on Windows too.
+package environ
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module environ.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "environ", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("get", docGet, m.get),
+		loader.F("has_value", docHasValue, m.hasValue),
+		loader.F("item", docItem, m.item),
+		loader.F("items", docItems, m.items),
+		loader.F("setenv", docSetenv, m.setenv),
+		loader.F("setval", docSetval, m.setval),
+	}}, nil
+}
+
+type getArgs struct {
+	Key     any
+	Default any `default:"''"`
+}
+
+// get returns the value of a variable, or default where it is not set.
+//
+// CLI Example:
+//
+//	salt '*' environ.get foo
+//	salt '*' environ.get baz default=False
+func (m *module) get(_ context.Context, a getArgs) (any, error) {
+	key, ok := a.Key.(string)
+	if !ok {
+		return false, nil
+	}
+	return valueOr(key, a.Default), nil
+}
+
+func valueOr(key string, otherwise any) any {
+	if v, ok := os.LookupEnv(key); ok {
+		return v
+	}
+	return otherwise
+}
+
+type hasValueArgs struct {
+	Key   any
+	Value any `default:"None"`
+}
+
+// hasValue reports whether a variable is set, and, with value, whether it has that value.
+//
+// CLI Example:
+//
+//	salt '*' environ.has_value foo
+func (m *module) hasValue(_ context.Context, a hasValueArgs) (any, error) {
+	key, ok := a.Key.(string)
+	if !ok {
+		return false, nil
+	}
+	v, set := os.LookupEnv(key)
+	return set && (a.Value == nil || a.Value == v), nil
+}
+
+type itemArgs struct {
+	Keys    any
+	Default any `default:"''"`
+}
+
+// item returns a dictionary of variables, one or a list of them, with default for those that are not set.
+//
+// CLI Example:
+//
+//	salt '*' environ.item foo
+//	salt '*' environ.item '[foo, baz]' default=None
+func (m *module) item(_ context.Context, a itemArgs) (any, error) {
+	keys, _ := a.Keys.([]any)
+	if key, ok := a.Keys.(string); ok {
+		keys = []any{key}
+	}
+	ret := data.NewMap()
+	for _, k := range keys {
+		key, ok := k.(string)
+		if !ok {
+			return nil, loader.TypeError("str expected, not %s", loader.TypeName(k))
+		}
+		ret.Set(key, valueOr(key, a.Default))
+	}
+	return ret, nil
+}
+
+// items returns all variables.
+//
+// CLI Example:
+//
+//	salt '*' environ.items
+func (m *module) items(context.Context, loader.NoArgs) (any, error) {
+	ret := data.NewMap()
+	for _, line := range os.Environ() {
+		if i := strings.IndexByte(line, '='); i > 0 {
+			ret.Set(line[:i], line[i+1:])
+		}
+	}
+	return ret, nil
+}
+
+type setvalArgs struct {
+	Key         any
+	Val         any
+	FalseUnsets any `default:"False"`
+	Permanent   any `default:"False"`
+}
+
+// setval sets a variable and returns its value, or False where that was not possible.
+//
+// val
+//
+//	A text, or False.
+//
+// false_unsets : False
+//
+//	With True the value False unsets the variable, and the result is None; else it is an empty text.
+//
+// CLI Example:
+//
+//	salt '*' environ.setval foo bar
+//	salt '*' environ.setval baz val=False false_unsets=True
+func (m *module) setval(_ context.Context, a setvalArgs) (any, error) {
+	return m.set(a.Key, a.Val, a.FalseUnsets == true), nil
+}
+
+func (m *module) set(k, val any, unsets bool) any {
+	key, isText := k.(string)
+	if val == false {
+		if unsets && isText {
+			_ = os.Unsetenv(key) // a name that there cannot be is not set
+			return nil
+		}
+		val = ""
+	}
+	text, ok := val.(string)
+	if !ok {
+		m.env.Log.Debugf("environ: 'val' argument for key '%s' is not a string or False: '%s'", data.Str(k), data.Str(val))
+		return false
+	}
+	if !isText {
+		m.env.Log.Errorf("environ: Exception occurred when setting environ key '%s': 'str expected, not %s'", data.Str(k), loader.TypeName(k))
+		return false
+	}
+	if err := os.Setenv(key, text); err != nil {
+		m.env.Log.Errorf("environ: Exception occurred when setting environ key '%s': '%v'", key, err)
+		return false
+	}
+	return text
+}
+
+type setenvArgs struct {
+	Environ      any
+	FalseUnsets  any `default:"False"`
+	ClearAll     any `default:"False"`
+	UpdateMinion any `default:"False"`
+	Permanent    any `default:"False"`
+}
+
+// setenv sets the variables of a dictionary, and returns one of what environ.setval returns for each, or False where environ is no
+// dictionary or holds a value that is neither text nor False.
+//
+// false_unsets : False
+//
+//	As in environ.setval.
+//
+// clear_all : False
+//
+//	Take all other variables for False. The minion may need them.
+//
+// update_minion : False
+//
+//	Fire the event environ_setenv on the minion's bus.
+//
+// CLI Example:
+//
+//	salt '*' environ.setenv '{"foo": "bar", "baz": "quux"}'
+//	salt '*' environ.setenv '{"a": "b", "c": False}' false_unsets=True
+func (m *module) setenv(ctx context.Context, a setenvArgs) (any, error) {
+	vars, ok := a.Environ.(*data.Map)
+	if !ok {
+		m.env.Log.Debugf("environ: 'environ' argument is not a dict: '%s'", data.Str(a.Environ))
+		return false, nil
+	}
+	ret, unsets := data.NewMap(), a.FalseUnsets == true
+	if a.ClearAll == true {
+		m.clear(vars, unsets, ret)
+	}
+	for k, v := range vars.All() {
+		if _, isText := v.(string); !isText && v != false {
+			m.env.Log.Debugf("environ: 'val' argument for key '%s' is not a string or False: '%s'", data.Str(k), data.Str(v))
+			return false, nil
+		}
+		ret.Set(k, m.set(k, v, unsets))
+	}
+	if a.UpdateMinion != true {
+		return ret, nil
+	}
+	said := data.NewMap("environ", vars, "false_unsets", a.FalseUnsets, "clear_all", a.ClearAll, "permanent", a.Permanent)
+	_, err := m.env.Call(ctx, "event.fire", []any{said, "environ_setenv"}, nil)
+	return ret, err
+}
+
+// clear takes the variables that are not in vars for False.
+func (m *module) clear(vars *data.Map, unsets bool, ret *data.Map) {
+	for _, line := range os.Environ() {
+		if key, _, _ := strings.Cut(line, "="); key != "" && !vars.Has(key) {
+			ret.Set(key, m.set(key, false, unsets))
+		}
+	}
+}

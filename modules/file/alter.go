@@ -1,0 +1,486 @@
+//go:build unix
+
+package file
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+type touchArgs struct {
+	Name  string
+	Atime any `default:"None"`
+	Mtime any `default:"None"`
+}
+
+// touch makes an empty file where there is none, and sets the times of one that is there.
+//
+// atime, mtime
+//
+//	When it was read and written last, in seconds since 1970; now, where it is not said.
+//
+// CLI Example:
+//
+//	salt '*' file.touch /var/log/emptyfile
+func (m *module) touch(ctx context.Context, a touchArgs) (any, error) {
+	name := home(a.Name)
+	now := time.Now()
+	atime, err := timeOf(a.Atime, now)
+	if err != nil {
+		return nil, err
+	}
+	mtime, err := timeOf(a.Mtime, now)
+	if err != nil {
+		return nil, err
+	}
+	if !exists(name) {
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666&^umask(ctx))
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			return nil, loader.Execution("%s", reason(err))
+		}
+	}
+	if err := os.Chtimes(name, atime, mtime); err != nil {
+		return nil, loader.Execution("%s", reason(err))
+	}
+	return exists(name), nil
+}
+
+func timeOf(v any, now time.Time) (time.Time, error) {
+	if v == nil {
+		return now, nil
+	}
+	seconds, isFloat := v.(float64)
+	if !isFloat {
+		n, err := strconv.ParseInt(data.Str(v), 10, 64)
+		if err != nil {
+			return now, loader.Invocation("atime and mtime must be integers")
+		}
+		return time.Unix(n, 0), nil
+	}
+	whole, part := math.Modf(seconds)
+	return time.Unix(int64(whole), int64(part*1e9)), nil
+}
+
+type removeArgs struct {
+	Path   string
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// remove removes a file, a link, or a folder with all that is in it, and reports whether there was one.
+//
+// CLI Example:
+//
+//	salt '*' file.remove /tmp/foo
+func (m *module) remove(_ context.Context, a removeArgs) (any, error) {
+	name := home(a.Path)
+	if !filepath.IsAbs(name) {
+		return nil, loader.Invocation("File path must be absolute: %s", name)
+	}
+	_, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = os.RemoveAll(name)
+	}
+	if err != nil {
+		return nil, loader.Execution("Could not remove '%s': %w", name, osError(err))
+	}
+	return true, nil
+}
+
+type symlinkArgs struct {
+	Src    string
+	Path   string
+	Force  bool `default:"False"`
+	Atomic bool `default:"False"`
+}
+
+// symlink makes a symbolic link at path that leads to src.
+//
+// force : False
+//
+//	Replace a link, or a file, that is there.
+//
+// atomic : False
+//
+//	The same, without a moment in which there is nothing.
+//
+// CLI Example:
+//
+//	salt '*' file.symlink /path/to/file /path/to/link
+func (m *module) symlink(_ context.Context, a symlinkArgs) (any, error) {
+	link := home(a.Path)
+	if !filepath.IsAbs(link) {
+		return nil, loader.Invocation("Link path must be absolute: %s", link)
+	}
+	over := a.Force || a.Atomic
+	if to, err := os.Readlink(link); err == nil {
+		if path.Clean(to) == path.Clean(a.Src) {
+			return true, nil
+		}
+		if !over {
+			return nil, loader.Execution("Found existing symlink: %s", link)
+		}
+	} else if exists(link) && !over {
+		return nil, loader.Execution("Existing path is not a symlink: %s", link)
+	}
+	if info, err := os.Lstat(link); err == nil && info.IsDir() && !a.Atomic {
+		return nil, osError(&fs.PathError{Op: "unlink", Path: link, Err: syscall.EISDIR})
+	}
+	if err := relink(a.Src, link, over); err != nil {
+		return nil, loader.Execution("Could not create '%s'", link)
+	}
+	return true, nil
+}
+
+// relink makes a link, over what is there or not.
+func relink(to, link string, over bool) error {
+	if _, err := os.Lstat(link); !over || err != nil {
+		return os.Symlink(to, link)
+	}
+	return atomicLink(to, link)
+}
+
+// atomicLink puts a link over a file or another link.
+func atomicLink(to, link string) error {
+	dir, err := os.MkdirTemp(filepath.Dir(link), "."+tempPrefix)
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(dir, "link")
+	if err = os.Symlink(to, temp); err == nil {
+		err = os.Rename(temp, link)
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}
+
+type linkArgs struct {
+	Src  string
+	Path string
+}
+
+// link gives the file src a further name, path.
+//
+// CLI Example:
+//
+//	salt '*' file.link /path/to/file /path/to/link
+func (m *module) link(_ context.Context, a linkArgs) (any, error) {
+	src := home(a.Src)
+	if !filepath.IsAbs(src) {
+		return nil, loader.Invocation("File path must be absolute.")
+	}
+	if err := os.Link(src, a.Path); err != nil {
+		return nil, loader.Execution("Could not create '%s': [Errno %d] %s: '%s' -> '%s'", a.Path, errno(err), reason(err), src, a.Path)
+	}
+	return true, nil
+}
+
+func errno(err error) int {
+	number, _ := errors.AsType[syscall.Errno](err)
+	return int(number)
+}
+
+type srcDstArgs struct {
+	Src string
+	Dst string
+}
+
+// rename renames a file or folder.
+//
+// CLI Example:
+//
+//	salt '*' file.rename /path/to/src /path/to/dst
+func (m *module) rename(_ context.Context, a srcDstArgs) (any, error) {
+	src, dst := home(a.Src), home(a.Dst)
+	if !filepath.IsAbs(src) {
+		return nil, loader.Invocation("File path must be absolute.")
+	}
+	if err := os.Rename(src, dst); err != nil {
+		return nil, loader.Execution("Could not rename '%s' to '%s'", src, dst)
+	}
+	return true, nil
+}
+
+type moveArgs struct {
+	Src                   string
+	Dst                   string
+	DisallowCopyAndUnlink bool `default:"False"`
+}
+
+// move moves a file or folder, to another file system, too; into dst where that is a folder.
+//
+// disallow_copy_and_unlink : False
+//
+//	Rename it, or fail.
+//
+// CLI Example:
+//
+//	salt '*' file.move /path/to/src /path/to/dst
+func (m *module) move(ctx context.Context, a moveArgs) (any, error) {
+	if a.DisallowCopyAndUnlink {
+		return m.rename(ctx, srcDstArgs{a.Src, a.Dst})
+	}
+	src, dst := home(a.Src), home(a.Dst)
+	if !filepath.IsAbs(src) {
+		return nil, loader.Invocation("Source path must be absolute.")
+	}
+	if !filepath.IsAbs(dst) {
+		return nil, loader.Invocation("Destination path must be absolute.")
+	}
+	if err := moved(src, dst); err != nil {
+		return nil, loader.Execution("Unable to move '%s' to '%s': %w", src, dst, osError(err))
+	}
+	return data.NewMap("result", true, "comment", "'"+src+"' moved to '"+dst+"'"), nil
+}
+
+// moved moves as Python's shutil.move does.
+func moved(src, dst string) error {
+	if isDir(dst) {
+		dst = filepath.Join(dst, filepath.Base(src))
+		if _, err := os.Lstat(dst); err == nil {
+			return &fs.PathError{Op: "move", Path: dst, Err: syscall.EEXIST}
+		}
+	}
+	err := os.Rename(src, dst)
+	if !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	if err := copyTree(src, dst); err != nil {
+		return err
+	}
+	return os.RemoveAll(src)
+}
+
+// copyTree copies a file, link or folder with modes, owners and attributes.
+func copyTree(src, dst string) error {
+	return filepath.WalkDir(src, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(src, name)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return copyOne(name, filepath.Join(dst, rel), info)
+	})
+}
+
+func copyOne(src, dst string, info fs.FileInfo) error {
+	switch info.Mode().Type() {
+	case fs.ModeDir:
+		err := os.Mkdir(dst, 0o700)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		return ownAs(dst, info)
+	case fs.ModeSymlink:
+		to, err := os.Readlink(src)
+		if err == nil {
+			err = relink(to, dst, true)
+		}
+		return err
+	case 0:
+		keep := func(f *os.File) error { return keepAs(f, src, info) }
+		return atomicfile.Fill(dst, atomicfile.Options{Own: keep}, copyOf(src))
+	}
+	return &fs.PathError{Op: "copy", Path: src, Err: errors.ErrUnsupported}
+}
+
+// ownAs gives a folder owners and mode.
+func ownAs(path string, info fs.FileInfo) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(keepAs(f, path, info), f.Close())
+}
+
+type copyArgs struct {
+	Src            string
+	Dst            string
+	Recurse        bool `default:"False"`
+	RemoveExisting bool `default:"False"`
+}
+
+// copy copies a file, and a folder with recurse. Owners and mode go with it.
+//
+// remove_existing : False
+//
+//	Remove a folder that is there, and do not copy into it.
+//
+// CLI Example:
+//
+//	salt '*' file.copy /path/to/src /path/to/dst recurse=True
+func (m *module) copy(ctx context.Context, a copyArgs) (any, error) {
+	src, dst := home(a.Src), home(a.Dst)
+	if !filepath.IsAbs(src) {
+		return nil, loader.Invocation("File path must be absolute.")
+	}
+	st, err := statsOf(statsArgs{Path: src, FollowSymlinks: true})
+	if err != nil || !exists(src) {
+		return nil, loader.Execution("No such file or directory '%s'", src)
+	}
+	if isDir(dst) || isDir(src) {
+		if !a.Recurse {
+			return nil, loader.Invocation("Cannot copy overwriting a directory without recurse flag set to true!")
+		}
+		if a.RemoveExisting {
+			err = os.RemoveAll(dst)
+		}
+		if err == nil {
+			err = copyTree(src, dst)
+		}
+	} else {
+		err = m.place(realPath(dst, 0), placing{}, copyOf(src))
+	}
+	if err != nil {
+		return nil, loader.Execution("Could not copy '%s' to '%s'", src, dst)
+	}
+	_, _, err = m.perms(ctx, permsArgs{Name: dst, User: st.Value("user"), Group: st.Value("group"), Mode: st.Value("mode")})
+	return true, err
+}
+
+type truncateArgs struct {
+	Path   string
+	Length int64
+}
+
+// truncate cuts a file off after so many bytes.
+//
+// CLI Example:
+//
+//	salt '*' file.truncate /path/to/file 512
+func (m *module) truncate(_ context.Context, a truncateArgs) (any, error) {
+	if !exists(home(a.Path)) {
+		return nil, osError(&fs.PathError{Op: "open", Path: home(a.Path), Err: syscall.ENOENT})
+	}
+	return nil, osError(os.Truncate(home(a.Path), a.Length))
+}
+
+type seekWriteArgs struct {
+	Path   string
+	Data   any
+	Offset int64
+}
+
+// seekWrite writes bytes into a file, from an offset on, and returns how many.
+//
+// CLI Example:
+//
+//	salt '*' file.seek_write /path/to/file 'some data' 4096
+func (m *module) seekWrite(_ context.Context, a seekWriteArgs) (any, error) {
+	f, err := os.OpenFile(home(a.Path), os.O_WRONLY, 0)
+	if err != nil {
+		return nil, osError(err)
+	}
+	body, err := encoded(a.Data, nil, "")
+	n := 0
+	if err == nil {
+		n, err = f.WriteAt(body, a.Offset)
+	}
+	return int64(n), osError(errors.Join(err, f.Close()))
+}
+
+type linesArgs struct {
+	Path   string
+	Args   []any     `args:"args"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// lines returns the lines to write: the arguments, or those of the keyword args.
+func (a linesArgs) lines() (string, int) {
+	list := a.Args
+	switch v, ok := a.Kwargs.Get("args"); v := v.(type) {
+	case []any:
+		list = v
+	default:
+		if ok {
+			list = []any{v}
+		}
+	}
+	var text strings.Builder
+	for _, line := range list {
+		text.WriteString(data.Str(line) + "\n")
+	}
+	return text.String(), len(list)
+}
+
+func wrote(verb string, n int, path string) string {
+	return verb + " " + strconv.Itoa(n) + ` lines to "` + path + `"`
+}
+
+// append puts lines at the end of a file. A line that is not ended there is ended first.
+//
+// CLI Example:
+//
+//	salt '*' file.append /etc/motd args="['a', 'b']"
+func (m *module) append(_ context.Context, a linesArgs) (any, error) {
+	name := home(a.Path)
+	body, err := os.ReadFile(name)
+	if err != nil {
+		return nil, osError(err)
+	}
+	if len(body) > 0 && body[len(body)-1] != '\n' {
+		body = append(body, '\n')
+	}
+	text, n := a.lines()
+	if err := m.place(realPath(name, 0), placing{}, bytesOf(append(body, text...))); err != nil {
+		return nil, osError(err)
+	}
+	return wrote("Wrote", n, name), nil
+}
+
+// prepend puts lines before those of a file.
+//
+// CLI Example:
+//
+//	salt '*' file.prepend /etc/motd args="['a', 'b']"
+func (m *module) prepend(ctx context.Context, a linesArgs) (any, error) {
+	name := home(a.Path)
+	body, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, osError(err)
+	}
+	text, n := a.lines()
+	if err := m.place(realPath(name, 0), placing{mode: 0o666 &^ umask(ctx)}, bytesOf(append([]byte(text), body...))); err != nil {
+		return nil, osError(err)
+	}
+	return wrote("Prepended", n, name), nil
+}
+
+// write makes a file of lines.
+//
+// CLI Example:
+//
+//	salt '*' file.write /etc/motd args="['a', 'b']"
+func (m *module) write(ctx context.Context, a linesArgs) (any, error) {
+	name := home(a.Path)
+	text, n := a.lines()
+	fill := func(f *os.File) error { _, err := io.WriteString(f, text); return err }
+	if err := m.place(realPath(name, 0), placing{mode: 0o666 &^ umask(ctx)}, fill); err != nil {
+		return nil, osError(err)
+	}
+	return wrote("Wrote", n, name), nil
+}

@@ -1,0 +1,152 @@
+//go:build unix
+
+package file
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+type mkdirArgs struct {
+	DirPath string
+	User    any `default:"None"`
+	Group   any `default:"None"`
+	Mode    any `default:"None"`
+}
+
+// mkdir makes a folder, and those above it, where there is none.
+//
+// CLI Example:
+//
+//	salt '*' file.mkdir /opt/jetty/context
+func (m *module) mkdir(ctx context.Context, a mkdirArgs) (any, error) {
+	dir := path.Clean(home(a.DirPath))
+	if isDir(dir) {
+		return true, nil
+	}
+	if err := m.makeAll(ctx, dir, owner{a.User, a.Group, a.Mode}, 0); err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}
+
+// An owner is whom a file is to belong to, and its mode. What is None stays as it is.
+type owner struct{ user, group, mode any }
+
+type makedirsArgs struct {
+	Path  string
+	User  any `default:"None"`
+	Group any `default:"None"`
+	Mode  any `default:"None"`
+}
+
+// makedirs makes the folder that a path is in, and those above it. The path of a folder itself ends in a slash. It returns a text
+// where there was nothing to do.
+//
+// CLI Example:
+//
+//	salt '*' file.makedirs /opt/code/
+func (m *module) makedirs(ctx context.Context, a makedirsArgs) (any, error) {
+	where := home(a.Path)
+	dir := path.Clean(path.Dir(where + "x")) // a slash at the end counts
+	switch {
+	case isDir(dir):
+		return "Directory '" + dir + "' already exists", nil
+	case exists(dir):
+		return "The path '" + dir + "' already exists and is not a directory", nil
+	}
+	if data.Truth(a.Mode) {
+		a.Mode, _ = normalMode(a.Mode)
+	}
+	var pending []string
+	for ; !isDir(dir); dir = path.Dir(dir) {
+		if path.Dir(dir) == dir {
+			return nil, loader.Invocation("Recursive creation for path '%s' would result in an infinite loop. Please use an absolute path.", dir)
+		}
+		pending = append(pending, dir)
+	}
+	for _, dir := range slices.Backward(pending) {
+		if _, err := m.mkdir(ctx, mkdirArgs{dir, a.User, a.Group, a.Mode}); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+type makedirsPermsArgs struct {
+	Name  string
+	User  any `default:"None"`
+	Group any `default:"None"`
+	Mode  any `default:"'0755'"`
+}
+
+// makedirsPerms makes a folder and those above it that are missing, and sets owners and mode of each.
+//
+// CLI Example:
+//
+//	salt '*' file.makedirs_perms /opt/code
+func (m *module) makedirsPerms(ctx context.Context, a makedirsPermsArgs) (any, error) {
+	return nil, m.makeAll(ctx, strings.TrimRight(home(a.Name), "/"), owner{a.User, a.Group, a.Mode}, 0)
+}
+
+// mostDirs bounds the depth of folders that are made.
+const mostDirs = 1000
+
+func (m *module) makeAll(ctx context.Context, dir string, o owner, depth int) error {
+	if depth > mostDirs {
+		return loader.Execution("make folder: %s is too deep", dir)
+	}
+	if above := path.Dir(dir); above != dir && !exists(above) {
+		if err := m.makeAll(ctx, above, o, depth+1); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return osError(err)
+	}
+	if change.CallOf(ctx).Umask != "" {
+		if err := os.Chmod(dir, 0o777&^umask(ctx)); err != nil {
+			return osError(err)
+		}
+	}
+	var mode any
+	if data.Truth(o.mode) {
+		n, err := strconv.Atoi(data.Str(o.mode))
+		if err != nil {
+			return loader.Exception("ValueError", "invalid literal for int() with base 10: %s", data.Repr(data.Str(o.mode)))
+		}
+		mode = int64(n)
+	}
+	_, _, err := m.perms(ctx, permsArgs{Name: dir, User: o.user, Group: o.group, Mode: mode})
+	return err
+}

@@ -1,0 +1,285 @@
+//go:build unix
+
+package file
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/loader"
+)
+
+// hashTypes returns the kinds of hashes, in Salt's order.
+func hashTypes() []string { return []string{"sha512", "sha384", "sha256", "sha224", "sha1", "md5"} }
+
+// hashLen returns how many digits a hash has, 0 for a kind that is not known.
+func hashLen(kind string) int {
+	if h := hashOf(kind); h != nil {
+		return 2 * h.Size()
+	}
+	return 0
+}
+
+// hashTypeOf returns the kind of hash that has so many digits, "" for none.
+func hashTypeOf(digits int) string {
+	for _, kind := range hashTypes() {
+		if hashLen(kind) == digits {
+			return kind
+		}
+	}
+	return ""
+}
+
+// hashList names the kinds of hashes and their lengths.
+func hashList() string {
+	var list []string
+	for _, kind := range slices.Backward(hashTypes()) {
+		list = append(list, fmt.Sprintf("%s (%d)", kind, hashLen(kind)))
+	}
+	return strings.Join(list, ", ")
+}
+
+// validProtos are the schemes of URLs that files come from (salt/utils/files.py, VALID_PROTOS).
+func validProtos() []string {
+	return []string{"http", "https", "ftp", "swift", "s3", "salt", "file"}
+}
+
+type checkHashArgs struct {
+	Path     string
+	FileHash any
+}
+
+// checkHash reports whether a file has a hash: TYPE:HASH, TYPE=HASH, or the hash alone, whose length tells its kind.
+//
+// CLI Example:
+//
+//	salt '*' file.check_hash /etc/fstab md5:<md5sum>
+func (m *module) checkHash(_ context.Context, a checkHashArgs) (any, error) {
+	text, ok := a.FileHash.(string)
+	if !ok {
+		return nil, loader.Invocation("hash must be a string")
+	}
+	kind, value := "", text
+	if i := strings.IndexByte(text, ':'); i >= 0 {
+		kind, value = text[:i], text[i+1:]
+	} else if i := strings.IndexByte(text, '='); i >= 0 {
+		kind, value = text[:i], text[i+1:]
+	} else if kind = hashTypeOf(len(text)); kind == "" {
+		return nil, loader.Invocation("Hash %s (length: %d) could not be matched to a supported hash type. The supported hash types and lengths are: %s", text, len(text), hashList())
+	}
+	sum, err := hashFile(home(a.Path), kind)
+	return sum == value, err
+}
+
+type sourceSumArgs struct {
+	FileName       any  `default:"''"`
+	Source         any  `default:"''"`
+	SourceHash     any  `default:"None"`
+	SourceHashName any  `default:"None"`
+	Saltenv        any  `default:"'base'"`
+	VerifySSL      bool `name:"verify_ssl" default:"True"`
+}
+
+// getSourceSum returns the hash that a source_hash means, as a dictionary with hash_type and hsum. A source_hash is a hash,
+// TYPE=HASH, or the path or URL of a file of hashes, in which the one of the file is looked for.
+//
+// file_name, source
+//
+//	The names of the file, by which its line is found.
+//
+// source_hash_name : None
+//
+//	A name to look for before these.
+//
+// verify_ssl : True
+//
+//	Whether the certificate of a server must be valid.
+//
+// CLI Example:
+//
+//	salt '*' file.get_source_sum /tmp/foo.tar.gz source=http://mydomain.tld/foo.tar.gz source_hash=499ae16dcae71eeb7c3a30c75ea7a1a6
+func (m *module) getSourceSum(ctx context.Context, a sourceSumArgs) (any, error) {
+	sum, err := m.sourceSum(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return sum, nil
+}
+
+func (m *module) sourceSum(ctx context.Context, a sourceSumArgs) (*data.Map, error) {
+	text, ok := a.SourceHash.(string)
+	if !ok {
+		return nil, badSourceHash(a.SourceHash)
+	}
+	list, err := m.hashListFile(ctx, text, a)
+	switch {
+	case err != nil:
+		return nil, err
+	case list == "":
+		return literalSum(text)
+	}
+	sum, err := extracted(extractArgs{HashFn: list, HashType: "", FileName: a.FileName, Source: a.Source, SourceHashName: a.SourceHashName})
+	switch {
+	case err != nil:
+		return nil, err
+	case sum == nil:
+		return nil, badSourceHash(text)
+	}
+	sum.Set("hsum", strings.ToLower(sum.Text("hsum")))
+	return sum, nil
+}
+
+// hashListFile returns the file of hashes that a source_hash names, "" where it names none.
+func (m *module) hashListFile(ctx context.Context, text string, a sourceSumArgs) (string, error) {
+	if filepath.IsAbs(text) {
+		return text, nil
+	}
+	scheme := fileclient.Scheme(text)
+	switch {
+	case scheme == "":
+		return "", nil
+	case !slices.Contains(validProtos(), scheme):
+		return "", badSourceHash(text)
+	}
+	v, err := m.env.Call(ctx, "cp.cache_file", []any{text, a.Saltenv}, data.NewMap("verify_ssl", a.VerifySSL))
+	if err != nil {
+		return "", err
+	}
+	if !data.Truth(v) {
+		return "", loader.Execution("Source hash file %s not found", text)
+	}
+	return data.Str(v), nil
+}
+
+// literalSum reads a hash, or TYPE=HASH.
+func literalSum(text string) (*data.Map, error) {
+	kind, sum, ok := strings.Cut(text, "=")
+	if !ok {
+		sum, kind = text, hashTypeOf(len(text))
+		if kind == "" || strings.Trim(strings.ToLower(text), "0123456789abcdef") != "" {
+			return nil, badSourceHash(text)
+		}
+	}
+	kind, sum = strings.TrimSpace(kind), strings.TrimSpace(sum)
+	switch want := hashLen(kind); {
+	case want == 0:
+		return nil, loader.Execution("Invalid hash type '%s'. Supported hash types are: %s. Either remove the hash type and simply use '%s' as the source_hash, or change the hash type to a supported type.",
+			kind, strings.Join(hashTypes(), ", "), sum)
+	case hashTypeOf(len(sum)) == "":
+		return nil, badSourceHash(text)
+	case want != len(sum):
+		return nil, loader.Execution("Invalid length (%d) for hash type '%s'. Either remove the hash type and simply use '%s' as the source_hash, or change the hash type to '%s'",
+			len(sum), kind, sum, hashTypeOf(len(sum)))
+	}
+	return data.NewMap("hash_type", kind, "hsum", strings.ToLower(sum)), nil
+}
+
+func badSourceHash(v any) error {
+	return loader.Execution("Source hash %s format is invalid. The supported formats are: 1) a hash, 2) an expression in the format <hash_type>=<hash>, or 3) either a path to a local file containing hashes, or a URI of a remote hash file. Supported protocols for remote hash files are: %s. The hash may also not be of a valid length, the following are supported hash types and lengths: %s.",
+		data.Str(v), strings.Join(validProtos(), ", "), hashList())
+}
+
+type extractArgs struct {
+	HashFn         string
+	HashType       any `default:"'sha256'"`
+	FileName       any `default:"''"`
+	Source         any `default:"''"`
+	SourceHashName any `default:"None"`
+}
+
+// extractHash returns the hash of a file from a file of hashes, as a dictionary with hsum and hash_type: of the line that ends or
+// begins with source_hash_name, or else file_name, or else source, or else of the first line that has one. Nothing where none has.
+//
+// CLI Example:
+//
+//	salt '*' file.extract_hash /path/to/hash/file sha512 /etc/foo
+func (m *module) extractHash(_ context.Context, a extractArgs) (any, error) {
+	sum, err := extracted(a)
+	if err != nil || sum == nil {
+		return nil, err
+	}
+	return sum, nil
+}
+
+// hashSeparators may stand before the name of a file.
+const hashSeparators = " \t\n\r\v\f\\/*"
+
+func extracted(a extractArgs) (*data.Map, error) {
+	f, err := open(a.HashFn)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	digits := "{32,128}"
+	if n := hashLen(data.Str(a.HashType)); n > 0 {
+		digits = fmt.Sprintf("{%d}", n)
+	}
+	form := regexp.MustCompile("(?i)(?:^|[^a-z0-9])([a-f0-9]" + digits + ")(?:$|[^a-z0-9])")
+	names := hashNames(a)
+	found := make([]*data.Map, len(names)+1)
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		hit := form.FindStringSubmatch(line)
+		if hit == nil || hashTypeOf(len(hit[1])) == "" {
+			continue
+		}
+		sum := data.NewMap("hsum", hit[1], "hash_type", hashTypeOf(len(hit[1])))
+		for i, name := range names {
+			if found[i] == nil && name.in(line) {
+				found[i] = sum
+			}
+		}
+		if found[len(names)] == nil {
+			found[len(names)] = sum
+		}
+	}
+	if i := slices.IndexFunc(found, func(m *data.Map) bool { return m != nil }); i >= 0 {
+		return found[i], nil
+	}
+	return nil, lines.Err()
+}
+
+// A hashName is a name by which a line of hashes is found.
+type hashName struct{ full, last, before string }
+
+func (n hashName) in(line string) bool {
+	if rest, ok := strings.CutSuffix(line, n.last); ok {
+		return rest != "" && strings.ContainsAny(rest[len(rest)-1:], n.before)
+	}
+	rest, ok := strings.CutPrefix(line, n.full)
+	return ok && rest != "" && strings.ContainsAny(rest[:1], " \t\n\r\v\f")
+}
+
+func hashNames(a extractArgs) []hashName {
+	var names []hashName
+	if data.Truth(a.SourceHashName) {
+		name := data.Str(a.SourceHashName)
+		names = append(names, hashName{name, name, " \t\n\r\v\f"})
+	}
+	if data.Truth(a.FileName) {
+		name := data.Str(a.FileName)
+		names = append(names, hashName{name, name[strings.LastIndexByte(name, '/')+1:], hashSeparators})
+	}
+	if data.Truth(a.Source) {
+		name := data.Str(a.Source)
+		last := name
+		if u, err := url.Parse(name); err == nil && u.Path != "" {
+			last = u.Path
+		} else if err == nil && u.Host != "" {
+			last = u.Host
+		}
+		names = append(names, hashName{name, path.Base(last), hashSeparators})
+	}
+	return names
+}

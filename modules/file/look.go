@@ -1,0 +1,156 @@
+//go:build unix
+
+package file
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/brineproject/brine/loader"
+)
+
+type accessArgs struct {
+	Path string
+	Mode any
+}
+
+// access reports whether the minion may use a file.
+//
+// mode
+//
+//	f asks whether it is there, r, w and x whether it may be read, written and executed.
+//
+// CLI Example:
+//
+//	salt '*' file.access /path/to/file f
+func (m *module) access(_ context.Context, a accessArgs) (any, error) {
+	path := home(a.Path)
+	if !filepath.IsAbs(path) {
+		return nil, loader.Invocation("Path to link must be absolute.")
+	}
+	var mode uint32
+	switch a.Mode {
+	case "f", int64(0):
+		mode = unix.F_OK
+	case "r", int64(4):
+		mode = unix.R_OK
+	case "w", int64(2):
+		mode = unix.W_OK
+	case "x", int64(1):
+		mode = unix.X_OK
+	default:
+		return nil, loader.Invocation("Invalid mode specified.")
+	}
+	return unix.Access(path, mode) == nil, nil
+}
+
+// directoryExists reports whether there is a folder at a path; links are followed.
+//
+// CLI Example:
+//
+//	salt '*' file.directory_exists /etc
+func (m *module) directoryExists(_ context.Context, a pathArgs) (any, error) {
+	info, err := os.Stat(home(a.Path))
+	return err == nil && info.IsDir(), nil
+}
+
+// fileExists reports whether there is a file at a path; links are followed, and folders and devices are none.
+//
+// CLI Example:
+//
+//	salt '*' file.file_exists /etc/passwd
+func (m *module) fileExists(_ context.Context, a pathArgs) (any, error) {
+	info, err := os.Stat(home(a.Path))
+	return err == nil && info.Mode().IsRegular(), nil
+}
+
+// pathExistsGlob reports whether there is anything whose path matches a glob.
+//
+// CLI Example:
+//
+//	salt '*' file.path_exists_glob /etc/pam*/pass*
+func (m *module) pathExistsGlob(_ context.Context, a pathArgs) (any, error) {
+	return len(globbed(home(a.Path))) > 0, nil
+}
+
+// globbed returns the paths that match, as Python's glob.glob finds them: a * matches no name that begins with a dot.
+func globbed(pattern string) []string {
+	found, err := filepath.Glob(strings.NewReplacer(`\`, `\\`, "[!", "[^").Replace(pattern))
+	if err != nil {
+		return nil
+	}
+	var kept []string
+	for _, path := range found {
+		if !hidden(path, pattern) {
+			kept = append(kept, path)
+		}
+	}
+	return kept
+}
+
+// hidden reports whether a path has a name that begins with a dot where the pattern has a sign for any.
+func hidden(path, pattern string) bool {
+	names, signs := strings.Split(path, "/"), strings.Split(pattern, "/")
+	for i := range min(len(names), len(signs)) {
+		if strings.HasPrefix(names[i], ".") && !strings.HasPrefix(signs[i], ".") {
+			return true
+		}
+	}
+	return false
+}
+
+type nameArgs struct{ Name string }
+
+// isBlkdev reports whether a path is that of a block device.
+//
+// CLI Example:
+//
+//	salt '*' file.is_blkdev /dev/sda
+func (m *module) isBlkdev(_ context.Context, a nameArgs) (any, error) {
+	return is(a.Name, func(mode fs.FileMode) bool { return mode.Type() == fs.ModeDevice })
+}
+
+// isChrdev reports whether a path is that of a character device.
+//
+// CLI Example:
+//
+//	salt '*' file.is_chrdev /dev/tty
+func (m *module) isChrdev(_ context.Context, a nameArgs) (any, error) {
+	return is(a.Name, func(mode fs.FileMode) bool { return mode&fs.ModeCharDevice != 0 })
+}
+
+// isFifo reports whether a path is that of a named pipe.
+//
+// CLI Example:
+//
+//	salt '*' file.is_fifo /dev/initctl
+func (m *module) isFifo(_ context.Context, a nameArgs) (any, error) {
+	return is(a.Name, func(mode fs.FileMode) bool { return mode&fs.ModeNamedPipe != 0 })
+}
+
+func is(name string, kind func(fs.FileMode) bool) (any, error) {
+	info, err := os.Stat(home(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return nil, osError(err)
+	}
+	return kind(info.Mode()), nil
+}
+
+// isLink reports whether a path is that of a symbolic link.
+//
+// CLI Example:
+//
+//	salt '*' file.is_link /path/to/link
+func (m *module) isLink(_ context.Context, a pathArgs) (any, error) {
+	info, err := os.Lstat(home(a.Path))
+	return err == nil && info.Mode()&fs.ModeSymlink != 0, nil
+}

@@ -1,0 +1,150 @@
+//go:build unix
+
+package file
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+type setModeArgs struct {
+	Path string
+	Mode any
+}
+
+// setMode sets the mode of a file, given in octal digits, and returns the mode that it has then.
+//
+// CLI Example:
+//
+//	salt '*' file.set_mode /etc/passwd 0644
+func (m *module) setMode(_ context.Context, a setModeArgs) (any, error) {
+	path := home(a.Path)
+	if _, err := os.Stat(path); err != nil {
+		return nil, loader.Execution("%s: File not found", path)
+	}
+	digits := strings.TrimLeft(data.Str(a.Mode), "0Oo")
+	if digits == "" {
+		digits = "0"
+	}
+	mode, err := strconv.ParseUint(digits, 8, 32)
+	if err == nil {
+		err = os.Chmod(path, fileMode(uint32(mode)))
+	}
+	if err != nil {
+		return "Invalid Mode " + digits, nil //nolint:nilerr // Salt's answer
+	}
+	return one(followArgs{path, true}, "mode")
+}
+
+// fileMode returns the mode of these bits of chmod(2).
+func fileMode(bits uint32) fs.FileMode {
+	mode := fs.FileMode(bits & 0o777)
+	for bit, flag := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if bits&bit != 0 {
+			mode |= flag
+		}
+	}
+	return mode
+}
+
+// normalMode returns a mode as text of four octal digits at least, and whether there is one (salt/utils/files.py, normalize_mode).
+func normalMode(v any) (string, bool) {
+	if v == nil {
+		return "", false
+	}
+	mode := strings.TrimLeft(strings.Trim(strings.Trim(strings.ReplaceAll(data.Str(v), "0o", "0"), `"`), "'"), "0")
+	return strings.Repeat("0", max(0, 4-len(mode))) + mode, true
+}
+
+type chownArgs struct {
+	Path  string
+	User  any
+	Group any
+}
+
+// chown gives a file to a user and a group, by names or ids; what is empty stays. Links are followed. It returns a text where that
+// cannot be done.
+//
+// CLI Example:
+//
+//	salt '*' file.chown /etc/passwd root root
+func (m *module) chown(ctx context.Context, a chownArgs) (any, error) {
+	path := home(a.Path)
+	uid, gid, complaint, err := m.owners(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); err != nil {
+		if os.Lchown(path, uid, gid) == nil {
+			return nil, nil
+		}
+		complaint += "File not found"
+	}
+	if complaint != "" {
+		return complaint, nil
+	}
+	return nil, osError(os.Chown(path, uid, gid))
+}
+
+// lchown gives a file, or a link itself, to a user and a group, by names or ids; what is empty stays.
+//
+// CLI Example:
+//
+//	salt '*' file.lchown /etc/passwd root root
+func (m *module) lchown(ctx context.Context, a chownArgs) (any, error) {
+	uid, gid, complaint, err := m.owners(ctx, a)
+	switch {
+	case err != nil:
+		return nil, err
+	case complaint != "":
+		return complaint, nil
+	}
+	return nil, osError(os.Lchown(home(a.Path), uid, gid))
+}
+
+// owners returns the ids of a user and a group, -1 where none is named, and what is wrong with them.
+func (m *module) owners(ctx context.Context, a chownArgs) (uid, gid int, complaint string, err error) {
+	var user, group any
+	if user, err = m.userToUid(ctx, userArgs{a.User}); err == nil {
+		group, err = m.groupToGid(ctx, groupArgs{a.Group})
+	}
+	if err != nil {
+		return 0, 0, "", err
+	}
+	uid, gid = -1, -1
+	if id, ok := user.(int64); ok {
+		uid = int(id)
+	} else if data.Truth(a.User) {
+		complaint = "User does not exist\n"
+	}
+	if id, ok := group.(int64); ok {
+		gid = int(id)
+	} else if data.Truth(a.Group) {
+		complaint += "Group does not exist\n"
+	}
+	return uid, gid, complaint, nil
+}
+
+type chgrpArgs struct {
+	Path  string
+	Group any
+}
+
+// chgrp gives a file to a group, by name or id.
+//
+// CLI Example:
+//
+//	salt '*' file.chgrp /etc/passwd root
+func (m *module) chgrp(ctx context.Context, a chgrpArgs) (any, error) {
+	user, err := one(followArgs{a.Path, true}, "user")
+	if err != nil {
+		return nil, err
+	}
+	return m.chown(ctx, chownArgs{a.Path, user, a.Group})
+}

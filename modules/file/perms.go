@@ -1,0 +1,202 @@
+//go:build unix
+
+package file
+
+import (
+	"context"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+)
+
+type permsArgs struct {
+	Name           string
+	Ret            any
+	User           any
+	Group          any
+	Mode           any
+	Attrs          any  `default:"None"`
+	FollowSymlinks bool `default:"False"`
+	Seuser         any  `default:"None"`
+	Serole         any  `default:"None"`
+	Setype         any  `default:"None"`
+	Serange        any  `default:"None"`
+}
+
+// checkPerms sets the owners, mode and attributes of a file where they are others, and returns the result of a state with what it
+// changed, and what it found before. Attributes count where the program lsattr is installed.
+//
+// ret
+//
+//	The result of a state so far, or an empty dictionary.
+//
+// CLI Example:
+//
+//	salt '*' file.check_perms /etc/sudoers '{}' root root 400 ai
+func (m *module) checkPerms(ctx context.Context, a permsArgs) (any, error) {
+	ret, was, err := m.perms(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return []any{ret, was}, nil
+}
+
+// A permit is the work of one check_perms.
+type permit struct {
+	permsArgs
+	ret, changes, was *data.Map
+	comments          []string
+	test              bool
+	mode              string
+	hasMode           bool // the mode counts
+	through           bool // it is no link, or links are followed
+}
+
+func (m *module) perms(ctx context.Context, a permsArgs) (ret, was *data.Map, err error) {
+	a.Name = home(a.Name)
+	p := &permit{permsArgs: a, test: m.test(ctx)}
+	p.through = a.FollowSymlinks || !isLink(a.Name)
+	p.mode, p.hasMode = normalMode(a.Mode)
+	p.begin()
+	before, err := statsOf(statsArgs{Path: a.Name, FollowSymlinks: a.FollowSymlinks})
+	if err != nil {
+		return nil, nil, err
+	}
+	p.remember(before)
+	if err := m.permit(ctx, p, before); err != nil {
+		return nil, nil, err
+	}
+	after, err := statsOf(statsArgs{Path: a.Name, FollowSymlinks: a.FollowSymlinks})
+	if err != nil {
+		return nil, nil, err
+	}
+	p.verify(after)
+	if a.Attrs != nil && !isDir(a.Name) && p.through {
+		if err := m.permitAttrs(ctx, p); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := m.permitContext(ctx, p); err != nil {
+		return nil, nil, err
+	}
+	p.ret.Set("comment", strings.Join(p.comments, "; "))
+	if p.test && p.changes.Len() > 0 {
+		p.ret.Set("result", nil)
+	}
+	return p.ret, p.was, nil
+}
+
+// begin takes over the result so far.
+func (p *permit) begin() {
+	so, _ := p.Ret.(*data.Map)
+	if so.Len() == 0 {
+		p.changes = data.NewMap()
+		p.ret = data.NewMap("name", p.Name, "changes", p.changes, "comment", "", "result", true)
+		return
+	}
+	p.ret = so.Clone()
+	if old, ok := so.Value("changes").(*data.Map); ok {
+		p.changes = old.Clone()
+	} else {
+		p.changes = data.NewMap()
+	}
+	p.ret.Set("changes", p.changes)
+	if said := so.Text("comment"); said != "" {
+		p.comments = []string{said}
+	}
+}
+
+// remember notes what was found, and what is to be another.
+func (p *permit) remember(st *data.Map) {
+	p.was = data.NewMap("luser", st.Value("user"), "lgroup", st.Value("group"), "lmode", st.Value("mode"))
+	if _, ok := p.User.(int64); ok {
+		p.was.Set("luser", st.Value("uid"))
+	}
+	if _, ok := p.Group.(int64); ok {
+		p.was.Set("lgroup", st.Value("gid"))
+	}
+	if p.userDiffers(st) {
+		p.was.Set("cuser", p.User)
+	}
+	if p.groupDiffers(st) {
+		p.was.Set("cgroup", p.Group)
+	}
+	if p.modeDiffers(st) && !p.test {
+		p.was.Set("cmode", p.mode)
+	}
+}
+
+func (p *permit) userDiffers(st *data.Map) bool {
+	return data.Truth(p.User) && !data.Equal(p.User, st.Value("user")) && !data.Equal(p.User, st.Value("uid"))
+}
+
+func (p *permit) groupDiffers(st *data.Map) bool {
+	return data.Truth(p.Group) && !data.Equal(p.Group, st.Value("group")) && !data.Equal(p.Group, st.Value("gid"))
+}
+
+func (p *permit) modeDiffers(st *data.Map) bool {
+	return p.hasMode && p.through && p.mode != st.Text("mode")
+}
+
+// permit changes owners and mode, unless in test mode.
+func (m *module) permit(ctx context.Context, p *permit, now *data.Map) error {
+	if p.test {
+		return nil
+	}
+	if p.userDiffers(now) || p.groupDiffers(now) {
+		if err := m.give(ctx, p, now); err != nil {
+			return err
+		}
+	}
+	if p.modeDiffers(now) {
+		_, err := m.setMode(ctx, setModeArgs{p.Name, p.mode})
+		return err
+	}
+	return nil
+}
+
+// give changes the owners; the system takes setuid and setgid off then, so the mode is set again.
+func (m *module) give(ctx context.Context, p *permit, now *data.Map) error {
+	a := chownArgs{p.Name, p.User, p.Group}
+	if a.User == nil {
+		a.User = now.Value("user")
+	}
+	if a.Group == nil {
+		a.Group = now.Value("group")
+	}
+	give := m.chown
+	if !p.through {
+		give = m.lchown
+	}
+	complaint, err := give(ctx, a)
+	switch {
+	case err != nil:
+		p.ret.Set("result", false)
+		return nil
+	case complaint != nil:
+		p.ret.Set("result", false)
+		p.comments = append(p.comments, data.Str(complaint))
+		return nil
+	case !p.through:
+		return nil
+	}
+	_, err = m.setMode(ctx, setModeArgs{p.Name, now.Value("mode")})
+	return err
+}
+
+// verify tells what has changed, would change, or could not be changed.
+func (p *permit) verify(now *data.Map) {
+	p.tell("user", p.User, p.userDiffers(now), "cuser")
+	p.tell("group", p.Group, p.groupDiffers(now), "cgroup")
+	p.tell("mode", p.mode, p.modeDiffers(now), "cmode")
+}
+
+func (p *permit) tell(what string, want any, differs bool, mark string) {
+	switch {
+	case differs && !p.test:
+		p.ret.Set("result", false)
+		p.comments = append(p.comments, "Failed to change "+what+" to "+data.Str(want))
+	case differs || p.was.Has(mark):
+		p.changes.Set(what, want)
+	}
+}

@@ -1,0 +1,288 @@
+//go:build unix
+
+package file
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// attrLetters are those that lsattr prints.
+const attrLetters = "aAcCdDeijPsStTu"
+
+// lsattr returns the attributes of a file that chattr sets, a list of letters by its path; nothing where the program lsattr is
+// missing.
+//
+// CLI Example:
+//
+//	salt '*' file.lsattr foo1.txt
+func (m *module) lsattr(ctx context.Context, a pathArgs) (any, error) {
+	if _, err := exec.LookPath("lsattr"); err != nil {
+		return nil, nil //nolint:nilerr // Salt's answer
+	}
+	if _, err := os.Stat(a.Path); err != nil {
+		return nil, loader.Invocation("File or directory does not exist: %s", a.Path)
+	}
+	out, err := m.env.Call(ctx, "cmd.run", []any{[]any{"lsattr", a.Path}}, data.NewMap("ignore_retcode", true, "python_shell", false))
+	if err != nil {
+		return nil, err
+	}
+	found := data.NewMap()
+	for line := range strings.Lines(data.Str(out)) {
+		attrs, file, ok := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		if !ok || attrs == "lsattr:" {
+			continue
+		}
+		var letters []any
+		for _, c := range attrs {
+			if strings.ContainsRune(attrLetters, c) {
+				letters = append(letters, string(c))
+			}
+		}
+		found.Set(strings.TrimLeft(file, " "), letters)
+	}
+	return found, nil
+}
+
+type chattrArgs struct {
+	Files  []any     `args:"files"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// chattr changes attributes of files: operator=add or operator=remove, and attributes, some of the letters aAcCdDeijPsStTu. flags are
+// further letters for the program chattr, and version is its option -v. It reports whether that said nothing.
+//
+// CLI Example:
+//
+//	salt '*' file.chattr foo1.txt foo2.txt operator=add attributes=ai
+func (m *module) chattr(ctx context.Context, a chattrArgs) (any, error) {
+	sign := map[string]string{"add": "+", "remove": "-"}[a.Kwargs.Text("operator")]
+	if sign == "" {
+		return nil, loader.Invocation("Need an operator: 'add' or 'remove' to modify attributes.")
+	}
+	if a.Kwargs.Value("attributes") == nil {
+		return nil, loader.Invocation("Need attributes: [aAcCdDeijPsStTu]")
+	}
+	command := []any{"chattr", sign + data.Str(a.Kwargs.Value("attributes"))}
+	if v := a.Kwargs.Value("flags"); v != nil {
+		command = append(command, "-"+data.Str(v))
+	}
+	if v := a.Kwargs.Value("version"); v != nil {
+		command = append(command, "-v", v)
+	}
+	out, err := m.env.Call(ctx, "cmd.run", []any{append(command, a.Files...)}, data.NewMap("python_shell", false))
+	return !data.Truth(out), err
+}
+
+// attrsOf returns the letters of a file's attributes, and whether they are known.
+func (m *module) attrsOf(ctx context.Context, path string) (string, bool, error) {
+	v, err := m.lsattr(ctx, pathArgs{path})
+	found, ok := v.(*data.Map)
+	if err != nil || !ok {
+		return "", false, err
+	}
+	letters := ""
+	list, _ := found.Value(path).([]any)
+	for _, c := range list {
+		letters += c.(string)
+	}
+	return letters, true, nil
+}
+
+// attrsDiffer returns the letters that are missing from those that a file has, and those that are too many. That extents are used (e)
+// is no matter of choice.
+func attrsDiffer(now, want string) (missing, surplus string) {
+	if strings.Contains(now, "e") && !strings.Contains(want, "e") {
+		want += "e"
+	}
+	return without(want, now), without(now, want)
+}
+
+func without(letters, others string) string {
+	var left []rune
+	for _, c := range letters {
+		if !strings.ContainsRune(others, c) && !slices.Contains(left, c) {
+			left = append(left, c)
+		}
+	}
+	return string(left)
+}
+
+// permitAttrs sets the attributes of chattr.
+func (m *module) permitAttrs(ctx context.Context, p *permit) error {
+	want := data.Str(p.Attrs)
+	was, known, err := m.attrsOf(ctx, p.Name)
+	missing, surplus := attrsDiffer(was, want)
+	if err != nil || !known || missing+surplus == "" {
+		return err
+	}
+	if !p.test {
+		for operator, letters := range map[string]string{"add": missing, "remove": surplus} {
+			if letters == "" {
+				continue
+			}
+			if _, err := m.chattr(ctx, chattrArgs{[]any{p.Name}, data.NewMap("operator", operator, "attributes", letters)}); err != nil {
+				return err
+			}
+		}
+		now, _, err := m.attrsOf(ctx, p.Name)
+		if err != nil {
+			return err
+		}
+		if missing, surplus := attrsDiffer(now, want); missing+surplus != "" {
+			p.ret.Set("result", false)
+			p.comments = append(p.comments, "Failed to change attributes to "+want)
+			want = now
+		}
+	}
+	if was != want {
+		p.changes.Set("attrs", data.NewMap("old", was, "new", want))
+	}
+	return nil
+}
+
+// getSelinuxContext returns the SELinux context of a file, or a text that says that there is none.
+//
+// CLI Example:
+//
+//	salt '*' file.get_selinux_context /etc/hosts
+func (m *module) getSelinuxContext(ctx context.Context, a pathArgs) (any, error) {
+	out, err := m.env.Call(ctx, "cmd.run_all", []any{[]any{"stat", "-c", "%C", a.Path}}, data.NewMap("python_shell", false))
+	if err != nil {
+		return nil, err
+	}
+	if done, _ := out.(*data.Map); data.Equal(done.Value("retcode"), int64(0)) {
+		return done.Value("stdout"), nil
+	}
+	return "No selinux context information is available for " + a.Path, nil
+}
+
+type selinuxArgs struct {
+	Path    string
+	User    any `default:"None"`
+	Role    any `default:"None"`
+	Type    any `default:"None"`
+	Range   any `default:"None"`
+	Persist any `default:"False"`
+}
+
+// setSelinuxContext sets parts of the SELinux context of a file and returns the whole, or False where none is named.
+//
+// persist : False
+//
+//	Tell the policy, too, so that the context outlasts a relabelling.
+//
+// CLI Example:
+//
+//	salt '*' file.set_selinux_context path <user> <role> <type> <range>
+func (m *module) setSelinuxContext(ctx context.Context, a selinuxArgs) (any, error) {
+	if !slices.ContainsFunc([]any{a.User, a.Role, a.Type, a.Range}, data.Truth) {
+		return false, nil
+	}
+	if data.Truth(a.Persist) {
+		set, err := m.env.Call(ctx, "selinux.fcontext_add_policy", []any{a.Path}, data.NewMap("sel_type", a.Type, "sel_user", a.User, "sel_level", a.Range))
+		if err != nil {
+			return nil, err
+		}
+		if done, _ := set.(*data.Map); !data.Equal(done.Value("retcode"), int64(0)) {
+			return nil, loader.Execution("Problem setting fcontext: %s", data.Str(set))
+		}
+	}
+	command := []any{"chcon"}
+	for _, part := range []struct {
+		option string
+		value  any
+	}{{"-u", a.User}, {"-r", a.Role}, {"-t", a.Type}, {"-l", a.Range}} {
+		if data.Truth(part.value) {
+			command = append(command, part.option, part.value)
+		}
+	}
+	code, err := m.env.Call(ctx, "cmd.retcode", []any{append(command, a.Path)}, data.NewMap("python_shell", false))
+	if err != nil || data.Truth(code) {
+		return false, err
+	}
+	return m.getSelinuxContext(ctx, pathArgs{a.Path})
+}
+
+func (p *permit) context() [4]any { return [4]any{p.Seuser, p.Serole, p.Setype, p.Serange} }
+
+// permitContext sets the SELinux context.
+func (m *module) permitContext(ctx context.Context, p *permit) error {
+	want := p.context()
+	if !slices.ContainsFunc(want[:], data.Truth) {
+		return nil
+	}
+	now, err := m.contextOf(ctx, p.Name)
+	if err != nil {
+		return err
+	}
+	if now == nil {
+		p.ret.Set("result", false)
+		p.comments = append(p.comments, "Failed to get selinux attributes")
+		return nil
+	}
+	before, after := "", ""
+	for i, part := range [4]string{"User", "Role", "Type", "Range"} {
+		if want[i] = wanted(want[i], now[i]); want[i] != nil {
+			before += part + ": " + now[i] + " "
+			after += part + ": " + data.Str(want[i]) + " "
+		}
+	}
+	if after == "" {
+		return nil
+	}
+	p.changes.Set("selinux", data.NewMap("Old", strings.TrimSpace(before), "New", strings.TrimSpace(after)))
+	if p.test {
+		p.comments = []string{"File " + p.Name + " selinux context to be updated"}
+		return nil
+	}
+	return m.setContext(ctx, p, now, want)
+}
+
+func wanted(want any, now string) any {
+	if !data.Truth(want) || data.Str(want) == now {
+		return nil
+	}
+	return want
+}
+
+// contextOf returns the four parts of a file's SELinux context, nil where it has none.
+func (m *module) contextOf(ctx context.Context, path string) ([]string, error) {
+	v, err := m.getSelinuxContext(ctx, pathArgs{path})
+	if parts := strings.Split(data.Str(v), ":"); err == nil && len(parts) == 4 {
+		return parts, nil
+	}
+	return nil, err
+}
+
+func (m *module) setContext(ctx context.Context, p *permit, now []string, want [4]any) error {
+	kind := want[2]
+	if kind == nil {
+		kind = now[2]
+	}
+	set, err := m.setSelinuxContext(ctx, selinuxArgs{p.Name, want[0], want[1], kind, want[3], true})
+	if err != nil {
+		return err
+	}
+	parts := strings.Split(data.Str(set), ":")
+	if len(parts) != 4 {
+		p.ret.Set("result", false)
+		p.comments = append(p.comments, "Failed to set selinux attributes")
+		p.changes.Delete("selinux")
+		return nil
+	}
+	p.comments = append(p.comments, "The file "+p.Name+" is set to be changed")
+	for i, name := range []string{"seuser", "serole", "setype", "serange"} {
+		if want[i] != nil && data.Str(want[i]) != parts[i] {
+			p.ret.Set("result", false)
+			p.comments = append(p.comments, "Unable to update "+name+" context")
+		}
+	}
+	return nil
+}

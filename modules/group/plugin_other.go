@@ -1,0 +1,14 @@
+//go:build !unix
+
+// Package group is Salt's module group, which there is not here.
+package group
+
+import (
+	"errors"
+
+	"github.com/brineproject/brine/loader"
+)
+
+func newModule(*loader.Env) (*loader.Module, error) {
+	return nil, errors.New("the group execution module cannot be loaded: only available on Unix")
+}

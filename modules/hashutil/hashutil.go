@@ -1,0 +1,262 @@
+// Package hashutil is Salt's module hashutil: hashes, signatures and base64 (salt/modules/hashutil.py, salt/utils/hashutils.py).
+//
+// Texts are hashed and encoded as their UTF-8; what is decoded is text where it is valid UTF-8, else bytes.
+//
+// What differs from Salt: signatures are compared in constant time; base64_decodefile writes nothing where the text is broken.
+package hashutil
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"hash"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module hashutil.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "hashutil", New: newModule} }
+
+type module struct{}
+
+func newModule(*loader.Env) (*loader.Module, error) {
+	m := &module{}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("base64_b64decode", docBase64B64decode, m.base64B64decode),
+		loader.F("base64_b64encode", docBase64B64encode, m.base64B64encode),
+		loader.F("base64_decodefile", docBase64Decodefile, m.base64Decodefile),
+		loader.F("base64_decodestring", docBase64Decodestring, m.base64Decodestring),
+		loader.F("base64_encodefile", docBase64Encodefile, m.base64Encodefile),
+		loader.F("base64_encodestring", docBase64Encodestring, m.base64Encodestring),
+		loader.F("digest", docDigest, m.digest),
+		loader.F("digest_file", docDigestFile, m.digestFile),
+		loader.F("github_signature", docGithubSignature, m.githubSignature).Secret("shared_secret"),
+		loader.F("hmac_compute", docHmacCompute, m.hmacCompute).Secret("shared_secret"),
+		loader.F("hmac_signature", docHmacSignature, m.hmacSignature).Secret("shared_secret"),
+		loader.F("md5_digest", docMd5Digest, m.md5Digest),
+		loader.F("sha256_digest", docSha256Digest, m.sha256Digest),
+		loader.F("sha512_digest", docSha512Digest, m.sha512Digest),
+	}}, nil
+}
+
+type instrArgs struct{ Instr any }
+
+// bytesOf returns the bytes of text (salt/utils/stringutils.py, to_bytes).
+func bytesOf(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case string:
+		return []byte(v), nil
+	case []byte:
+		return v, nil
+	}
+	return nil, loader.TypeError("expected str, bytes, or bytearray not <class '%s'>", loader.TypeName(v))
+}
+
+// sum returns the hash of a text in hexadecimal digits.
+func sum(h hash.Hash, v any) (any, error) {
+	b, err := bytesOf(v)
+	if err != nil {
+		return nil, err
+	}
+	_, _ = h.Write(b)
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// md5Digest returns the MD5 hash of a text.
+//
+// CLI Example:
+//
+//	salt '*' hashutil.md5_digest 'get salted'
+func (m *module) md5Digest(_ context.Context, a instrArgs) (any, error) {
+	return sum(md5.New(), a.Instr)
+}
+
+// sha256Digest returns the SHA-256 hash of a text.
+//
+// CLI Example:
+//
+//	salt '*' hashutil.sha256_digest 'get salted'
+func (m *module) sha256Digest(_ context.Context, a instrArgs) (any, error) {
+	return sum(sha256.New(), a.Instr)
+}
+
+// sha512Digest returns the SHA-512 hash of a text.
+//
+// CLI Example:
+//
+//	salt '*' hashutil.sha512_digest 'get salted'
+func (m *module) sha512Digest(_ context.Context, a instrArgs) (any, error) {
+	return sum(sha512.New(), a.Instr)
+}
+
+type digestArgs struct {
+	Instr    any
+	Checksum any `default:"'md5'"`
+}
+
+// digest returns the hash of a text.
+//
+// checksum : md5
+//
+//	The kind of hash: md5, sha256 or sha512.
+//
+// CLI Example:
+//
+//	salt '*' hashutil.digest 'get salted'
+func (m *module) digest(_ context.Context, a digestArgs) (any, error) {
+	h, err := hashOf(a.Checksum)
+	if err != nil {
+		return nil, err
+	}
+	return sum(h, a.Instr)
+}
+
+func hashOf(name any) (hash.Hash, error) {
+	switch name {
+	case "md5":
+		return md5.New(), nil
+	case "sha256":
+		return sha256.New(), nil
+	case "sha512":
+		return sha512.New(), nil
+	}
+	return nil, loader.Execution("Hash func '%s' is not supported.", data.Str(name))
+}
+
+type digestFileArgs struct {
+	Infile   string
+	Checksum any `default:"'md5'"`
+}
+
+// digestFile returns the hash of a file.
+//
+// checksum : md5
+//
+//	The kind of hash: md5, sha256 or sha512.
+//
+// CLI Example:
+//
+//	salt '*' hashutil.digest_file /path/to/file
+func (m *module) digestFile(_ context.Context, a digestFileArgs) (any, error) {
+	if info, err := os.Stat(a.Infile); err != nil || !info.Mode().IsRegular() {
+		return nil, loader.Execution("File path '%s' not found.", a.Infile)
+	}
+	h, err := hashOf(a.Checksum)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(a.Infile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if _, err := io.Copy(h, f); err != nil {
+		return nil, err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+type signatureArgs struct {
+	String        any
+	SharedSecret  any
+	ChallengeHmac any
+}
+
+// hmacSignature reports whether a signature, in base64, is that of a text by HMAC with SHA-256 and a secret.
+//
+// CLI Example:
+//
+//	salt '*' hashutil.hmac_signature 'get salted' 'shared secret' 'eBWf9bstXg+NiP5AOwppB5HMvZiYMPzEM9W5YMm/AmQ='
+func (m *module) hmacSignature(_ context.Context, a signatureArgs) (any, error) {
+	own, err := sign(sha256.New, a.String, a.SharedSecret)
+	if err != nil {
+		return nil, err
+	}
+	given, err := bytesOf(a.ChallengeHmac)
+	return hmac.Equal([]byte(base64.StdEncoding.EncodeToString(own)), given), err
+}
+
+func sign(kind func() hash.Hash, text, secret any) ([]byte, error) {
+	msg, err := bytesOf(text)
+	if err != nil {
+		return nil, err
+	}
+	key, err := bytesOf(secret)
+	if err != nil {
+		return nil, err
+	}
+	h := hmac.New(kind, key)
+	_, _ = h.Write(msg)
+	return h.Sum(nil), nil
+}
+
+type computeArgs struct {
+	String       any
+	SharedSecret any
+}
+
+// hmacCompute returns the signature of a text by HMAC with SHA-256 and a secret, in hexadecimal digits.
+//
+// CLI Example:
+//
+//	salt '*' hashutil.hmac_compute 'get salted' 'shared secret'
+func (m *module) hmacCompute(_ context.Context, a computeArgs) (any, error) {
+	own, err := sign(sha256.New, a.String, a.SharedSecret)
+	if err != nil {
+		return nil, err
+	}
+	return hex.EncodeToString(own), nil
+}
+
+// githubSignature reports whether a signature that GitHub sends with a webhook, as sha1=…, is that of its body.
+//
+// CLI Example:
+//
+//	salt '*' hashutil.github_signature '{"ref":....} ' 'shared secret' 'sha1=bc6550fc290acf5b42283fa8deaf55cea0f8c206'
+func (m *module) githubSignature(_ context.Context, a signatureArgs) (any, error) {
+	parts := strings.Split(data.Str(a.ChallengeHmac), "=")
+	switch {
+	case len(parts) > 2:
+		return nil, loader.Exception("ValueError", "too many values to unpack (expected 2)")
+	case len(parts) < 2:
+		return nil, loader.Exception("ValueError", "not enough values to unpack (expected 2, got %d)", len(parts))
+	}
+	kind := kindOf(parts[0])
+	if kind == nil {
+		return nil, loader.Exception("AttributeError", "module 'hashlib' has no attribute '%s'", parts[0])
+	}
+	own, err := sign(kind, a.String, a.SharedSecret)
+	if err != nil {
+		return nil, err
+	}
+	return hmac.Equal([]byte(hex.EncodeToString(own)), []byte(parts[1])), nil
+}
+
+func kindOf(name string) func() hash.Hash {
+	switch name {
+	case "md5":
+		return md5.New
+	case "sha1":
+		return sha1.New
+	case "sha224":
+		return sha256.New224
+	case "sha256":
+		return sha256.New
+	case "sha384":
+		return sha512.New384
+	case "sha512":
+		return sha512.New
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+// Package network is Salt's module network: the interfaces of the minion and their addresses, and reckoning with networks
+// (salt/modules/network.py, salt/utils/network.py).
+//
+// interface.go tells of interfaces, address.go of their addresses, and subnet.go reckons. On Linux the interfaces come from the kernel;
+// elsewhere Go's standard library tells less of them: no labels and broadcast addresses.
+//
+// Which addresses are private is what Python 3.13 says, and those before it since they were mended.
+package network
+
+import (
+	"context"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module network.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "network", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, systemLinks) }}
+}
+
+type module struct {
+	env   *loader.Env
+	links func() ([]link, error)
+}
+
+func newModule(env *loader.Env, links func() ([]link, error)) (*loader.Module, error) {
+	m := &module{env, links}
+	addrs, addrs6, hw := loader.F("ip_addrs", docIpAddrs, m.ipAddrs), loader.F("ip_addrs6", docIpAddrs6, m.ipAddrs6), loader.F("hw_addr", docHwAddr, m.hwAddr)
+	return &loader.Module{Funcs: []loader.Func{
+		addrs, addrs.Alias("ipaddrs"), addrs6, addrs6.Alias("ipaddrs6"), hw, hw.Alias("hwaddr"),
+		loader.F("calc_net", docCalcNet, m.calcNet),
+		loader.F("convert_cidr", docConvertCidr, m.convertCidr),
+		loader.F("get_fqdn", docGetFqdn, m.getFqdn),
+		loader.F("get_hostname", docGetHostname, m.getHostname),
+		loader.F("ifacestartswith", docIfacestartswith, m.ifacestartswith),
+		loader.F("in_subnet", docInSubnet, m.inSubnet),
+		loader.F("interface", docInterfaceOf, m.interfaceOf),
+		loader.F("interface_ip", docInterfaceIp, m.interfaceIp),
+		loader.F("interfaces", docInterfaces, m.interfaces),
+		loader.F("ip_in_subnet", docIpInSubnet, m.ipInSubnet),
+		loader.F("ip_networks", docIpNetworks, m.ipNetworks),
+		loader.F("ip_networks6", docIpNetworks6, m.ipNetworks6),
+		loader.F("iphexval", docIphexval, m.iphexval),
+		loader.F("is_loopback", docIsLoopback, m.isLoopback),
+		loader.F("is_private", docIsPrivate, m.isPrivate),
+		loader.F("reverse_ip", docReverseIp, m.reverseIp),
+		loader.F("subnets", docSubnets, m.subnets),
+		loader.F("subnets6", docSubnets6, m.subnets6),
+	}}, nil
+}
+
+// getHostname returns the name that the host has for itself.
+//
+// CLI Example:
+//
+//	salt '*' network.get_hostname
+func (m *module) getHostname(context.Context, loader.NoArgs) (any, error) {
+	name, err := os.Hostname()
+	if err != nil {
+		return nil, loader.Execution("%w", err)
+	}
+	return name, nil
+}
+
+// getFqdn returns the full name of the host, as the resolver knows it, or the name that it has for itself.
+//
+// CLI Example:
+//
+//	salt '*' network.get_fqdn
+func (m *module) getFqdn(ctx context.Context, _ loader.NoArgs) (any, error) {
+	name, err := os.Hostname()
+	if err != nil {
+		return nil, loader.Execution("%w", err)
+	}
+	return fullName(ctx, net.DefaultResolver, name), nil
+}
+
+// resolver is what full names are asked of.
+type resolver interface {
+	LookupHost(ctx context.Context, host string) ([]string, error)
+	LookupAddr(ctx context.Context, addr string) ([]string, error)
+}
+
+// fullName is Python's socket.getfqdn: of the names of the host's address the first with a dot, else the first.
+func fullName(ctx context.Context, r resolver, name string) string {
+	addrs, err := r.LookupHost(ctx, name)
+	if err != nil || len(addrs) == 0 {
+		return name
+	}
+	names, err := r.LookupAddr(ctx, addrs[0])
+	if err != nil || len(names) == 0 {
+		return name
+	}
+	for i := range names {
+		names[i] = strings.TrimSuffix(names[i], ".")
+	}
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.Contains(n, ".") }); i >= 0 {
+		return names[i]
+	}
+	return names[0]
+}
+
+// texts returns values as a list of their texts.
+func texts[T interface{ String() string }](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v.String()
+	}
+	return out
+}
+
+func isNone(v any) bool { return !data.Truth(v) }

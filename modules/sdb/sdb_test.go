@@ -1,0 +1,149 @@
+package sdb
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	logtest "github.com/sirupsen/logrus/hooks/test"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/config"
+	"github.com/brineproject/brine/render"
+)
+
+func registry(t *testing.T, opts *data.Map) *loader.Registry {
+	t.Helper()
+	file, err := filepath.Abs("testdata/a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pillar := data.NewMap("inpillar", data.NewMap("driver", "yaml", "files", []any{file}))
+	env := &loader.Env{Opts: opts, Pillar: func() *data.Map { return pillar }}
+	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(render.Brought{}), config.Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// profiles are those that testdata/calls.json was made with.
+func profiles(t *testing.T) *data.Map {
+	t.Helper()
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := func(driver string, more ...any) *data.Map {
+		m := data.NewMap("driver", "yaml")
+		var list []any
+		for _, name := range strings.Fields(driver) {
+			list = append(list, filepath.Join(dir, name))
+		}
+		m.Set("files", list)
+		m.Update(data.NewMap(more...))
+		return m
+	}
+	return data.NewMap("myenv", data.NewMap("driver", "env"), "nofiles", data.NewMap("driver", "yaml"), "nodriver", data.NewMap("a", int64(1)),
+		"nope", data.NewMap("driver", "nope"), "text", "hello", "at", "sdb://myyaml/user",
+		"myyaml", files("a.yaml b.yaml nope.yaml list.yaml"), "mybad", files("bad.yaml"),
+		"mylists", files("a.yaml b.yaml", "merge", data.NewMap("merge_lists", true)),
+		"mylist", files("a.yaml b.yaml", "merge", data.NewMap("strategy", "list")))
+}
+
+func TestCalls(t *testing.T) {
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("BRINE_TEST_SET", "here")
+	for _, name := range []string{"NEW", "HASH", "NUM", "X"} {
+		t.Setenv("BRINE_TEST_"+name, "") // comes back when the test ends
+		if err := os.Unsetenv("BRINE_TEST_" + name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls.Check(t, "testdata/calls.json", registry(t, profiles(t)).Invoke, "SRV", dir)
+}
+
+// A text by chance is kept, and the next call gives the same.
+func TestGetOrSetHash(t *testing.T) {
+	t.Setenv("BRINE_TEST_HASH", "")
+	if err := os.Unsetenv("BRINE_TEST_HASH"); err != nil {
+		t.Fatal(err)
+	}
+	r := registry(t, profiles(t))
+	var first any
+	for i := range 2 {
+		got, err := r.Invoke(t.Context(), "sdb.get_or_set_hash", []any{"sdb://myenv/BRINE_TEST_HASH", int64(40)}, nil)
+		if text, ok := got.(string); err != nil || !ok || len(text) != 40 || i > 0 && got != first {
+			t.Errorf("run %d = %v, %v, after %v", i, got, err, first)
+		}
+		first = got
+	}
+}
+
+// A driver that there is not is told of in the log, with those that there are.
+func TestDriverThatThereIsNot(t *testing.T) {
+	log, hook := logtest.NewNullLogger()
+	env := &loader.Env{Opts: data.NewMap("kept", data.NewMap("driver", "sqlite3", "password", "hunter2")), Log: log}
+	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(render.Brought{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{"sdb.get", "sdb.delete"} {
+		hook.Reset()
+		if _, err := r.Invoke(t.Context(), f, []any{"sdb://kept/x"}, nil); err == nil {
+			t.Errorf("%s gives no error", f)
+		}
+		if e := hook.LastEntry(); e == nil || e.Message != "There is no driver 'sqlite3' of sdb; there are env, yaml" {
+			t.Errorf("%s logs %v", f, e)
+		}
+	}
+}
+
+// config.get looks such values up.
+func TestConfigGet(t *testing.T) {
+	r := registry(t, profiles(t))
+	for key, want := range map[string]any{"at": "root", "text": "hello", "myyaml:driver": "yaml"} {
+		for range 2 {
+			if got, err := r.Invoke(t.Context(), "config.get", []any{key}, nil); err != nil || got != want {
+				t.Errorf("config.get %s = %v, %v, want %v", key, got, err, want)
+			}
+		}
+	}
+}
+
+// Values pass through the renderer gpg where the profile says so.
+func TestDecrypted(t *testing.T) {
+	file, err := filepath.Abs("testdata/a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &loader.Env{Opts: data.NewMap("safe", data.NewMap("driver", "yaml", "gpg", true, "files", []any{file}))}
+	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(render.Brought{Renderers: []render.Renderer{unseal{}}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got, err := r.Invoke(t.Context(), "sdb.get", []any{"sdb://safe/pass:db"}, nil); err != nil || got != "clear" {
+			t.Errorf("sdb.get = %v, %v", got, err)
+		}
+	}
+}
+
+// unseal stands for the renderer gpg.
+type unseal struct{}
+
+func (unseal) Name() string { return "gpg" }
+
+func (unseal) Render(_ context.Context, s *render.Step) (any, error) {
+	if data.Equal(s.Data.(*data.Map).Value("pass"), data.NewMap("db", "secret", "list", []any{"a", "b"})) {
+		return data.NewMap("pass", data.NewMap("db", "clear")), nil
+	}
+	return s.Data, nil
+}

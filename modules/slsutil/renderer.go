@@ -1,0 +1,149 @@
+package slsutil
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
+)
+
+// lazyEngine returns the engine of env, which is made when it is first needed.
+func lazyEngine(env *loader.Env, b render.Brought) func() (*render.Engine, error) {
+	return sync.OnceValues(func() (*render.Engine, error) {
+		e, _, err := render.ForEnv(env, b)
+		if err != nil {
+			return nil, loader.Execution("slsutil: %w", err)
+		}
+		return e, nil
+	})
+}
+
+type rendererArgs struct {
+	Path            any       `default:"None"`
+	String          any       `default:"None"`
+	DefaultRenderer any       `default:"'jinja|yaml'"`
+	Kwargs          *data.Map `kwargs:"kwargs"`
+}
+
+// renderer renders a file or a text, and returns the data or the text that comes out. Further arguments are variables of the
+// template.
+//
+// path
+//
+//	A URL that cp.get_url knows, such as salt://path/to/file, or the path of a file on the minion.
+//
+// string
+//
+//	The text itself, where there is no path.
+//
+// default_renderer : jinja|yaml
+//
+//	The pipe, unless the first line names another one after #!.
+//
+// saltenv : base
+//
+//	The environment that files come from.
+//
+// context
+//
+//	A dictionary of more variables.
+//
+// CLI Example:
+//
+//	salt '*' slsutil.renderer salt://path/to/file
+//	salt '*' slsutil.renderer /path/to/file.jinja default_renderer='jinja'
+//	salt '*' slsutil.renderer string='Inline template! {{ saltenv }}'
+//	salt '*' slsutil.renderer string='Hello, {{ name }}.' name='world'
+func (m *module) renderer(ctx context.Context, a rendererArgs) (any, error) {
+	if !data.Truth(a.Path) && !data.Truth(a.String) {
+		return nil, loader.Invocation("Must pass either path or string")
+	}
+	in := render.Input{SaltEnv: "base", Vars: map[string]any{}}
+	if err := a.settings(&in); err != nil {
+		return nil, err
+	}
+	found, err := m.source(ctx, a, &in)
+	if err != nil || !found || a.DefaultRenderer == nil && !named(in) {
+		return data.NewMap(), err
+	}
+	e, err := m.engine()
+	if err != nil {
+		return nil, err
+	}
+	out, err := e.Render(ctx, in)
+	var bad *render.Error
+	if errors.As(err, &bad) {
+		return nil, loader.Exception("salt.exceptions.SaltRenderError", "%w", err)
+	}
+	return out, err
+}
+
+// named reports whether a source names its own pipe.
+func named(in render.Input) bool {
+	_, ok := render.Shebang(in.Text, in.Path == "")
+	return ok
+}
+
+// settings sets what the arguments decide of the rendering, the variables among them.
+func (a rendererArgs) settings(in *render.Input) error {
+	in.Default = data.Str(a.DefaultRenderer)
+	more, _ := a.Kwargs.Value("context").(*data.Map)
+	for _, vars := range []*data.Map{a.Kwargs, more} {
+		for k, v := range vars.All() {
+			name, ok := k.(string)
+			if !ok {
+				return loader.TypeError("keywords must be strings")
+			}
+			switch name {
+			case "context", "env", "input_data":
+			case "saltenv":
+				in.SaltEnv = data.Str(v)
+			case "sls":
+				in.SLS = data.Str(v)
+			default:
+				in.Vars[name] = v
+			}
+		}
+	}
+	return nil
+}
+
+// source reads what is to be rendered, and reports whether there is such a file, with more in it than white space.
+func (m *module) source(ctx context.Context, a rendererArgs, in *render.Input) (bool, error) {
+	if !data.Truth(a.Path) {
+		text, ok := a.String.(string)
+		if !ok {
+			return false, loader.Exception("AttributeError", "'%s' object has no attribute 'split'", loader.TypeName(a.String))
+		}
+		if strings.TrimSpace(text) == "" {
+			return false, loader.Exception("IndexError", "list index out of range")
+		}
+		in.Text = text
+		return true, nil
+	}
+	v, err := m.env.Call(ctx, "cp.get_url", []any{a.Path}, data.NewMap("saltenv", in.SaltEnv))
+	if err != nil {
+		return false, err
+	}
+	path, ok := v.(string)
+	if !ok {
+		m.env.Log.Errorf("Template was specified incorrectly: %s", data.Str(v))
+		return false, nil
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		m.env.Log.Errorf("Template does not exist: %s", path)
+		return false, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return false, fmt.Errorf("read the template: %w", err)
+	}
+	in.Path, in.Text = path, string(text)
+	return strings.TrimSpace(in.Text) != "", nil
+}

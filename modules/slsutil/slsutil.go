@@ -1,0 +1,110 @@
+// Package slsutil is Salt's module slsutil: what SLS files and templates are written with (salt/modules/slsutil.py).
+//
+// merge.go merges dictionaries, renderer.go renders files and texts, banner.go writes comments for files that are managed, tree.go
+// looks for files in the state tree. Package serializer does the work of serialize and deserialize.
+//
+// What differs from Salt: a renderer that is not there is an error, where Salt returns an empty dictionary; parts of upd do not
+// become parts of dest in a template, but copies. For differences of formats see package serializer.
+package slsutil
+
+import (
+	"context"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/serializer"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module slsutil, which renders with what b has.
+func Plugin(b render.Brought) loader.Plugin {
+	return loader.Plugin{Name: "slsutil", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
+}
+
+type module struct {
+	env    *loader.Env
+	engine func() (*render.Engine, error)
+}
+
+func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
+	m := &module{env: env, engine: lazyEngine(env, b)}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("banner", docBanner, m.banner),
+		loader.F("boolstr", docBoolstr, m.boolstr),
+		loader.F("deserialize", docDeserialize, m.deserialize),
+		loader.F("dir_exists", docDirExists, m.dirExists),
+		loader.F("file_exists", docFileExists, m.fileExists),
+		loader.F("findup", docFindup, m.findup),
+		loader.F("merge", docMerge, m.merge).Changes("obj_a"),
+		loader.F("merge_all", docMergeAll, m.mergeAll),
+		loader.F("path_exists", docPathExists, m.pathExists),
+		loader.F("renderer", docRenderer, m.renderer),
+		loader.F("serialize", docSerialize, m.serialize),
+		loader.F("update", docUpdate, m.update).Changes("dest"),
+	}}, nil
+}
+
+type boolstrArgs struct {
+	Value any
+	True  any `default:"'true'"`
+	False any `default:"'false'"`
+}
+
+// boolstr returns true where value counts as true, else false: the words that a file has for them.
+//
+// CLI Example:
+//
+//	salt '*' slsutil.boolstr True yes no
+func (m *module) boolstr(_ context.Context, a boolstrArgs) (any, error) {
+	if data.Truth(a.Value) {
+		return a.True, nil
+	}
+	return a.False, nil
+}
+
+type serializeArgs struct {
+	Serializer string
+	Obj        any
+	ModKwargs  *data.Map `kwargs:"mod_kwargs"`
+}
+
+// serialize writes a value in a format: json, yaml, toml, msgpack, configparser, keyvalue or python. Further arguments are options of
+// the format, such as indent for json and default_flow_style for yaml.
+//
+// CLI Example:
+//
+//	salt '*' --no-parse=obj slsutil.serialize 'json' obj="{'foo': 'Foo!'}"
+func (m *module) serialize(_ context.Context, a serializeArgs) (any, error) {
+	return serializer.Write(a.Serializer, a.Obj, clean(a.ModKwargs))
+}
+
+type deserializeArgs struct {
+	Serializer     string
+	StreamOrString any
+	ModKwargs      *data.Map `kwargs:"mod_kwargs"`
+}
+
+// deserialize reads a text in a format: json, yaml, toml, msgpack, configparser or keyvalue. Further arguments are options of the
+// format.
+//
+// CLI Example:
+//
+//	salt '*' slsutil.deserialize 'json' '{"foo": "Foo!"}'
+//	salt '*' --no-parse=stream_or_string slsutil.deserialize 'json' stream_or_string='{"foo": "Foo!"}'
+func (m *module) deserialize(_ context.Context, a deserializeArgs) (any, error) {
+	return serializer.Read(a.Serializer, a.StreamOrString, clean(a.ModKwargs))
+}
+
+// clean returns keyword arguments without the fields of the publication (salt/utils/args.py, clean_kwargs).
+func clean(kwargs *data.Map) *data.Map {
+	out := data.NewMap()
+	for k, v := range kwargs.All() {
+		if name, ok := k.(string); !ok || !strings.HasPrefix(name, "__") {
+			out.Set(k, v)
+		}
+	}
+	return out
+}

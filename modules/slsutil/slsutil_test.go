@@ -1,0 +1,77 @@
+package slsutil_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/fileserver/roots"
+	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/cp"
+	"github.com/brineproject/brine/modules/slsutil"
+	"github.com/brineproject/brine/modules/test"
+	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/render/all"
+)
+
+// minion returns a minion of a state tree.
+func minion(t *testing.T, srv string) *loader.Registry {
+	t.Helper()
+	b := render.Brought{Renderers: all.Renderers(), Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
+	env := &loader.Env{Opts: data.NewMap("id", "web1", "cachedir", t.TempDir(), "file_client", "local", "fileserver_backend", []any{"roots"},
+		"file_roots", data.NewMap("base", []any{srv}), "hash_type", "sha256", "saltenv", nil, "renderer", "jinja|yaml", "file_buffer_size", int64(262144))}
+	r, err := loader.NewRegistry(env, []loader.Plugin{cp.Plugin(b), slsutil.Plugin(b), test.Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestCalls(t *testing.T) {
+	srv, err := filepath.Abs("testdata/srv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls.Check(t, "testdata/calls.json", minion(t, srv).Invoke, "SRV", srv)
+}
+
+// What a template hands to slsutil.update changes in the template; slsutil.merge leaves it but for its strategy overwrite.
+func TestTemplatesSeeChanges(t *testing.T) {
+	r := minion(t, "testdata/srv")
+	for text, want := range map[string]string{
+		`{% set d = {"a": {"x": 1}} %}{% set in = d.a %}{% do salt["slsutil.update"](d, {"a": {"y": 2}}) %}{{ d }} {{ in.y }}`: "{'a': {'x': 1, 'y': 2}} 2",
+		`{% set d = {"a": 1} %}{% set e = salt.slsutil.merge(d, {"a": 2, "b": 3}) %}{{ d }} {{ e }}`:                           "{'a': 1} {'a': 2, 'b': 3}",
+		`{% set d = {"a": 1} %}{% set e = salt.slsutil.merge(d, {"a": 2, "b": 3}, "overwrite") %}{{ d }}`:                      "{'a': 2}",
+	} {
+		for range 2 {
+			got, err := r.Invoke(t.Context(), "slsutil.renderer", nil, data.NewMap("string", text, "default_renderer", "jinja"))
+			if err != nil || got != want {
+				t.Errorf("%s = %v, %v, want %s", text, got, err, want)
+			}
+		}
+	}
+}
+
+// Fields of a publication are no options of a format.
+func TestSerializeOfAJob(t *testing.T) {
+	r := minion(t, "testdata/srv")
+	got := r.Call(t.Context(), "slsutil.serialize", []any{"json", data.NewMap("a", int64(1))}, loader.CallOptions{Pub: data.NewMap("fun", "slsutil.serialize", "jid", "1")})
+	if got.Value != `{"a": 1}` {
+		t.Errorf("slsutil.serialize = %v", got.Value)
+	}
+}
+
+// A template that renders itself ends in an error.
+func TestRendererWithinItself(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "self.sls"), []byte(`a: {{ salt["slsutil.renderer"]("salt://self.sls") }}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := minion(t, dir).Invoke(t.Context(), "slsutil.renderer", []any{"salt://self.sls"}, nil); err == nil {
+		t.Errorf("it gives %v", got)
+	}
+}

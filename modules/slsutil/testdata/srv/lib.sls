@@ -1,0 +1,1 @@
+{% from 'web/lib.jinja' import v with context %}v: {{ v }}

@@ -1,0 +1,2 @@
+#!jinja|json
+{"a": {{ n | default(3) }}}

@@ -1,0 +1,59 @@
+package state
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/state"
+)
+
+// A highState is what one call compiles states with: options and a pillar of its own, which templates and the functions
+// that they call see, too (salt/state.py, HighState).
+type highState struct {
+	env      *loader.Env
+	engine   *render.Engine
+	compiler *state.Compiler
+	pillar   *data.Map
+}
+
+// highState makes what a call compiles with. The options come from those of the minion and of its master, the pillar is
+// gathered anew.
+func (m *module) highState(ctx context.Context, opts *data.Map, over override) (*highState, error) {
+	h := &highState{pillar: m.env.PillarNow()}
+	if err := h.open(ctx, m, opts); err != nil {
+		return nil, loader.Execution("state: %w", err)
+	}
+	var err error
+	h.pillar, err = m.pillarOf(ctx, h, over)
+	return h, err
+}
+
+// open makes the engine and the compiler.
+func (h *highState) open(ctx context.Context, m *module, opts *data.Map) error {
+	env := *m.env
+	env.Opts, env.Functions, env.Call = opts, nil, nil
+	env.Pillar = func() *data.Map { return h.pillar }
+	files, err := fileclient.ForEnv(&env, m.brought.Files)
+	if err != nil {
+		return err
+	}
+	master, err := files.MasterOpts(ctx)
+	if err != nil {
+		return err
+	}
+	env.Opts = state.MasterOptions(opts, master)
+	h.env = m.env.Functions.With(&env).Env()
+	if h.engine, err = render.New(render.Options{Env: h.env, Files: render.Client(files), Renderers: m.brought.Renderers}); err != nil {
+		return err
+	}
+	h.compiler, err = state.New(state.Options{Engine: h.engine, Files: files})
+	return err
+}
+
+// rendering returns a context in which templates leave nothing for the functions that called for them.
+func rendering(ctx context.Context) context.Context {
+	return loader.WithContext(ctx, &loader.Context{})
+}

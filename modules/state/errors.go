@@ -1,0 +1,73 @@
+package state
+
+import (
+	"context"
+	"errors"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/state"
+)
+
+// wrong returns problems as a result, which sets the return code.
+func wrong(ctx context.Context, problems []string) (any, error) {
+	loader.ContextOf(ctx).SetRetcode(codeCompiler)
+	return textList(problems), nil
+}
+
+func textList(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, s := range texts {
+		list[i] = s
+	}
+	return list
+}
+
+// told returns an error of the compiler as Salt's exception of it.
+func told(err error) error {
+	if broken := (*render.Error)(nil); errors.As(err, &broken) || errors.Is(err, state.ErrTop) {
+		return loader.Exception("salt.exceptions.SaltRenderError", "%w", err)
+	}
+	return err
+}
+
+// judge sets the return code by a result (salt/modules/state.py, _set_retcode).
+func judge(ctx context.Context, result any) {
+	code := codeOK
+	if _, problems := result.([]any); problems {
+		code = codeCompiler
+	} else if !succeeded(result) {
+		code = codeFailure
+	}
+	loader.ContextOf(ctx).SetRetcode(code)
+}
+
+// succeeded reports whether what is no list of problems shows no failure (salt/utils/state.py, check_result).
+func succeeded(result any) bool {
+	states, ok := result.(*data.Map)
+	if !ok || states.Len() == 0 {
+		return false
+	}
+	for id, v := range states.All() {
+		body, isMap := v.(*data.Map)
+		_, isList := v.([]any)
+		if id == "__extend__" && !isList || id != "__extend__" && !isMap || isMap && !bodySucceeded(body) {
+			return false
+		}
+	}
+	return true
+}
+
+// bodySucceeded looks for a failure in a result or in the dictionaries that it is made of, none of which may be empty.
+func bodySucceeded(body *data.Map) bool {
+	if result, ok := body.Get("result"); ok {
+		return result != false
+	}
+	for _, v := range body.All() {
+		if below, ok := v.(*data.Map); ok && !bodySucceeded(below) {
+			return false
+		}
+	}
+	return body.Len() > 0
+}

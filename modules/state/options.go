@@ -1,0 +1,85 @@
+package state
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// options returns the minion's options with what the arguments of a call say of them: localconfig, saltenv and pillarenv
+// (salt/utils/state.py, get_sls_opts).
+func (m *module) options(kwargs *data.Map) (*data.Map, error) {
+	opts := m.env.Opts.Clone()
+	if file, ok := kwargs.Get("localconfig"); ok {
+		opts, err := config.Overlay(data.Str(file), opts, os.Getenv)
+		if err != nil {
+			return nil, loader.Exception("salt.exceptions.SaltConfigurationError", "%w", err)
+		}
+		return opts, nil
+	}
+	if saltenv := kwargs.Value("saltenv"); saltenv != nil {
+		if data.Truth(opts.Value("lock_saltenv")) && data.Str(saltenv) != opts.Value("saltenv") {
+			return nil, loader.Execution("lock_saltenv is enabled, saltenv cannot be changed")
+		}
+		opts.Set("saltenv", data.Str(saltenv))
+	}
+	if kwargs.Has("pillarenv") || data.Truth(opts.Value("pillarenv_from_saltenv")) {
+		opts.Set("pillarenv", pillarEnv(kwargs))
+	}
+	return opts, nil
+}
+
+// pillarEnv returns the environment of pillar that a call names, or else that of its files.
+func pillarEnv(kwargs *data.Map) any {
+	env := kwargs.Value("pillarenv")
+	if !data.Truth(env) {
+		env = kwargs.Value("saltenv")
+	}
+	if env == nil {
+		return nil
+	}
+	return data.Str(env)
+}
+
+// withTest sets the option test as a call has it: its argument, one that is spelled otherwise, the setting test outside of
+// the options, or the option.
+func (m *module) withTest(ctx context.Context, opts *data.Map, test any, kwargs *data.Map) error {
+	if test == nil {
+		said, err := m.said(ctx, kwargs)
+		if err != nil {
+			return err
+		}
+		test = opts.Value("test")
+		if said {
+			test = true
+		}
+	}
+	opts.Set("test", test)
+	return nil
+}
+
+func (m *module) said(ctx context.Context, kwargs *data.Map) (bool, error) {
+	for name, v := range kwargs.All() {
+		if name, ok := name.(string); ok && strings.EqualFold(name, "test") && isTrue(v) {
+			return true, nil
+		}
+	}
+	set, err := m.env.Call(ctx, "config.get", []any{"test"}, data.NewMap("omit_opts", true))
+	return set == true, err
+}
+
+// isTrue is what Salt takes for a yes: numbers above zero, the text true, and of other values what Python does
+// (salt/utils/data.py, is_true).
+func isTrue(v any) bool {
+	if f, err := loader.Float(v); err == nil {
+		return f > 0
+	}
+	if s, ok := v.(string); ok {
+		return strings.EqualFold(s, "true")
+	}
+	return data.Truth(v)
+}

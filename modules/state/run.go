@@ -1,0 +1,192 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/state"
+	"github.com/brineproject/brine/state/runner"
+)
+
+// codePillar is the return code of a run whose pillar does not render.
+const codePillar = 5
+
+// A run is one call that runs states.
+type run struct {
+	*highState
+	m      *module
+	kwargs *data.Map
+}
+
+// circumstances are the arguments that functions which run states share.
+type circumstances struct {
+	test, queue, events any
+	kwargs              *data.Map
+	base                bool // the environment is base where none is named
+	force               bool // a pillar with errors does not stop it
+}
+
+// begin makes what a call runs states with, or returns what the call returns.
+func (m *module) begin(ctx context.Context, c circumstances) (r *run, stopped any, err error) {
+	if stopped, err = m.conflict(ctx, c.queue, c.kwargs); stopped != nil || err != nil {
+		return nil, stopped, err
+	}
+	opts, err := m.runOptions(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	over, err := overrideOf(c.kwargs)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := m.highState(ctx, opts, over)
+	if err != nil {
+		return nil, nil, err
+	}
+	if errs := m.pillarErrors(h, c.kwargs); len(errs) > 0 && !c.force {
+		loader.ContextOf(ctx).SetRetcode(codePillar)
+		return nil, append([]any{"Pillar failed to render with the following messages:"}, errs...), nil
+	}
+	return &run{highState: h, m: m, kwargs: c.kwargs}, nil, nil
+}
+
+func (m *module) runOptions(ctx context.Context, c circumstances) (*data.Map, error) {
+	opts, err := m.options(c.kwargs)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.withTest(ctx, opts, c.test, c.kwargs); err != nil {
+		return nil, err
+	}
+	if c.base && opts.Value("saltenv") == nil {
+		opts.Set("saltenv", "base")
+	}
+	if c.events != nil {
+		opts.Set("state_events", c.events)
+	}
+	return opts, nil
+}
+
+// runner returns what runs the chunks.
+func (r *run) runner() (*runner.Runner, error) {
+	o := runner.Options{
+		Env: r.env, States: r.m.env.Shelf("states").With(r.env), Mock: data.Truth(r.kwargs.Value("mock")),
+		Refresh: r.refresh,
+	}
+	if jid := r.kwargs.Value("__pub_jid"); jid != nil {
+		o.JID = data.Str(jid)
+	}
+	return runner.New(o)
+}
+
+// refresh gathers grains or pillar anew for the states that are still to come.
+func (r *run) refresh(ctx context.Context, grains, pillar bool) error {
+	if grains {
+		if _, err := r.env.Call(ctx, "saltutil.refresh_grains", nil, data.NewMap("refresh_pillar", false)); loader.KindOf(err) != loader.KindMissing && err != nil {
+			return err
+		}
+	}
+	if !pillar {
+		return nil
+	}
+	over, err := overrideOf(r.kwargs)
+	if err == nil {
+		r.pillar, err = r.m.pillarOf(ctx, r.highState, over)
+	}
+	return err
+}
+
+// runHigh runs high data that is not resolved yet; what is wrong with it is a list.
+func (r *run) runHigh(ctx context.Context, high *data.Map) (any, error) {
+	for _, told := range state.Declare(high) {
+		r.env.Log.Error(told)
+	}
+	if problems := r.compiler.Resolve(high); len(problems) > 0 {
+		return textList(problems), nil
+	}
+	chunks := state.Low(high)
+	if jid := r.kwargs.Value("orchestration_jid"); jid != nil {
+		for _, chunk := range chunks {
+			chunk.Set("__orchestration_jid__", jid)
+		}
+	}
+	run, err := r.runner()
+	if err != nil {
+		return nil, err
+	}
+	results, err := run.Chunks(ctx, chunks)
+	if err != nil {
+		return nil, toldRun(err)
+	}
+	return results, nil
+}
+
+// toldRun returns an error of a run as Salt's exception of it.
+func toldRun(err error) error {
+	var broken *render.Error
+	if errors.As(err, &broken) {
+		return told(err)
+	}
+	return err
+}
+
+// terse leaves out what succeeded without a change, where the call or the option state_data says so.
+func (r *run) terse(ctx context.Context, v any) (any, error) {
+	results, ok := v.(*data.Map)
+	option, err := r.m.env.Call(ctx, "config.option", []any{"state_data", ""}, nil)
+	if err != nil || !ok || option != "terse" && !data.Truth(r.kwargs.Value("terse")) {
+		return v, err
+	}
+	left := data.NewMap()
+	for tag, ret := range results.All() {
+		if body, ok := ret.(*data.Map); ok && (!data.Truth(body.Value("result")) || data.Truth(body.Value("changes"))) {
+			left.Set(tag, ret)
+		}
+	}
+	return left, nil
+}
+
+// leaveOut adds ids and SLS to those that high data excludes.
+func leaveOut(high *data.Map, exclude any) {
+	if !data.Truth(exclude) {
+		return
+	}
+	list, _ := high.Value("__exclude__").([]any)
+	high.Set("__exclude__", slices.Concat(list, split(exclude)))
+}
+
+// cacheName is the file that high data is kept in for calls with cache=True.
+func (r *run) cacheName() string {
+	name := "highstate"
+	if v, ok := r.kwargs.Get("cache_name"); ok {
+		name = data.Str(v)
+	}
+	return name + cacheEnding
+}
+
+// cached returns the high data of an earlier call, nil when the call does not ask for it or there is none.
+func (r *run) cached() *data.Map {
+	if !data.Truth(r.kwargs.Value("cache")) {
+		return nil
+	}
+	high, err := r.m.kept(r.cacheName())
+	if err != nil {
+		r.env.Log.Errorf("high data for cache=True: %v", err)
+	}
+	return high
+}
+
+// leave writes a file of the cache; a run does not fail for it.
+func (r *run) leave(name string, v any) {
+	content, ok := v.(*data.Map)
+	if !ok {
+		return
+	}
+	if err := r.m.keep(name, content); err != nil {
+		r.env.Log.Errorf("Unable to write to cache file %s. Do you have permissions? %v", name, err)
+	}
+}

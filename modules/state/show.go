@@ -1,0 +1,271 @@
+package state
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state"
+)
+
+type slsArgs struct {
+	Mods   any
+	Test   any       `default:"None"`
+	Queue  any       `default:"None"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+type topArgs struct {
+	Queue  any       `default:"None"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// showSLS returns the high data that some SLS compile to, as it is before extend, exclude and requisites are applied. What
+// is wrong with the SLS is a list of texts in its place.
+//
+// mods
+//
+//	A list, or names with commas between them, of SLS; globs are allowed.
+//
+// test
+//
+//	What templates see as the option test.
+//
+// queue
+//
+//	True waits for states that run on the minion; a number does so where fewer calls wait already. Default: the option
+//	state_queue.
+//
+// Further arguments: saltenv and pillarenv name environments, pillar is a dictionary that lies over the pillar,
+// pillar_enc the renderer that decrypts it, localconfig a file of further options of the minion; with concurrent the call
+// goes on beside states that run, with force in spite of a pillar with errors.
+//
+// CLI Example:
+//
+//	salt '*' state.show_sls core,edit.vim saltenv=dev
+func (m *module) showSLS(ctx context.Context, a slsArgs) (any, error) {
+	high, stopped, err := m.slsHigh(ctx, a, overrideOf)
+	if high == nil {
+		return stopped, err
+	}
+	return high, nil
+}
+
+// showLowSLS returns the low chunks of some SLS, in the order in which they would run; extend, exclude and requisites of
+// the _in forms are not applied. Its arguments are those of state.show_sls, without pillar_enc.
+//
+// CLI Example:
+//
+//	salt '*' state.show_low_sls foo
+//	salt '*' state.show_low_sls foo saltenv=dev
+func (m *module) showLowSLS(ctx context.Context, a slsArgs) (any, error) {
+	high, stopped, err := m.slsHigh(ctx, a, plainOverride)
+	if high == nil {
+		return stopped, err
+	}
+	return chunkList(state.Low(high)), nil
+}
+
+// slsHigh returns the verified high data of SLS, or else what the call returns.
+func (m *module) slsHigh(ctx context.Context, a slsArgs, read reader) (high *data.Map, stopped any, err error) {
+	if stopped, err = m.conflict(ctx, a.Queue, a.Kwargs); stopped != nil || err != nil {
+		return nil, stopped, err
+	}
+	opts, err := m.options(a.Kwargs)
+	if err == nil {
+		err = m.withTest(ctx, opts, a.Test, a.Kwargs)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if opts.Value("saltenv") == nil {
+		opts.Set("saltenv", "base")
+	}
+	h, err := m.sound(ctx, opts, read, a.Kwargs)
+	if err != nil {
+		return nil, nil, err
+	}
+	high, problems, err := h.compiler.Render(rendering(ctx), data.NewMap(opts.Text("saltenv"), split(a.Mods)))
+	if err != nil {
+		return nil, nil, told(err)
+	}
+	if problems = append(problems, state.Verify(high)...); len(problems) > 0 {
+		stopped, err = wrong(ctx, problems)
+		return nil, stopped, err
+	}
+	return high, nil, nil
+}
+
+// reader reads the pillar that a call brings along from its arguments.
+type reader func(kwargs *data.Map) (override, error)
+
+// sound is highState that fails where the pillar has errors.
+func (m *module) sound(ctx context.Context, opts *data.Map, read reader, kwargs *data.Map) (*highState, error) {
+	over, err := read(kwargs)
+	if err != nil {
+		return nil, err
+	}
+	h, err := m.highState(ctx, opts, over)
+	if err != nil {
+		return nil, err
+	}
+	if errs := m.pillarErrors(h, kwargs); len(errs) > 0 {
+		return nil, loader.ExecutionInfo("Pillar failed to render", errs)
+	}
+	return h, nil
+}
+
+// split returns a list of names: a text is split at its commas (salt/utils/args.py, split_input).
+func split(v any) []any {
+	if list, ok := v.([]any); ok {
+		return list
+	}
+	return textList(loader.SplitInput(data.Str(v)))
+}
+
+func chunkList(chunks []*data.Map) []any {
+	list := make([]any, len(chunks))
+	for i, chunk := range chunks {
+		list[i] = chunk
+	}
+	return list
+}
+
+// showHighstate returns the high data that the top file gives the minion, as it is before extend, exclude and requisites
+// are applied, or a list of what is wrong. Its arguments are those of state.show_sls.
+//
+// CLI Example:
+//
+//	salt '*' state.show_highstate
+func (m *module) showHighstate(ctx context.Context, a topArgs) (any, error) {
+	h, stopped, err := m.topState(ctx, a, overrideOf)
+	if h == nil {
+		return stopped, err
+	}
+	high, problems, err := h.compiler.HighState(rendering(ctx))
+	if err != nil {
+		return nil, told(err)
+	}
+	if len(problems) > 0 {
+		return wrong(ctx, problems)
+	}
+	judge(ctx, high)
+	return high, nil
+}
+
+// topState makes what a call compiles the top file with, or returns what the call returns.
+func (m *module) topState(ctx context.Context, a topArgs, read reader) (h *highState, stopped any, err error) {
+	if stopped, err = m.conflict(ctx, a.Queue, a.Kwargs); stopped != nil || err != nil {
+		return nil, stopped, err
+	}
+	opts, err := m.options(a.Kwargs)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err = m.sound(ctx, opts, read, a.Kwargs)
+	return h, nil, err
+}
+
+// showLowstate returns the low chunks that the top file gives the minion, in the order in which they would run, or a list of
+// what is wrong. Its arguments are those of state.show_sls, without pillar.
+//
+// CLI Example:
+//
+//	salt '*' state.show_lowstate
+func (m *module) showLowstate(ctx context.Context, a topArgs) (any, error) {
+	list, stopped, err := m.lowState(ctx, a)
+	if list == nil {
+		return stopped, err
+	}
+	return list, nil
+}
+
+// lowState returns chunks or problems, a list that is never nil, or else what the call returns.
+func (m *module) lowState(ctx context.Context, a topArgs) (list []any, stopped any, err error) {
+	h, stopped, err := m.topState(ctx, a, noOverride)
+	if h == nil {
+		return nil, stopped, err
+	}
+	chunks, problems, err := h.compiler.LowState(rendering(ctx))
+	if err != nil {
+		return nil, nil, told(err)
+	}
+	if len(problems) > 0 {
+		return textList(problems), nil, nil
+	}
+	return chunkList(chunks), nil, nil
+}
+
+// showStates returns the names of the SLS whose states the top file gives the minion, in the order in which they would run.
+// Its arguments are those of state.show_sls, without pillar.
+//
+// CLI Example:
+//
+//	salt '*' state.show_states
+func (m *module) showStates(ctx context.Context, a topArgs) (any, error) {
+	list, stopped, err := m.lowState(ctx, a)
+	if list == nil {
+		return stopped, err
+	}
+	names := data.NewMap()
+	for _, v := range list {
+		chunk, ok := v.(*data.Map)
+		if !ok {
+			judge(ctx, list)
+			return list, nil
+		}
+		names.Set(chunk.Value("__sls__"), true)
+	}
+	return names.Keys(), nil
+}
+
+// showTop returns the SLS that top files and master_tops give the minion, a list for each environment, or a list of what is
+// wrong with the top files. Its arguments are those of state.show_sls, without pillar.
+//
+// CLI Example:
+//
+//	salt '*' state.show_top
+func (m *module) showTop(ctx context.Context, a topArgs) (any, error) {
+	h, stopped, err := m.topState(ctx, a, noOverride)
+	if h == nil {
+		return stopped, err
+	}
+	top, problems, err := h.compiler.Top(rendering(ctx))
+	if err != nil {
+		return nil, told(err)
+	}
+	if len(problems) > 0 {
+		return wrong(ctx, problems)
+	}
+	matches, err := h.compiler.Matches(rendering(ctx), top)
+	return matches, told(err)
+}
+
+// showStateUsage returns, for each environment, which SLS the top file gives the minion and which it does not, and how many
+// these are. Of the arguments of state.show_sls it takes queue, concurrent, pillar and pillar_enc.
+//
+// CLI Example:
+//
+//	salt '*' state.show_state_usage
+func (m *module) showStateUsage(ctx context.Context, a topArgs) (any, error) {
+	if stopped, err := m.conflict(ctx, a.Queue, a.Kwargs); stopped != nil || err != nil {
+		return stopped, err
+	}
+	over, err := overrideOf(a.Kwargs)
+	if err != nil {
+		return nil, err
+	}
+	h, err := m.highState(ctx, m.env.Opts, over)
+	if err != nil {
+		return nil, err
+	}
+	usage, problems, err := h.compiler.Usage(rendering(ctx))
+	if err != nil {
+		return nil, told(err)
+	}
+	if len(problems) > 0 {
+		return wrong(ctx, problems)
+	}
+	judge(ctx, usage)
+	return usage, nil
+}

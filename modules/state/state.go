@@ -1,0 +1,81 @@
+// Package state is Salt's module state: it runs states, and shows what SLS and top files compile to (salt/modules/state.py).
+//
+// apply.go, highstate.go and template.go run states by way of run.go, and outcome.go and errors.go judge how that went. show.go shows
+// high data, low chunks and top files; compile.go makes the compiler of one call with its own options and pillar, which options.go
+// and pillar.go gather; queue.go keeps calls apart from states that run; disable.go, pause.go and request.go keep what runs heed.
+// Package state does the compiling, and state/runner the running.
+//
+// What is odd, and as in Salt: state.show_lowstate returns what is wrong without a return code; state.show_low_sls does
+// neither apply extend and requisites nor does it decrypt pillar=; state.show_state_usage takes neither saltenv nor heeds
+// errors of the pillar; state.id_exists is a wrong call where the SLS do not compile. What differs: functions that
+// templates call leave no return code behind, whoever renders.
+package state
+
+import (
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/render"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Return codes (salt/defaults/exitcodes.py).
+const (
+	codeOK       = 0
+	codeCompiler = 1 // what users wrote does not compile
+	codeFailure  = 2 // a state failed
+)
+
+// Plugin returns the module state, which renders and gets files with what b has.
+func Plugin(b render.Brought) loader.Plugin {
+	return loader.Plugin{Name: "state", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
+}
+
+type module struct {
+	env     *loader.Env
+	brought render.Brought
+}
+
+func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
+	m := &module{env: env, brought: b}
+	return &loader.Module{Funcs: append([]loader.Func{
+		loader.F("check_request", docCheckRequest, m.checkRequest).Out("highstate"),
+		loader.F("clear_cache", docClearCache, m.clearCache),
+		loader.F("clear_request", docClearRequest, m.clearRequest),
+		loader.F("disable", docDisable, m.disable),
+		loader.F("enable", docEnable, m.enable),
+		loader.F("get_pauses", docGetPauses, m.getPauses),
+		loader.F("id_exists", docIdExists, m.idExists),
+		loader.F("list_disabled", docListDisabled, m.listDisabled),
+		loader.F("pause", docPause, m.pause),
+		loader.F("resume", docResume, m.resume),
+		loader.F("running", docRunning, m.running),
+		loader.F("show_highstate", docShowHighstate, m.showHighstate).Ordered(),
+		loader.F("show_low_sls", docShowLowSLS, m.showLowSLS),
+		loader.F("show_lowstate", docShowLowstate, m.showLowstate),
+		loader.F("show_sls", docShowSLS, m.showSLS).Ordered(),
+		loader.F("show_state_usage", docShowStateUsage, m.showStateUsage),
+		loader.F("show_states", docShowStates, m.showStates),
+		loader.F("show_top", docShowTop, m.showTop).Ordered(),
+		loader.F("sls_exists", docSlsExists, m.slsExists),
+		loader.F("soft_kill", docSoftKill, m.softKill),
+	}, m.runFuncs()...)}, nil
+}
+
+// runFuncs are the functions that run states.
+func (m *module) runFuncs() []loader.Func {
+	return []loader.Func{
+		loader.F("apply", docApply, m.apply).Def("apply_").Out("highstate"),
+		loader.F("high", docHigh, m.high),
+		loader.F("highstate", docHighstate, m.highstate).Out("highstate"),
+		loader.F("low", docLow, m.low),
+		loader.F("request", docAsk, m.ask).Out("highstate"),
+		loader.F("run_request", docRunRequest, m.runRequest).Out("highstate"),
+		loader.F("single", docSingle, m.single).Out("highstate"),
+		loader.F("sls", docSls, m.sls).Out("highstate"),
+		loader.F("sls_id", docSlsID, m.slsID).Out("highstate"),
+		loader.F("template", docTemplate, m.template).Out("highstate"),
+		loader.F("template_str", docTemplateStr, m.templateStr).Out("highstate"),
+		loader.F("test", docTest, m.test).Out("highstate"),
+		loader.F("top", docTop, m.top).Out("highstate"),
+	}
+}

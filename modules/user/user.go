@@ -1,0 +1,157 @@
+//go:build unix
+
+// Package user is Salt's module user, the part of it that only looks at users (salt/modules/useradd.py).
+//
+// What differs from Salt: users are those of etc/passwd alone, see package accounts. On Windows there is no such module.
+package user
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/accounts"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("getent", docGetent, m.getent),
+		loader.F("info", docInfo, m.info),
+		loader.F("list_groups", docListGroups, m.listGroups),
+		loader.F("list_users", docListUsers, m.listUsers),
+		loader.F("primary_group", docPrimaryGroup, m.primaryGroup),
+	}}, nil
+}
+
+// read returns the users below a folder, or below that of the minion's system, and the groups of the system.
+func (m *module) read(root any) ([]accounts.User, []accounts.Group, error) {
+	at := m.env.Root
+	if data.Truth(root) {
+		at = data.Str(root)
+	}
+	users, err := accounts.Users(at)
+	if err != nil {
+		return nil, nil, loader.Execution("%w", err)
+	}
+	groups, err := accounts.Groups(m.env.Root)
+	if err != nil {
+		return nil, nil, loader.Execution("%w", err)
+	}
+	return users, groups, nil
+}
+
+// describe returns what Salt tells of a user.
+func describe(u accounts.User, users []accounts.User, groups []accounts.Group) *data.Map {
+	comment := append(strings.SplitN(u.Comment, ",", 5), "", "", "", "")
+	return data.NewMap("gid", u.GID, "groups", texts(accounts.GroupsOf(u.Name, users, groups)), "home", u.Home, "name", u.Name, "passwd", u.Password,
+		"shell", u.Shell, "uid", u.UID, "fullname", comment[0], "roomnumber", comment[1], "workphone", comment[2], "homephone", comment[3], "other", comment[4])
+}
+
+func texts(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+type infoArgs struct {
+	Name any
+	Root any `default:"None"`
+}
+
+// info returns what there is to tell of a user, or nothing where there is none of that name.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' user.info root
+func (m *module) info(_ context.Context, a infoArgs) (any, error) {
+	users, groups, err := m.read(a.Root)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range users {
+		if u.Name == data.Str(a.Name) {
+			return describe(u, users, groups), nil
+		}
+	}
+	return data.NewMap(), nil
+}
+
+type getentArgs struct {
+	Refresh any `default:"False"`
+	Root    any `default:"None"`
+}
+
+// getent returns a list of what there is to tell of all users.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' user.getent
+func (m *module) getent(_ context.Context, a getentArgs) (any, error) {
+	users, groups, err := m.read(a.Root)
+	list := make([]any, len(users))
+	for i, u := range users {
+		list[i] = describe(u, users, groups)
+	}
+	return list, err
+}
+
+type nameArgs struct{ Name string }
+
+// listGroups returns the groups that a user is in.
+//
+// CLI Example:
+//
+//	salt '*' user.list_groups foo
+func (m *module) listGroups(_ context.Context, a nameArgs) (any, error) {
+	users, groups, err := m.read(nil)
+	return texts(accounts.GroupsOf(a.Name, users, groups)), err
+}
+
+type rootArgs struct {
+	Root any `default:"None"`
+}
+
+// listUsers returns the names of all users, sorted.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' user.list_users
+func (m *module) listUsers(_ context.Context, a rootArgs) (any, error) {
+	users, _, err := m.read(a.Root)
+	var names []string
+	for _, u := range users {
+		names = append(names, u.Name)
+	}
+	slices.Sort(names)
+	return texts(names), err
+}
+
+// primaryGroup returns the group of a user's own.
+//
+// CLI Example:
+//
+//	salt '*' user.primary_group saltadmin
+func (m *module) primaryGroup(ctx context.Context, a nameArgs) (any, error) {
+	return m.env.Call(ctx, "cmd.run", []any{[]any{"id", "-g", "-n", "--", a.Name}}, nil)
+}

@@ -1,0 +1,54 @@
+//go:build unix
+
+package user
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/loader"
+)
+
+// TestCalls holds what Salt 3006.0 answers on a host with the users and groups of testdata.
+func TestCalls(t *testing.T) {
+	root, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := loader.NewRegistry(&loader.Env{Root: root}, []loader.Plugin{Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls.Check(t, "testdata/calls.json", r.Invoke, "ROOT", root)
+}
+
+func TestWithoutAFile(t *testing.T) {
+	r, err := loader.NewRegistry(&loader.Env{Root: t.TempDir()}, []loader.Plugin{Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Invoke(t.Context(), "user.info", []any{"root"}, nil); loader.KindOf(err) != loader.KindExecution {
+		t.Errorf("user.info = %v, %v", got, err)
+	}
+}
+
+func TestPrimaryGroup(t *testing.T) {
+	env := &loader.Env{Call: func(_ context.Context, fun string, args []any, _ *data.Map) (any, error) {
+		if want := []any{[]any{"id", "-g", "-n", "--", "ann"}}; fun != "cmd.run" || !data.Equal(args, want) {
+			t.Errorf("called %s %v", fun, args)
+		}
+		return "ann", nil
+	}}
+	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got, err := r.Invoke(t.Context(), "user.primary_group", []any{"ann"}, nil); err != nil || got != "ann" {
+			t.Errorf("user.primary_group = %v, %v", got, err)
+		}
+	}
+}

@@ -1,0 +1,315 @@
+// Package pyjson writes JSON as json.dumps of Python does: ordered maps in their order, NaN and Infinity, keys that are numbers,
+// and its escapes.
+//
+//	text, err := pyjson.Append(nil, v, pyjson.Options{Comma: ", ", Colon: ": "})
+//
+// Reading is in package render (LoadJSON).
+package pyjson
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/brineproject/brine/data"
+)
+
+// Options are the parameters of json.dumps.
+type Options struct {
+	Comma, Colon string // between elements and behind keys; Python's own are ", ", with Lines ",", and ": "
+	Lines        bool   // each element on a line of its own: indent is not None
+	Step         string // what each level of Lines is indented by
+	ASCII        bool   // escape what is no ASCII: ensure_ascii
+	SkipKeys     bool   // leave out what has a key that JSON cannot have
+	NoNaN        bool   // refuse numbers that JSON does not have
+
+	Sort  func(keys []any) ([]any, error) // puts the keys of a map in order; nil leaves them as they are
+	Other func(v any) (any, error)        // stands in for a value of another type, or a *big.Int; nil refuses others
+	Room  func(bytes int) error           // is asked before each value, with what has been written so far; may be nil
+	Depth int                             // deepest nesting; 0 means 5000
+}
+
+// A Reason says why a value is not written.
+type Reason int
+
+// The reasons: a value of no type of JSON, a key of none, a number that JSON does not have, a value that holds itself, and one that
+// nests too deep.
+const (
+	BadType Reason = iota
+	BadKey
+	BadNumber
+	Circular
+	TooDeep
+)
+
+// An Error tells of a value that is not written. Its text names Go's type; callers who have Python's make a text of their own.
+type Error struct {
+	Reason Reason
+	Value  any
+}
+
+// Error returns the text.
+func (e *Error) Error() string {
+	switch e.Reason {
+	case BadKey:
+		return fmt.Sprintf("keys must be str, int, float, bool or None, not %T", e.Value)
+	case BadNumber:
+		return "Out of range float values are not JSON compliant"
+	case Circular:
+		return "Circular reference detected"
+	case TooDeep:
+		return "maximum recursion depth exceeded while encoding a JSON object"
+	}
+	return fmt.Sprintf("Object of type %T is not JSON serializable", e.Value)
+}
+
+// Append appends v as JSON to dst. The error is an *Error, or one of the functions in o.
+func Append(dst []byte, v any, o Options) ([]byte, error) {
+	if o.Depth == 0 {
+		o.Depth = 5000
+	}
+	w := &writer{o: o, b: dst}
+	err := w.value(v)
+	return w.b, err
+}
+
+type writer struct {
+	o     Options
+	b     []byte
+	above []any // the lists and maps around, where they have an identity
+}
+
+func (w *writer) value(v any) error {
+	if w.o.Room != nil {
+		if err := w.o.Room(len(w.b)); err != nil {
+			return err
+		}
+	}
+	if s, ok := v.(string); ok {
+		w.text(s)
+		return nil
+	}
+	if f, ok := v.(float64); ok && w.o.NoNaN && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return &Error{BadNumber, v}
+	}
+	if s, ok, err := w.scalar(v); ok || err != nil {
+		w.b = append(w.b, s...)
+		return err
+	}
+	if done, err := w.collection(v, v); done {
+		return err
+	}
+	other, err := w.other(v)
+	if err != nil {
+		return err
+	}
+	if s, ok := other.(string); ok {
+		w.text(s)
+		return nil
+	}
+	if done, err := w.collection(other, v); done {
+		return err
+	}
+	return &Error{BadType, v}
+}
+
+func (w *writer) other(v any) (any, error) {
+	if w.o.Other == nil {
+		return nil, &Error{BadType, v}
+	}
+	return w.o.Other(v)
+}
+
+// scalar returns the text of a number, a truth value or None, which is also its text as a key.
+func (w *writer) scalar(v any) (string, bool, error) {
+	switch v := v.(type) {
+	case nil:
+		return "null", true, nil
+	case bool:
+		return strconv.FormatBool(v), true, nil
+	case int64:
+		return strconv.FormatInt(v, 10), true, nil
+	case int:
+		return strconv.Itoa(v), true, nil
+	case *big.Int:
+		if w.o.Other != nil {
+			if _, err := w.o.Other(v); err != nil {
+				return "", false, err
+			}
+		}
+		return v.String(), true, nil
+	case float64:
+		return float(v), true, nil
+	}
+	return "", false, nil
+}
+
+func float(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	}
+	return data.Repr(f)
+}
+
+// collection writes a list or map; same tells it apart from others.
+func (w *writer) collection(v, same any) (done bool, err error) {
+	switch v := v.(type) {
+	case *data.Map:
+		return true, w.nested(same, func() error { return w.dict(v) })
+	case []any:
+		return true, w.nested(same, func() error { return w.list(v) })
+	case data.Tuple:
+		return true, w.nested(same, func() error { return w.list(v) })
+	}
+	return false, nil
+}
+
+func (w *writer) nested(v any, write func() error) error {
+	switch v.(type) {
+	case []any, data.Tuple:
+		v = nil // which cannot be compared
+	}
+	if len(w.above) > w.o.Depth {
+		return &Error{TooDeep, v}
+	}
+	for _, a := range w.above {
+		if v != nil && a == v {
+			return &Error{Circular, v}
+		}
+	}
+	w.above = append(w.above, v)
+	err := write()
+	w.above = w.above[:len(w.above)-1]
+	return err
+}
+
+func (w *writer) list(items []any) error {
+	w.b = append(w.b, '[')
+	for i, v := range items {
+		w.separate(i)
+		if err := w.value(v); err != nil {
+			return err
+		}
+	}
+	w.end(len(items), ']')
+	return nil
+}
+
+func (w *writer) dict(m *data.Map) error {
+	keys := m.Keys()
+	if w.o.Sort != nil && len(keys) > 0 {
+		var err error
+		if keys, err = w.o.Sort(keys); err != nil {
+			return err
+		}
+	}
+	w.b = append(w.b, '{')
+	n := 0
+	for _, k := range keys {
+		name, ok, err := w.key(k)
+		switch {
+		case err != nil:
+			return err
+		case !ok && w.o.SkipKeys:
+			continue
+		case !ok:
+			return &Error{BadKey, k}
+		}
+		w.separate(n)
+		n++
+		w.text(name)
+		w.b = append(w.b, w.o.Colon...)
+		if err := w.value(m.Value(k)); err != nil {
+			return err
+		}
+	}
+	w.end(n, '}')
+	return nil
+}
+
+func (w *writer) key(k any) (string, bool, error) {
+	if s, ok := k.(string); ok {
+		return s, true, nil
+	}
+	return w.scalar(k)
+}
+
+// separate stands before element n.
+func (w *writer) separate(n int) {
+	if n > 0 {
+		w.b = append(w.b, w.o.Comma...)
+	}
+	w.line(len(w.above))
+}
+
+// end stands behind n elements.
+func (w *writer) end(n int, bracket byte) {
+	if n > 0 {
+		w.line(len(w.above) - 1)
+	}
+	w.b = append(w.b, bracket)
+}
+
+func (w *writer) line(level int) {
+	if !w.o.Lines {
+		return
+	}
+	w.b = append(w.b, '\n')
+	for range level {
+		w.b = append(w.b, w.o.Step...)
+	}
+}
+
+func (w *writer) text(s string) {
+	w.b = append(w.b, '"')
+	for len(s) > 0 {
+		n := 0
+		for n < len(s) && s[n] >= ' ' && s[n] != '"' && s[n] != '\\' && (!w.o.ASCII || s[n] <= '~') {
+			n++
+		}
+		w.b = append(w.b, s[:n]...)
+		if s = s[n:]; s == "" {
+			break
+		}
+		r, size := utf8.DecodeRuneInString(s)
+		w.escape(r)
+		s = s[size:]
+	}
+	w.b = append(w.b, '"')
+}
+
+func (w *writer) escape(r rune) {
+	switch r {
+	case '"', '\\':
+		w.b = append(w.b, '\\', byte(r))
+	case '\b':
+		w.b = append(w.b, `\b`...)
+	case '\f':
+		w.b = append(w.b, `\f`...)
+	case '\n':
+		w.b = append(w.b, `\n`...)
+	case '\r':
+		w.b = append(w.b, `\r`...)
+	case '\t':
+		w.b = append(w.b, `\t`...)
+	default:
+		if r >= 0x10000 {
+			r -= 0x10000
+			w.unit(0xd800 + r>>10)
+			r = 0xdc00 + r&0x3ff
+		}
+		w.unit(r)
+	}
+}
+
+func (w *writer) unit(r rune) {
+	const digits = "0123456789abcdef"
+	w.b = append(w.b, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
+}

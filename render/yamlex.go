@@ -1,0 +1,39 @@
+package render
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/yaml"
+)
+
+// YAMLEX is the renderer yamlex: YAML with !aggregate and !reset (salt/renderers/yamlex.py).
+type YAMLEX struct{}
+
+// marksKey is in the context of those who want values with their marks.
+type marksKey struct{}
+
+// WithMarks returns a context in which the renderer yamlex leaves values as yaml.Aggregate where they are marked.
+func WithMarks(ctx context.Context) context.Context { return context.WithValue(ctx, marksKey{}, true) }
+
+// Name implements Renderer.
+func (YAMLEX) Name() string { return "yamlex" }
+
+// Render implements Renderer. What counts as nothing is an empty map.
+func (YAMLEX) Render(ctx context.Context, s *Step) (any, error) {
+	text, err := s.Text()
+	if err != nil {
+		return nil, err
+	}
+	v, err := yaml.LoadYAMLEX([]byte(text), yaml.Options{})
+	if err != nil {
+		return nil, yamlError(err)
+	}
+	if !data.Truth(v) {
+		return data.NewMap(), nil
+	}
+	if ctx.Value(marksKey{}) == nil {
+		v = yaml.Plain(v)
+	}
+	return v, nil
+}

@@ -1,0 +1,192 @@
+// Package pillar is Salt's runner pillar: the pillar that the master compiles for a minion, from the grains that it last told
+// (salt/runners/pillar.py).
+//
+// What differs: with pillar_cache_backend memory the functions about pillar_cache see what the master holds, as long as the master calls
+// them; in Salt nobody does.
+package pillar
+
+import (
+	"context"
+	"errors"
+
+	"github.com/brineproject/brine/cache"
+	"github.com/brineproject/brine/cache/minions"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/pillar"
+	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/runner"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Compiler compiles pillars as the master does for its minions.
+type Compiler interface {
+	Compile(ctx context.Context, r pillar.Request) (*data.Map, error)
+	Top(ctx context.Context, r pillar.Request) (top *data.Map, wrong []any, err error)
+	// Saved is pillar_cache; nil where that is off.
+	Saved() (*pillar.Saved, error)
+}
+
+// Needs are what the runner works on.
+type Needs struct {
+	Keys     pki.Store
+	Bank     cache.Bank
+	Compiler Compiler
+}
+
+// Plugin returns the runner pillar.
+func Plugin(n Needs) loader.Plugin {
+	return loader.Plugin{Name: "pillar", New: func(env *loader.Env) (*loader.Module, error) {
+		if n.Keys == nil || n.Bank == nil || n.Compiler == nil {
+			return nil, errors.New("there is no master's cache")
+		}
+		m := &module{env, n}
+		return &loader.Module{Funcs: []loader.Func{
+			loader.F("clear_pillar_cache", docClearPillarCache, m.clearPillarCache).SecretResult(loader.SecretAll),
+			loader.F("show_pillar", docShowPillar, m.showPillar).SecretResult(loader.SecretAll),
+			loader.F("show_pillar_cache", docShowPillarCache, m.showPillarCache).SecretResult(loader.SecretAll),
+			loader.F("show_top", docShowTop, m.showTop),
+		}}, nil
+	}}
+}
+
+type module struct {
+	env   *loader.Env
+	needs Needs
+}
+
+// grains returns those that a minion last told; nil where the master keeps none. Of no minion they are those of the last one.
+func (m *module) grains(id string) *data.Map {
+	if !data.Truth(m.env.Option("minion_data_cache")) {
+		return nil
+	}
+	known := minions.Cache{Bank: m.needs.Bank}
+	if ids := known.IDs(); id == "" && len(ids) > 0 {
+		id = ids[len(ids)-1]
+	}
+	grains, _, _ := known.Minion(id)
+	if grains == nil {
+		return nil
+	}
+	return grains.Clone()
+}
+
+type topArgs struct {
+	Minion  any `default:"None"`
+	Saltenv any `default:"'base'"`
+}
+
+// showTop returns the top files of pillar, merged, or what is wrong with them; without a minion those of any.
+//
+// CLI Example:
+//
+//	salt-run pillar.show_top
+func (m *module) showTop(ctx context.Context, a topArgs) (any, error) {
+	r := pillar.Request{ID: text(a.Minion), SaltEnv: text(a.Saltenv)}
+	r.Grains = m.grains(r.ID)
+	top, wrong, err := m.needs.Compiler.Top(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(wrong) == 0 {
+		return top, nil
+	}
+	return wrong, runner.RunOf(ctx).Fire(ctx, "progress", data.NewMap("data", wrong, "outputter", "nested"))
+}
+
+type pillarArgs struct {
+	Minion any       `default:"'*'"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// showPillar returns the pillar of a minion; without one, that of a minion of the name *. saltenv and pillarenv name
+// environments, all other keyword arguments are grains. Events and the job cache do not show it.
+//
+// CLI Example:
+//
+//	salt-run pillar.show_pillar 'www.example.com'
+//	salt-run pillar.show_pillar pillarenv=dev
+func (m *module) showPillar(ctx context.Context, a pillarArgs) (any, error) {
+	r := pillar.Request{ID: text(a.Minion), SaltEnv: "base"}
+	if r.Grains = m.grains(r.ID); r.Grains == nil {
+		r.Grains = data.NewMap("fqdn", a.Minion)
+	}
+	for name, v := range a.Kwargs.All() {
+		switch name {
+		case "saltenv":
+			r.SaltEnv = text(v)
+		case "pillarenv":
+			r.PillarEnv = text(v)
+		default:
+			r.Grains.Set(name, v)
+		}
+	}
+	return result(m.needs.Compiler.Compile(ctx, r))
+}
+
+// clearPillarCache forgets what pillar_cache has of the minions that a glob names. It returns False where pillar_cache is off.
+//
+// CLI Example:
+//
+//	salt-run pillar.clear_pillar_cache 'minion'
+func (m *module) clearPillarCache(_ context.Context, a pillarArgs) (any, error) {
+	saved, ids, err := m.saved(a.Minion)
+	if saved == nil || err != nil {
+		return false, err
+	}
+	var errs []error
+	for _, id := range ids {
+		errs = append(errs, saved.Clear(id))
+	}
+	return data.NewMap(), errors.Join(errs...)
+}
+
+// showPillarCache returns what pillar_cache has of the minions that a glob names, for the environment pillarenv. It returns False
+// where pillar_cache is off.
+//
+// CLI Example:
+//
+//	salt-run pillar.show_pillar_cache 'minion'
+func (m *module) showPillarCache(_ context.Context, a pillarArgs) (any, error) {
+	saved, ids, err := m.saved(a.Minion)
+	if saved == nil || err != nil {
+		return false, err
+	}
+	ret := data.NewMap()
+	for _, id := range ids {
+		if p, ok := saved.Get(id, text(a.Kwargs.Value("pillarenv"))); ok {
+			ret.Set(id, p)
+		}
+	}
+	return ret, nil
+}
+
+// saved returns pillar_cache and the minions that a glob names; nil where it is off.
+func (m *module) saved(glob any) (*pillar.Saved, []string, error) {
+	saved, err := m.needs.Compiler.Saved()
+	if saved == nil || err != nil {
+		m.env.Log.Info("The pillar_cache is set to False or not enabled.")
+		return nil, nil, err
+	}
+	fleet, err := runner.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, _, err := fleet.Resolve(glob, "glob", ":")
+	return saved, ids, err
+}
+
+func text(v any) string {
+	if v == nil {
+		return ""
+	}
+	return data.Str(v)
+}
+
+func result(m *data.Map, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}

@@ -1,0 +1,30 @@
+// Package all lists the states that a program is built with.
+package all
+
+import (
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/states/cmd"
+	"github.com/brineproject/brine/states/environ"
+	"github.com/brineproject/brine/states/event"
+	"github.com/brineproject/brine/states/file"
+	"github.com/brineproject/brine/states/grains"
+	"github.com/brineproject/brine/states/module"
+	"github.com/brineproject/brine/states/schedule"
+	"github.com/brineproject/brine/states/stateconf"
+	"github.com/brineproject/brine/states/test"
+)
+
+// Plugins returns the states, in the order in which providers of one name are tried.
+func Plugins() []loader.Plugin {
+	return []loader.Plugin{
+		cmd.Plugin(),
+		environ.Plugin(),
+		event.Plugin(),
+		file.Plugin(),
+		grains.Plugin(),
+		module.Plugin(),
+		schedule.Plugin(),
+		stateconf.Plugin(),
+		test.Plugin(),
+	}
+}

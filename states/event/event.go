@@ -1,0 +1,90 @@
+// Package event is Salt's state event: it sends events to the master (salt/states/event.py).
+package event
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the state event.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "event", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("send", docSend, m.send),
+		loader.F("send", docSend, m.send).Alias("fire_master"),
+		loader.F("send", docSend, m.send).Alias("mod_watch"),
+		loader.F("wait", docWait, m.wait),
+	}}, nil
+}
+
+type sendArgs struct {
+	Name        any
+	Data        any       `default:"None"`
+	Preload     any       `default:"None"`
+	WithEnv     any       `default:"False"`
+	WithGrains  any       `default:"False"`
+	WithPillar  any       `default:"False"`
+	ShowChanged any       `default:"True"`
+	Kwargs      *data.Map `kwargs:"kwargs"`
+}
+
+// send sends an event to the master. Further arguments are part of its data.
+//
+// name
+//
+//	The tag.
+//
+// data
+//
+//	A dictionary, the data of the event.
+//
+// with_env, with_grains, with_pillar
+//
+//	Variables of the environment, grains and pillar to send along: True for all, or a list.
+//
+// show_changed
+//
+//	False: the event is no change.
+//
+//	mycompany/mytag/something:
+//	  event.send:
+//	    - data:
+//	        foo: Foo!
+func (m *module) send(ctx context.Context, a sendArgs) (any, error) {
+	changes := data.NewMap("tag", a.Name, "data", a.Data)
+	if !data.Truth(a.ShowChanged) {
+		changes = &data.Map{}
+	}
+	if change.Test(ctx) {
+		return change.Would(a.Name, changes, "Event would have been fired"), nil
+	}
+	words := a.Kwargs.Clone()
+	words.Update(data.NewMap("data", a.Data, "preload", a.Preload, "with_env", a.WithEnv, "with_grains", a.WithGrains, "with_pillar", a.WithPillar))
+	sent, err := m.env.Call(ctx, "event.send", []any{a.Name}, words)
+	return change.New(a.Name, sent, changes, "Event fired"), err
+}
+
+type waitArgs struct {
+	Name any
+	Sfun any `default:"None"`
+	Data any `default:"None"`
+}
+
+// wait sends an event when a state changed something that it watches, and not otherwise.
+//
+//	mycompany/changed:
+//	  event.wait:
+//	    - watch:
+//	      - file: /etc/motd
+func (m *module) wait(_ context.Context, a waitArgs) (any, error) {
+	return change.Done(a.Name, ""), nil
+}

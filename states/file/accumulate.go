@@ -1,0 +1,95 @@
+package file
+
+import (
+	"context"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+// accumulators are the texts that states of a run have gathered for files: by file, by the name of the accumulator.
+type accumulators struct {
+	texts map[string]*data.Map
+	deps  map[string]map[string][]any // ids and names of the states that use them
+}
+
+// accumulatorsOf returns those of the run.
+func accumulatorsOf(ctx context.Context) *accumulators {
+	job, key := loader.ContextOf(ctx), "file accumulators of "+change.CallOf(ctx).Run
+	if v, ok := job.Get(key); ok {
+		return v.(*accumulators)
+	}
+	a := &accumulators{map[string]*data.Map{}, map[string]map[string][]any{}}
+	job.Set(key, a)
+	return a
+}
+
+type accumulatedArgs struct {
+	Name     string
+	Filename string
+	Text     any
+	Kwargs   *data.Map `kwargs:"kwargs"`
+}
+
+// accumulated gathers texts for a file, for the state that this one is required by: the template of file.managed has them as
+// accumulator, and file.blockreplace adds them to its content.
+//
+//	animals_doing_things:
+//	  file.accumulated:
+//	    - filename: /tmp/animal_file.txt
+//	    - text: ' jumps over the lazy dog.'
+//	    - require_in:
+//	      - file: animal_file
+func (m *module) accumulated(ctx context.Context, a accumulatedArgs) (any, error) {
+	low := change.CallOf(ctx).Low
+	if a.Name == "" {
+		return change.Failed(a.Name, "Must provide name to file.accumulated"), nil
+	}
+	if a.Text == nil {
+		return change.Failed(a.Name, "No text supplied for accumulator"), nil
+	}
+	users, used := filesOf(low)
+	if !used {
+		return change.Failed(a.Name, "Orphaned accumulator "+a.Name+" in "+low.Text("__sls__")+":"+low.Text("__id__")), nil
+	}
+	list, ok := a.Text.([]any)
+	if !ok {
+		list = []any{a.Text}
+	}
+	acc := accumulatorsOf(ctx)
+	if acc.texts[a.Filename] == nil {
+		acc.texts[a.Filename], acc.deps[a.Filename] = data.NewMap(), map[string][]any{}
+	}
+	acc.deps[a.Filename][a.Name] = append(acc.deps[a.Filename][a.Name], users...)
+	had, _ := acc.texts[a.Filename].Value(a.Name).([]any)
+	comment := ""
+	for _, text := range list {
+		if !slices.ContainsFunc(had, func(v any) bool { return data.Equal(v, text) }) {
+			had = append(slices.Clip(had), text)
+			comment = "Accumulator " + a.Name + " for file " + a.Filename + " was charged by text"
+		}
+	}
+	acc.texts[a.Filename].Set(a.Name, had)
+	return change.Done(a.Name, comment), nil
+}
+
+// filesOf returns what the states are called that a chunk is required or watched by, and whether one is of files.
+func filesOf(low *data.Map) (names []any, file bool) {
+	for _, key := range []string{"require_in", "watch_in"} {
+		list, _ := low.Value(key).([]any)
+		for _, v := range list {
+			one, ok := v.(*data.Map)
+			if !ok {
+				names = append(names, v)
+				continue
+			}
+			file = file || one.Has("file")
+			for _, name := range one.All() {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, file
+}

@@ -1,0 +1,514 @@
+package file
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/state/change"
+)
+
+type directoryArgs struct {
+	Name           string
+	User           any       `default:"None"`
+	Group          any       `default:"None"`
+	Recurse        any       `default:"None"`
+	MaxDepth       any       `default:"None"`
+	DirMode        any       `default:"None"`
+	FileMode       any       `default:"None"`
+	Makedirs       bool      `default:"False"`
+	Clean          bool      `default:"False"`
+	Require        any       `default:"None"`
+	ExcludePat     any       `default:"None"`
+	FollowSymlinks bool      `default:"False"`
+	Force          bool      `default:"False"`
+	Backupname     any       `default:"None"`
+	AllowSymlink   bool      `default:"True"`
+	ChildrenOnly   bool      `default:"False"`
+	WinOwner       any       `default:"None"`
+	WinPerms       any       `default:"None"`
+	WinDenyPerms   any       `default:"None"`
+	WinInheritance any       `default:"True"`
+	WinPermsReset  any       `default:"False"`
+	Kwargs         *data.Map `kwargs:"kwargs"`
+}
+
+// directory makes a folder.
+//
+// user, group, dir_mode, file_mode
+//
+//	To whom it belongs, its mode (or mode), and that of files in it.
+//
+// recurse, max_depth, children_only
+//
+//	What counts for all that is in it, too: a list of user, group, mode, ignore_files, ignore_dirs and silent; how deep; and not for
+//	itself.
+//
+// makedirs
+//
+//	Make folders above it.
+//
+// clean, exclude_pat
+//
+//	Remove what no state makes that this one requires, but what matches: a glob, or E@ and a regular expression.
+//
+// follow_symlinks, allow_symlink, force, backupname
+//
+//	Set owners and mode of what links lead to; let the folder be a link; replace what is there; move it to another name before.
+//
+//	/srv/stuff/substuf:
+//	  file.directory:
+//	    - user: fred
+//	    - mode: "0755"
+//	    - makedirs: True
+func (m *module) directory(ctx context.Context, a directoryArgs) (any, error) {
+	return m.folder(ctx, a)
+}
+
+func (m *module) folder(ctx context.Context, a directoryArgs) (*data.Map, error) {
+	a.Name = home(a.Name)
+	if a.Name != "/" {
+		a.Name = strings.TrimSuffix(a.Name, "/")
+	}
+	if a.Name == "" {
+		return change.Failed(a.Name, "Must provide name to file.directory"), nil
+	}
+	if a.MaxDepth != nil && a.Clean {
+		return change.Failed(a.Name, "Cannot specify both max_depth and clean"), nil
+	}
+	a.User = m.ownerOf(a.User, a.Kwargs)
+	if !data.Truth(a.DirMode) && a.Kwargs.Has("mode") {
+		a.DirMode = a.Kwargs.Value("mode")
+	}
+	if !data.Truth(a.FileMode) {
+		a.FileMode = a.DirMode
+	}
+	a.DirMode, a.FileMode = normalMode(a.DirMode), normalMode(a.FileMode)
+	complaint, err := m.checkUser(ctx, a.User, a.Group)
+	if err != nil {
+		return nil, err
+	}
+	if complaint == "" && !filepath.IsAbs(a.Name) {
+		complaint = notAbsolute(a.Name)
+	}
+	if complaint != "" {
+		return change.Failed(a.Name, complaint), nil
+	}
+	forced, failed, err := m.clearPlace(ctx, a)
+	if err != nil || failed != nil {
+		return failed, err
+	}
+	return m.folderAt(ctx, a, forced)
+}
+
+// clearPlace removes or moves a file or link that is in the way, and returns what it did.
+func (m *module) clearPlace(ctx context.Context, a directoryArgs) (changes, failed *data.Map, err error) {
+	changes = data.NewMap()
+	if !isFile(a.Name) && !(isLink(a.Name) && (!a.AllowSymlink || a.Force)) {
+		return changes, nil, nil
+	}
+	kind, word := "File", "file"
+	if !isFile(a.Name) {
+		kind, word = "Symlink", "symlink"
+	}
+	switch {
+	case a.Backupname != nil:
+		return changes, nil, m.moveAway(ctx, a, &failed)
+	case a.Force && change.Test(ctx):
+		changes.Set("forced", kind+" would be forcibly replaced")
+	case a.Force:
+		if _, err := m.call(ctx, "file.remove", nil, a.Name); err != nil {
+			return nil, nil, err
+		}
+		changes.Set("forced", kind+" was forcibly replaced")
+	default:
+		failed = change.Failed(a.Name, "Specified location "+a.Name+" exists and is a "+word)
+	}
+	return changes, failed, nil
+}
+
+func (m *module) moveAway(ctx context.Context, a directoryArgs, failed **data.Map) error {
+	backup := data.Str(a.Backupname)
+	if lexists(backup) && !a.Force {
+		*failed = change.Failed(a.Name, "File exists where the backup target "+backup+" should go")
+		return nil
+	}
+	if change.Test(ctx) {
+		return nil
+	}
+	if lexists(backup) {
+		if _, err := m.call(ctx, "file.remove", nil, backup); err != nil {
+			return err
+		}
+	}
+	_, err := m.call(ctx, "file.rename", nil, a.Name, backup)
+	return err
+}
+
+// folderAt makes the folder, or brings one that is there, and what is in it, to what is wanted.
+func (m *module) folderAt(ctx context.Context, a directoryArgs, forced *data.Map) (*data.Map, error) {
+	s, err := m.survey(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	changes := forced
+	changes.Update(s.changes)
+	if change.Test(ctx) || changes.Len() == 0 {
+		return change.New(a.Name, s.result, changes, s.comment), nil
+	}
+	if s.result == false {
+		return change.New(a.Name, false, changes, s.comment), nil
+	}
+	if !isDir(a.Name) {
+		return m.makeFolder(ctx, a, changes)
+	}
+	return m.settle(ctx, a, s, forced)
+}
+
+func (m *module) makeFolder(ctx context.Context, a directoryArgs, changes *data.Map) (*data.Map, error) {
+	if above := dirname(a.Name); !isDir(above) {
+		if !a.Makedirs {
+			return change.New(a.Name, false, changes, "No directory to create "+a.Name+" in"), nil
+		}
+		if _, err := m.call(ctx, "file.makedirs", data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := m.call(ctx, "file.mkdir", data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name); err != nil {
+		return nil, err
+	}
+	if !isDir(a.Name) {
+		return change.New(a.Name, false, changes, "Failed to create directory "+a.Name), nil
+	}
+	changes.Set(a.Name, data.NewMap("directory", "new"))
+	return change.New(a.Name, true, changes, ""), nil
+}
+
+// A wish is whom something is to belong to, and its mode.
+type wish struct{ user, group, mode any }
+
+// A survey is what is other in a folder than it is to be.
+type survey struct {
+	changes *data.Map
+	comment string
+	result  any
+	pending []spot // what was looked at
+	remove  []string
+	silent  bool
+}
+
+// A spot is a file or folder and what it is to be.
+type spot struct {
+	path string
+	want wish
+}
+
+// survey compares a folder, and with recurse and clean what is in it.
+func (m *module) survey(ctx context.Context, a directoryArgs) (*survey, error) {
+	s := &survey{changes: data.NewMap(), result: true, comment: "The directory " + a.Name + " is in the correct state"}
+	kinds, complaint := recurseSet(a.Recurse)
+	if complaint != "" {
+		return &survey{changes: data.NewMap(), result: false, comment: complaint}, nil
+	}
+	s.silent = kinds["silent"]
+	if kinds != nil || a.Clean {
+		if err := s.walk(ctx, m, a, kinds); err != nil {
+			return nil, err
+		}
+	}
+	if !a.ChildrenOnly || !isDir(a.Name) {
+		s.pending = append(s.pending, spot{a.Name, wish{a.User, a.Group, a.DirMode}})
+	}
+	for _, at := range s.pending {
+		differs, err := m.differs(ctx, at, a.FollowSymlinks)
+		if err != nil {
+			return nil, err
+		}
+		if differs.Len() > 0 {
+			s.changes.Set(at.path, differs)
+		}
+	}
+	for _, path := range s.remove {
+		s.changes.Set(path, data.NewMap("removed", "Removed due to clean"))
+	}
+	if !isDir(a.Name) {
+		s.changes.Set(a.Name, data.NewMap("directory", "new"))
+	}
+	if s.changes.Len() == 0 {
+		return s, nil
+	}
+	s.result, s.comment = nil, "The following files will be changed:\n"
+	for path, v := range s.changes.All() {
+		for key, what := range v.(*data.Map).All() {
+			s.comment += data.Str(path) + ": " + data.Str(key) + " - " + data.Str(what) + "\n"
+		}
+	}
+	return s, nil
+}
+
+// walk notes all in a folder that is to be as recurse says, and what clean removes.
+func (s *survey) walk(ctx context.Context, m *module, a directoryArgs, kinds map[string]bool) error {
+	var keep map[string]bool
+	exclude, err := excluder(a.ExcludePat)
+	if err == nil && a.Clean {
+		keep, err = m.keepFiles(ctx, a.Name, a.Require)
+	}
+	if err != nil {
+		return err
+	}
+	files, dirs := wish{mode: a.FileMode}, wish{mode: a.DirMode}
+	if !kinds["mode"] {
+		files.mode, dirs.mode = nil, nil
+	}
+	if kinds["user"] {
+		files.user, dirs.user = a.User, a.User
+	}
+	if kinds["group"] {
+		files.group, dirs.group = a.Group, a.Group
+	}
+	return walk(a.Name, a.MaxDepth, func(path string, dir bool) {
+		switch {
+		case a.Clean && !keep[path] && !exclude(relative(a.Name, path)):
+			s.remove = append(s.remove, path)
+		case kinds == nil:
+		case dir && !kinds["ignore_dirs"]:
+			s.pending = append(s.pending, spot{path, dirs})
+		case !dir && !kinds["ignore_files"]:
+			s.pending = append(s.pending, spot{path, files})
+		}
+	})
+}
+
+func relative(base, path string) string {
+	rel, err := filepath.Rel(base, path)
+	if err != nil {
+		return path
+	}
+	return rel
+}
+
+// walk tells of all below a folder; links to folders are folders that nothing is in.
+func walk(top string, depth any, tell func(path string, dir bool)) error {
+	most := -1
+	if depth != nil {
+		n, err := loader.Int(depth)
+		if err != nil {
+			return err
+		}
+		most = int(n)
+	}
+	if _, err := os.Lstat(top); err != nil {
+		return nil //nolint:nilerr // it is going to be made
+	}
+	real, err := filepath.EvalSymlinks(top)
+	if err != nil {
+		return nil //nolint:nilerr // as os.walk
+	}
+	return filepath.WalkDir(real, func(at string, d fs.DirEntry, err error) error {
+		if err != nil || at == real {
+			return err
+		}
+		path := filepath.Join(top, relative(real, at))
+		tell(path, isDir(path))
+		if deep := strings.Count(relative(real, at), string(filepath.Separator)); d.IsDir() && most >= 0 && deep >= most {
+			return fs.SkipDir
+		}
+		return nil
+	})
+}
+
+// recurseSet reads the argument recurse; nil where there is none.
+func recurseSet(v any) (map[string]bool, string) {
+	if !data.Truth(v) {
+		return nil, ""
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, `"recurse" must be formed as a list of strings`
+	}
+	set := map[string]bool{}
+	for _, kind := range list {
+		if name, _ := kind.(string); !slices.Contains([]string{"user", "group", "mode", "ignore_files", "ignore_dirs", "silent"}, name) {
+			return nil, `Types for "recurse" limited to "user", "group", "mode", "ignore_files", "ignore_dirs", "silent".`
+		}
+		set[kind.(string)] = true
+	}
+	if set["ignore_files"] && set["ignore_dirs"] {
+		return nil, `Must not specify "recurse" options "ignore_files" and "ignore_dirs" at the same time.`
+	}
+	return set, ""
+}
+
+// differs returns what is other in a file or folder than it is to be.
+func (m *module) differs(ctx context.Context, at spot, follow bool) (*data.Map, error) {
+	changes := data.NewMap()
+	v, err := m.call(ctx, "file.stats", nil, at.path, nil, follow)
+	if loader.KindOf(err) == loader.KindExecution {
+		return data.NewMap("directory", "new"), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	st := v.(*data.Map)
+	if at.want.user != nil && !data.Equal(at.want.user, st.Value("user")) && !data.Equal(at.want.user, st.Value("uid")) {
+		changes.Set("user", at.want.user)
+	}
+	if at.want.group != nil && !data.Equal(at.want.group, st.Value("group")) && !data.Equal(at.want.group, st.Value("gid")) {
+		changes.Set("group", at.want.group)
+	}
+	if at.want.mode != nil && at.want.mode != st.Value("mode") && (follow || st.Value("type") != "link") {
+		changes.Set("mode", at.want.mode)
+	}
+	return changes, nil
+}
+
+// settle brings a folder that is there, and what is in it, to what is wanted.
+func (m *module) settle(ctx context.Context, a directoryArgs, s *survey, forced *data.Map) (*data.Map, error) {
+	ret := change.New(a.Name, true, forced, "")
+	if complaint := a.targetless(); complaint != "" {
+		ret.Set("result", false)
+		ret.Set("comment", complaint)
+	}
+	if s.silent {
+		ret.Set("changes", data.NewMap("recursion", "Changes silenced"))
+	}
+	slices.SortStableFunc(s.pending, func(x, y spot) int { return len(x.path) - len(y.path) })
+	for _, at := range s.pending {
+		v, err := m.call(ctx, "file.check_perms", nil, at.path, ret, at.want.user, at.want.group, at.want.mode, nil, a.FollowSymlinks)
+		if loader.KindOf(err) == loader.KindExecution && strings.HasPrefix(err.Error(), "Path not found") {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		ret = v.([]any)[0].(*data.Map)
+	}
+	removed, err := m.removeAll(ctx, s.remove)
+	if err != nil {
+		return nil, err
+	}
+	changes := ret.Value("changes").(*data.Map)
+	if len(removed) > 0 {
+		changes.Set("removed", removed)
+		ret.Set("comment", "Files cleaned from directory "+a.Name)
+	}
+	said := ret.Text("comment")
+	switch {
+	case said == "" && a.ChildrenOnly:
+		ret.Set("comment", "Directory "+a.Name+"/* updated")
+	case said == "" && changes.Len() > 0:
+		ret.Set("comment", "Directory "+a.Name+" updated")
+	case changes.Len() == 0 && data.Truth(ret.Value("result")):
+		ret.Set("comment", strings.TrimSuffix("Directory "+a.Name+" is in the correct state\n"+said, "\n"))
+	}
+	return ret, nil
+}
+
+// targetless says that recurse names user or group, of which there is none.
+func (a directoryArgs) targetless() string {
+	kinds, _ := recurseSet(a.Recurse)
+	_, uid := a.User.(int64)
+	_, gid := a.Group.(int64)
+	switch {
+	case kinds["group"] && !data.Truth(a.Group) && !gid:
+		return "group not specified, but configured as a target for recursive ownership management"
+	case kinds["user"] && !data.Truth(a.User) && !uid:
+		return "user not specified, but configured as a target for recursive ownership management"
+	}
+	return ""
+}
+
+// removeAll removes files and folders, and returns which were there.
+func (m *module) removeAll(ctx context.Context, paths []string) ([]any, error) {
+	var removed []any
+	for _, path := range slices.Backward(paths) { // what is in a folder before the folder
+		if !change.Test(ctx) {
+			if _, err := m.call(ctx, "file.remove", nil, path); err != nil {
+				return removed, err
+			}
+		}
+		removed = append(removed, path)
+	}
+	slices.Reverse(removed)
+	return removed, nil
+}
+
+// excluder returns a function that tells whether a relative path is left alone: patterns are globs, or E@ and regular expressions.
+func excluder(v any) (func(string) bool, error) {
+	if !data.Truth(v) {
+		return func(string) bool { return false }, nil
+	}
+	var tests []func(string) bool
+	for _, pattern := range texts(v) {
+		expr, ok := strings.CutPrefix(pattern, "E@")
+		if !ok {
+			tests = append(tests, func(path string) bool { return loader.Glob(pattern, path) })
+			continue
+		}
+		re, err := match.CompileRegexp(`(?:[\s\S]*?)(?:` + expr + ")")
+		if err != nil {
+			return nil, err
+		}
+		tests = append(tests, re.Match)
+	}
+	return func(path string) bool {
+		return slices.ContainsFunc(tests, func(matches func(string) bool) bool { return matches(path) })
+	}, nil
+}
+
+// keepFiles returns what clean must not remove: what states make that this one requires, and the folders above.
+func (m *module) keepFiles(ctx context.Context, name string, require any) (map[string]bool, error) {
+	keep := map[string]bool{}
+	list, _ := require.([]any)
+	for _, v := range list {
+		one, _ := v.(*data.Map)
+		if !one.Has("file") {
+			continue
+		}
+		for _, low := range change.CallOf(ctx).Chunks() {
+			made := low.Text("name")
+			if made != one.Value("file") && low.Value("__id__") != one.Value("file") || !filepath.IsAbs(made) {
+				continue
+			}
+			if err := m.keepOf(ctx, low, made, name, keep); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return keep, nil
+}
+
+// keepOf notes what one state makes.
+func (m *module) keepOf(ctx context.Context, low *data.Map, made, name string, keep map[string]bool) error {
+	if !isDir(made) {
+		keepPath(keep, made)
+		return nil
+	}
+	if rel := relative(name, made); rel == ".." || strings.HasPrefix(rel, "../") {
+		return nil
+	}
+	if low.Value("fun") == "recurse" {
+		plan, err := m.plan(ctx, recurseOf(low))
+		if err == nil {
+			for _, path := range plan.keep {
+				keepPath(keep, path)
+			}
+		}
+		return err
+	}
+	keepPath(keep, made)
+	return walk(made, nil, func(path string, _ bool) { keepPath(keep, path) })
+}
+
+// keepPath notes a path and all folders above it.
+func keepPath(keep map[string]bool, path string) {
+	for path = filepath.Clean(path); !keep[path]; path = filepath.Dir(path) {
+		keep[path] = true
+	}
+}

@@ -1,0 +1,548 @@
+package file
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+type replaceArgs struct {
+	Name              string
+	Pattern           any
+	Repl              any
+	Count             any  `default:"0"`
+	Flags             any  `default:"8"`
+	Bufsize           any  `default:"1"`
+	AppendIfNotFound  bool `default:"False"`
+	PrependIfNotFound bool `default:"False"`
+	NotFoundContent   any  `default:"None"`
+	Backup            any  `default:"'.bak'"`
+	ShowChanges       bool `default:"True"`
+	IgnoreIfMissing   bool `default:"False"`
+	BackslashLiteral  bool `default:"False"`
+}
+
+// replace replaces what a regular expression matches in a file. The arguments are those of the function file.replace.
+//
+//	/etc/ssh/sshd_config:
+//	  file.replace:
+//	    - pattern: '^PermitRootLogin .*'
+//	    - repl: PermitRootLogin no
+//	    - append_if_not_found: True
+func (m *module) replace(ctx context.Context, a replaceArgs) (any, error) {
+	name := home(a.Name)
+	if name == "" {
+		return change.Failed(name, "Must provide name to file.replace"), nil
+	}
+	if complaint := checkFile(name); complaint != "" {
+		if a.IgnoreIfMissing && strings.Contains(complaint, "file not found") {
+			return change.Done(name, "No changes needed to be made"), nil
+		}
+		return change.Failed(name, complaint), nil
+	}
+	v, err := m.call(ctx, "file.replace", data.NewMap("count", a.Count, "flags", a.Flags, "bufsize", a.Bufsize, "append_if_not_found", a.AppendIfNotFound,
+		"prepend_if_not_found", a.PrependIfNotFound, "not_found_content", a.NotFoundContent, "backup", a.Backup, "dry_run", change.Test(ctx),
+		"show_changes", a.ShowChanges, "ignore_if_missing", a.IgnoreIfMissing, "backslash_literal", a.BackslashLiteral), name, a.Pattern, a.Repl)
+	if err != nil {
+		return nil, err
+	}
+	return edited(ctx, name, v, "Changes would have been made"), nil
+}
+
+// edited returns the result of a state whose function returned a diff, or whether there is one.
+func edited(ctx context.Context, name string, diff any, would string) *data.Map {
+	switch {
+	case !data.Truth(diff):
+		return change.Done(name, "No changes needed to be made")
+	case change.Test(ctx):
+		return change.Would(name, data.NewMap("diff", diff), would)
+	}
+	return change.New(name, true, data.NewMap("diff", diff), "Changes were made")
+}
+
+type lineArgs struct {
+	Name        string
+	Content     any  `default:"None"`
+	Match       any  `default:"None"`
+	Mode        any  `default:"None"`
+	Location    any  `default:"None"`
+	Before      any  `default:"None"`
+	After       any  `default:"None"`
+	ShowChanges bool `default:"True"`
+	Backup      bool `default:"False"`
+	Quiet       bool `default:"False"`
+	Indent      bool `default:"True"`
+	Create      bool `default:"False"`
+	User        any  `default:"None"`
+	Group       any  `default:"None"`
+	FileMode    any  `default:"None"`
+}
+
+// line edits one line of a file. The arguments are those of the function file.line, and these:
+//
+// create
+//
+//	Make the file where there is none.
+//
+// user, group, file_mode
+//
+//	To whom the file belongs, and its mode.
+//
+//	/etc/myconfig.conf:
+//	  file.line:
+//	    - content: my key = my value
+//	    - mode: ensure
+//	    - after: somekey.*?
+func (m *module) line(ctx context.Context, a lineArgs) (any, error) {
+	name := home(a.Name)
+	if name == "" {
+		return change.Failed(name, "Must provide name to file.line"), nil
+	}
+	_, err := m.manage(ctx, managedArgs{Name: name, SourceHash: "", KeepSource: true, User: a.User, Group: a.Group, Mode: a.FileMode, Create: a.Create,
+		ShowChanges: true, ContentsNewline: true, AllowEmpty: true, FollowSymlinks: true, VerifySSL: true, EncodingErrors: "strict"})
+	if err != nil {
+		return nil, err
+	}
+	if complaint := checkFile(name); complaint != "" {
+		return change.Failed(name, complaint), nil
+	}
+	mode := strings.ToLower(data.Str(a.Mode))
+	switch {
+	case a.Mode == nil:
+		return change.Failed(name, "Mode was not defined. How to process the file?"), nil
+	case mode != "delete" && a.Content == nil:
+		return change.Failed(name, "Content can only be empty if mode is ['delete']"), nil
+	}
+	v, err := m.call(ctx, "file.line", data.NewMap("match", a.Match, "mode", mode, "location", a.Location, "before", a.Before, "after", a.After,
+		"show_changes", a.ShowChanges, "backup", a.Backup, "quiet", a.Quiet, "indent", a.Indent), name, a.Content)
+	if err != nil {
+		return nil, err
+	}
+	return edited(ctx, name, v, "Changes would be made"), nil
+}
+
+type blockreplaceArgs struct {
+	Name              string
+	MarkerStart       any  `default:"'#-- start managed zone --'"`
+	MarkerEnd         any  `default:"'#-- end managed zone --'"`
+	Source            any  `default:"None"`
+	SourceHash        any  `default:"None"`
+	Template          any  `default:"'jinja'"`
+	Sources           any  `default:"None"`
+	SourceHashes      any  `default:"None"`
+	Defaults          any  `default:"None"`
+	Context           any  `default:"None"`
+	Content           any  `default:"''"`
+	AppendIfNotFound  bool `default:"False"`
+	PrependIfNotFound bool `default:"False"`
+	Backup            any  `default:"'.bak'"`
+	ShowChanges       bool `default:"True"`
+	AppendNewline     any  `default:"None"`
+	InsertBeforeMatch any  `default:"None"`
+	InsertAfterMatch  any  `default:"None"`
+}
+
+// blockreplace replaces what stands between two markers in a file: by content, what has accumulated for the file, and what source or
+// sources become. Further arguments are those of the function file.blockreplace.
+//
+//	/etc/hosts:
+//	  file.blockreplace:
+//	    - marker_start: "# START managed zone -DO-NOT-EDIT-"
+//	    - marker_end: "# END managed zone --"
+//	    - content: 10.0.0.1 db
+//	    - append_if_not_found: True
+func (m *module) blockreplace(ctx context.Context, a blockreplaceArgs) (any, error) {
+	name := home(a.Name)
+	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes, a.Defaults, a.Context}
+	complaint := t.complaint()
+	switch {
+	case name == "":
+		complaint = "Must provide name to file.blockreplace"
+	case complaint == "":
+		complaint = checkFile(name)
+	}
+	if complaint != "" {
+		return change.Failed(name, complaint), nil
+	}
+	content := accumulatorsOf(ctx).joined(name, data.Str(a.Content), change.CallOf(ctx).Low.Value("__id__"))
+	if t.any() {
+		list, failed, err := m.contentOf(ctx, t)
+		if err != nil || failed != nil {
+			return failed, err
+		}
+		content += strings.Join(list, "")
+	}
+	v, err := m.call(ctx, "file.blockreplace", data.NewMap("content", content, "append_if_not_found", a.AppendIfNotFound,
+		"prepend_if_not_found", a.PrependIfNotFound, "insert_before_match", a.InsertBeforeMatch, "insert_after_match", a.InsertAfterMatch,
+		"backup", a.Backup, "dry_run", change.Test(ctx), "show_changes", a.ShowChanges, "append_newline", a.AppendNewline), name, a.MarkerStart, a.MarkerEnd)
+	if err != nil {
+		return change.Failed(name, "Encountered error managing block: "+err.Error()+". See the log for details."), nil
+	}
+	return edited(ctx, name, v, "Changes would be made"), nil
+}
+
+// joined adds to a content the texts for a file: those for the state of an id, or all where none is for it alone.
+func (acc *accumulators) joined(file, content string, id any) string {
+	all := acc.texts[file]
+	var chosen []any
+	for name := range all.All() {
+		for _, dep := range acc.deps[file][data.Str(name)] {
+			if data.Equal(dep, id) {
+				chosen = append(chosen, name)
+				break
+			}
+		}
+	}
+	if chosen == nil {
+		chosen = all.Keys()
+	}
+	for _, name := range chosen {
+		for _, line := range texts(all.Value(name)) {
+			if content != "" {
+				content += "\n"
+			}
+			content += line
+		}
+	}
+	return content
+}
+
+type commentArgs struct {
+	Name          string
+	Regex         string
+	Char          string `default:"'#'"`
+	Backup        any    `default:"'.bak'"`
+	IgnoreMissing bool   `default:"False"`
+}
+
+// comment puts a comment sign before the lines that a regular expression matches.
+//
+// char, backup
+//
+//	The sign; what the name of a copy of the old file ends in.
+//
+// ignore_missing
+//
+//	Succeed where there is no such line.
+//
+//	/etc/fstab:
+//	  file.comment:
+//	    - regex: ^bind 127.0.0.1
+func (m *module) comment(ctx context.Context, a commentArgs) (any, error) {
+	name := home(a.Name)
+	plain := unanchored(a.Regex)
+	c := commenting{name, a.Regex, a.Char, a.Backup, true, `^(?!\s*` + a.Char + ").*" + plain, a.Char + plain}
+	return m.commentLines(ctx, c, "file.comment", "commented", func() *data.Map {
+		if a.IgnoreMissing {
+			return change.Done(name, "Pattern not found and ignore_missing set to True")
+		}
+		return change.Failed(name, plain+": Pattern not found")
+	})
+}
+
+// unanchored returns an expression without flags and anchors.
+func unanchored(expr string) string {
+	if len(expr) > 3 && strings.HasPrefix(expr, "(?") && strings.ContainsRune("iLmsux", rune(expr[2])) && expr[3] == ')' {
+		expr = expr[4:]
+	} else if len(expr) > 2 && strings.HasPrefix(expr, "(") && strings.ContainsRune("iLmsux", rune(expr[1])) && expr[2] == ')' {
+		expr = expr[3:]
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(expr, "^"), "$")
+}
+
+type uncommentArgs struct {
+	Name   string
+	Regex  string
+	Char   string `default:"'#'"`
+	Backup any    `default:"'.bak'"`
+}
+
+// uncomment takes comment signs from before the lines that a regular expression matches behind them.
+//
+//	/etc/adduser.conf:
+//	  file.uncomment:
+//	    - regex: EXTRA_GROUPS
+func (m *module) uncomment(ctx context.Context, a uncommentArgs) (any, error) {
+	name := home(a.Name)
+	plain := strings.TrimLeft(a.Regex, "^")
+	c := commenting{name, a.Regex, a.Char, a.Backup, false, a.Char + "[ \t]*" + plain, "^[ \t]*" + plain}
+	return m.commentLines(ctx, c, "file.uncomment", "uncommented", func() *data.Map { return change.Failed(name, a.Regex+": Pattern not found") })
+}
+
+// A commenting is what comment and uncomment do: lines that todo matches become ones that done matches.
+type commenting struct {
+	name, regex, char string
+	backup            any
+	on                bool
+	todo, done        string
+}
+
+func (m *module) commentLines(ctx context.Context, c commenting, word, did string, absent func() *data.Map) (any, error) {
+	if c.name == "" {
+		return change.Failed(c.name, "Must provide name to "+word), nil
+	}
+	if complaint := checkFile(c.name); complaint != "" {
+		return change.Failed(c.name, complaint), nil
+	}
+	todo, err := m.call(ctx, "file.search", data.NewMap("multiline", true), c.name, c.todo)
+	if err != nil {
+		return nil, err
+	}
+	if !data.Truth(todo) {
+		done, err := m.call(ctx, "file.search", data.NewMap("multiline", true), c.name, c.done)
+		if err != nil || !data.Truth(done) {
+			return absent(), err
+		}
+		return change.Done(c.name, "Pattern already "+did), nil
+	}
+	if change.Test(ctx) {
+		return change.Would(c.name, data.NewMap(c.name, "updated"), "File "+c.name+" is set to be updated"), nil
+	}
+	before, err := readLines(c.name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.call(ctx, "file.comment_line", nil, c.name, c.regex, c.char, c.on, c.backup); err != nil {
+		return nil, err
+	}
+	after, err := readLines(c.name)
+	if err != nil {
+		return nil, err
+	}
+	done, err := m.call(ctx, "file.search", data.NewMap("multiline", true), c.name, c.done)
+	comment := "Expected " + did + " lines not found"
+	if data.Truth(done) {
+		comment = strings.ToUpper(did[:1]) + did[1:] + " lines successfully"
+	}
+	return change.New(c.name, done, m.diffOf(c.name, before, after, ""), comment), err
+}
+
+type keyvalueArgs struct {
+	Name              string
+	Key               any    `default:"None"`
+	Value             any    `default:"None"`
+	KeyValues         any    `default:"None"`
+	Separator         string `default:"'='"`
+	AppendIfNotFound  bool   `default:"False"`
+	PrependIfNotFound bool   `default:"False"`
+	SearchOnly        bool   `default:"False"`
+	ShowChanges       bool   `default:"True"`
+	IgnoreIfMissing   bool   `default:"False"`
+	Count             int64  `default:"1"`
+	Uncomment         any    `default:"None"`
+	KeyIgnoreCase     bool   `default:"False"`
+	ValueIgnoreCase   bool   `default:"False"`
+}
+
+// keyvalue sets keys to values in a file of lines KEY=VALUE.
+//
+// key, value, key_values
+//
+//	One key and its value, or a dictionary of them.
+//
+// separator
+//
+//	What stands between them.
+//
+// append_if_not_found, prepend_if_not_found
+//
+//	Put a line at the end or the beginning for keys that there are not.
+//
+// count
+//
+//	The lines of a key to keep; further ones go. -1 keeps all.
+//
+// uncomment
+//
+//	Characters that are taken from before keys.
+//
+// key_ignore_case, value_ignore_case
+//
+//	Compare without regard of upper and lower case.
+//
+// ignore_if_missing, show_changes
+//
+//	Succeed where there is no file; no diff in the result.
+//
+//	/etc/ssh/sshd_config:
+//	  file.keyvalue:
+//	    - key_values:
+//	        permitrootlogin: without-password
+//	    - separator: ' '
+//	    - uncomment: '# '
+//	    - key_ignore_case: True
+func (m *module) keyvalue(ctx context.Context, a keyvalueArgs) (any, error) {
+	name := home(a.Name)
+	pairs, complaint := a.pairs(name)
+	if complaint != "" {
+		return change.Failed(name, complaint), nil
+	}
+	body, err := os.ReadFile(name)
+	if err != nil {
+		return change.New(name, a.IgnoreIfMissing, nil, "unable to open "+name), nil //nolint:nilerr // told as the comment
+	}
+	k := &keyed{keyvalueArgs: a, pairs: pairs, left: map[any]int64{}}
+	for key := range pairs.All() {
+		k.left[key] = a.Count
+	}
+	k.edit(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(body)))
+	k.add()
+	return m.keyedResult(ctx, name, k)
+}
+
+func (a keyvalueArgs) pairs(name string) (*data.Map, string) {
+	pairs, isMap := a.KeyValues.(*data.Map)
+	switch {
+	case name == "":
+		return nil, "Must provide name to file.keyvalue"
+	case a.Key != nil && a.Value != nil && isMap:
+		return nil, "file.keyvalue can not combine key_values with key and value"
+	case a.Key != nil && a.Value != nil:
+		return data.NewMap(data.Str(a.Key), a.Value), ""
+	case !data.Truth(a.KeyValues):
+		return nil, "file.keyvalue key and value not supplied and key_values is empty"
+	case !isMap:
+		return nil, "file.keyvalue key and value not supplied and key_values is not a dictionary"
+	}
+	return pairs, ""
+}
+
+// A keyed is a file of keys and values that is edited.
+type keyed struct {
+	keyvalueArgs
+	pairs   *data.Map
+	left    map[any]int64 // lines of a key that may still stay
+	lines   []string
+	diff    []string
+	changes int64
+}
+
+// bare returns a line without the characters that comments begin with.
+func (k *keyed) bare(line string) string {
+	if k.Uncomment == nil {
+		return strings.TrimLeft(line, " \t\n\r\v\f")
+	}
+	return strings.TrimLeft(line, data.Str(k.Uncomment))
+}
+
+func (k *keyed) edit(text string) {
+	for line := range strings.Lines(text) {
+		k.lines = append(k.lines, k.edited(line))
+	}
+}
+
+// edited returns what becomes of a line.
+func (k *keyed) edited(line string) string {
+	bare := k.bare(line)
+	commented := len(line) > len(bare)
+	for key, value := range k.pairs.All() {
+		working := line
+		if commented {
+			working = bare
+		}
+		name, had, ok := strings.Cut(working, k.Separator)
+		want := data.Str(key)
+		if !ok || !strings.HasPrefix(k.fold(bare), k.fold(want)) || k.fold(name) != k.fold(want) {
+			continue
+		}
+		had, new := strings.TrimSpace(had), strings.TrimSpace(data.Str(value))
+		if k.ValueIgnoreCase {
+			had, new = strings.ToLower(had), strings.ToLower(new)
+		}
+		same, must := had == new, false
+		switch {
+		case commented && k.left[key] > 0:
+			must = true
+		case commented:
+			same = true
+		case k.left[key] == 0:
+			must = true
+		}
+		if !same || must {
+			line = k.changed(line, name, key, value)
+		}
+		if k.left[key] > 0 {
+			k.left[key]--
+		}
+	}
+	return line
+}
+
+func (k *keyed) fold(s string) string {
+	if k.KeyIgnoreCase {
+		return strings.ToLower(s)
+	}
+	return s
+}
+
+// changed notes that a line is another, or goes.
+func (k *keyed) changed(line, name string, key, value any) string {
+	k.diff = append(k.diff, "- "+line)
+	k.changes++
+	if k.left[key] == 0 {
+		return ""
+	}
+	line = name + k.Separator + data.Str(value) + "\n"
+	if _, ok := value.(string); ok {
+		k.diff = append(k.diff, "+ "+line)
+	} else {
+		k.diff = append(k.diff, "+ "+strings.TrimRight(line, " \t\n\r\v\f")+" (from "+loader.TypeName(value)+" type)\n")
+	}
+	return line
+}
+
+// add puts in keys that there are not.
+func (k *keyed) add() {
+	var added []string
+	for key, value := range k.pairs.All() {
+		if k.left[key] > 0 && (k.AppendIfNotFound || k.PrependIfNotFound) {
+			added = append(added, data.Str(key)+k.Separator+data.Str(value)+"\n")
+		}
+	}
+	k.changes += int64(len(added))
+	if len(added) == 0 {
+		return
+	}
+	if k.AppendIfNotFound {
+		k.diff = append(k.diff, "- <EOF>\n")
+		for _, line := range added {
+			k.diff = append(k.diff, "+ "+line)
+			k.lines = append(k.lines, line)
+		}
+		k.diff = append(k.diff, "+ <EOF>\n")
+		return
+	}
+	for _, line := range added {
+		k.diff = append([]string{"+ " + line}, k.diff...)
+		k.lines = append([]string{line}, k.lines...)
+	}
+	k.diff = append([]string{"  <SOF>\n"}, k.diff...)
+}
+
+func (m *module) keyedResult(ctx context.Context, name string, k *keyed) (any, error) {
+	if k.changes == 0 {
+		return change.Done(name, ""), nil
+	}
+	changes := data.NewMap()
+	if k.ShowChanges {
+		changes.Set("diff", strings.Join(k.diff, ""))
+	}
+	n := data.Str(k.changes)
+	if change.Test(ctx) {
+		comment := "File " + name + " is set to be changed (" + n + " lines)"
+		if k.ShowChanges {
+			comment += "\nPredicted diff:\n\r\t\t" + strings.Join(k.diff, "\r\t\t")
+		}
+		return change.Would(name, changes, comment), nil
+	}
+	ret, err := m.call(ctx, "file.manage_file", data.NewMap("contents", strings.Join(k.lines, ""), "show_changes", false), name, "", data.NewMap(), nil, data.NewMap(),
+		nil, nil, nil, nil, change.CallOf(ctx).SaltEnv, "")
+	if done, _ := ret.(*data.Map); err != nil || done.Value("result") == false {
+		return change.New(name, false, changes, name+" not writable"), nil //nolint:nilerr // told as the comment
+	}
+	return change.New(name, true, changes, "Changed "+n+" lines"), nil
+}

@@ -1,0 +1,268 @@
+package file
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/difflib"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+type appendArgs struct {
+	Name             string
+	Text             any  `default:"None"`
+	Makedirs         bool `default:"False"`
+	Source           any  `default:"None"`
+	SourceHash       any  `default:"None"`
+	Template         any  `default:"'jinja'"`
+	Sources          any  `default:"None"`
+	SourceHashes     any  `default:"None"`
+	Defaults         any  `default:"None"`
+	Context          any  `default:"None"`
+	IgnoreWhitespace bool `default:"True"`
+}
+
+// append puts texts at the end of a file that are not in it.
+//
+// text
+//
+//	The text, or a list of texts, each of which is looked for on its own.
+//
+// source, sources, template, defaults, context
+//
+//	Where texts come from instead, and how they are rendered.
+//
+// ignore_whitespace
+//
+//	Let white space differ between the text and what is in the file.
+//
+//	/etc/motd:
+//	  file.append:
+//	    - text: |
+//	        Thou hadst better eat salt with the Philosophers of Greece.
+func (m *module) append(ctx context.Context, a appendArgs) (any, error) {
+	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes, a.Defaults, a.Context}
+	e, ret, err := m.startLines(ctx, home(a.Name), a.Text, a.Makedirs, t, "file.append")
+	if err != nil || ret != nil {
+		return ret, err
+	}
+	var lines []string
+	for _, chunk := range e.chunks {
+		there, err := m.hasText(ctx, e.name, chunk, a.IgnoreWhitespace)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			lines = append(lines, bare(difflib.Lines(chunk))...)
+		}
+	}
+	e.before = bare(e.before)
+	after := append(append([]string{}, e.before...), lines...)
+	switch {
+	case len(lines) == 0:
+		return change.Done(e.name, "File "+e.name+" is in correct state"), nil
+	case change.Test(ctx):
+		return change.Would(e.name, m.diffOf(e.name, e.before, after, "\n"), "File "+e.name+" is set to be updated"), nil
+	}
+	if _, err := m.call(ctx, "file.append", data.NewMap("args", anys(lines)), e.name); err != nil {
+		return nil, err
+	}
+	now, err := readLines(e.name)
+	if err != nil {
+		return nil, err
+	}
+	return change.New(e.name, true, m.diffOf(e.name, e.before, bare(now), "\n"), "Appended "+data.Str(int64(len(lines)))+" lines"), nil
+}
+
+type prependArgs struct {
+	Name         string
+	Text         any  `default:"None"`
+	Makedirs     bool `default:"False"`
+	Source       any  `default:"None"`
+	SourceHash   any  `default:"None"`
+	Template     any  `default:"'jinja'"`
+	Sources      any  `default:"None"`
+	SourceHashes any  `default:"None"`
+	Defaults     any  `default:"None"`
+	Context      any  `default:"None"`
+	Header       any  `default:"None"`
+}
+
+// prepend puts texts before a file that are not in it. The arguments are those of file.append.
+//
+// header
+//
+//	Put the texts there unless the file begins with them.
+//
+//	/etc/motd:
+//	  file.prepend:
+//	    - text: Trust no one unless you have eaten much salt with him.
+func (m *module) prepend(ctx context.Context, a prependArgs) (any, error) {
+	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes, a.Defaults, a.Context}
+	e, ret, err := m.startLines(ctx, home(a.Name), a.Text, a.Makedirs, t, "file.prepend")
+	if err != nil || ret != nil {
+		return ret, err
+	}
+	var lines []string
+	for _, chunk := range e.chunks {
+		if !data.Truth(a.Header) {
+			there, err := m.hasText(ctx, e.name, chunk, true)
+			if err != nil {
+				return nil, err
+			}
+			if there {
+				continue
+			}
+		}
+		lines = append(lines, bare(difflib.Lines(chunk))...)
+	}
+	if head := bare(e.before[:min(len(lines), len(e.before))]); data.Truth(a.Header) && strings.Join(head, "\n") == strings.Join(lines, "\n") {
+		lines = nil
+	}
+	switch {
+	case len(lines) == 0:
+		return change.Done(e.name, "File "+e.name+" is in correct state"), nil
+	case change.Test(ctx):
+		var after []string
+		for _, line := range lines {
+			after = append(after, line+"\n")
+		}
+		return change.Would(e.name, m.diffOf(e.name, e.before, append(after, e.before...), ""), "File "+e.name+" is set to be updated"), nil
+	}
+	if _, err := m.call(ctx, "file.prepend", data.NewMap("args", anys(lines)), e.name); err != nil {
+		return nil, err
+	}
+	now, err := readLines(e.name)
+	if err != nil {
+		return nil, err
+	}
+	return change.New(e.name, true, m.diffOf(e.name, e.before, now, ""), "Prepended "+data.Str(int64(len(lines)))+" lines"), nil
+}
+
+// An addition is a file and texts that are to be in it.
+type addition struct {
+	name           string
+	chunks, before []string
+}
+
+// startLines makes the file where there is none and reads it and the texts. A result means that there is no more to do.
+func (m *module) startLines(ctx context.Context, name string, text any, makedirs bool, t templates, word string) (*addition, any, error) {
+	if name == "" {
+		return nil, change.Failed(name, "Must provide name to "+word), nil
+	}
+	if complaint := t.complaint(); complaint != "" {
+		return nil, change.Failed(name, complaint), nil
+	}
+	if complaint := checkFile(name); complaint != "" {
+		ret, err := m.touched(ctx, touchArgs{Name: name, Makedirs: makedirs})
+		if err != nil || change.Test(ctx) {
+			return nil, ret, err
+		}
+		if checkFile(name) != "" {
+			return nil, change.Failed(name, complaint), nil
+		}
+	}
+	chunks := texts(text)
+	if t.any() {
+		list, failed, err := m.contentOf(ctx, t)
+		if err != nil || failed != nil {
+			return nil, failed, err
+		}
+		chunks = list
+	}
+	before, err := readLines(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &addition{name, chunks, before}, nil, nil
+}
+
+func bare(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		out = append(out, difflib.Bare(line))
+	}
+	return out
+}
+
+func anys(lines []string) []any {
+	out := make([]any, len(lines))
+	for i, line := range lines {
+		out[i] = line
+	}
+	return out
+}
+
+// hasText reports whether a text is in a file, as a regular expression or, without regard of white space, as lines.
+func (m *module) hasText(ctx context.Context, name, chunk string, loose bool) (bool, error) {
+	expr := chunk
+	if loose {
+		var err error
+		if expr, err = looseExpr(chunk); err != nil {
+			return false, err
+		}
+	}
+	v, err := m.call(ctx, "file.search", data.NewMap("multiline", true), name, expr)
+	return data.Truth(v), err
+}
+
+// looseExpr returns an expression for a text in which white space may differ (salt/utils/stringutils.py,
+// build_whitespace_split_regex).
+func looseExpr(text string) (string, error) {
+	const gap = `(?:[\s]+)?`
+	expr := ""
+	for _, line := range bare(difflib.Lines(text)) {
+		words, err := words(line)
+		if err != nil {
+			return "", err
+		}
+		expr += gap
+		for i, word := range words {
+			if i > 0 {
+				expr += gap
+			}
+			expr += regexp.QuoteMeta(word)
+		}
+		expr += gap
+	}
+	return "(?m)^" + expr + "$", nil
+}
+
+// words splits a line at white space that is not between quotes, as Python's shlex does.
+func words(line string) ([]string, error) {
+	quotes := ""
+	if strings.Contains(line, `"`) {
+		quotes = `"`
+	} else if strings.Contains(line, "'") {
+		quotes = "'"
+	}
+	var out []string
+	word, open := "", rune(0)
+	for _, r := range line {
+		switch {
+		case open != 0:
+			word += string(r)
+			if r == open {
+				out, word, open = append(out, word), "", 0
+			}
+		case strings.ContainsRune(" \t\r\n", r):
+			if word != "" {
+				out, word = append(out, word), ""
+			}
+		case word == "" && strings.ContainsRune(quotes, r):
+			word, open = string(r), r
+		default:
+			word += string(r)
+		}
+	}
+	if open != 0 {
+		return nil, loader.Exception("ValueError", "No closing quotation")
+	}
+	if word != "" {
+		out = append(out, word)
+	}
+	return out, nil
+}

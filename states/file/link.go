@@ -1,0 +1,369 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+type symlinkArgs struct {
+	Name                  string
+	Target                string
+	Force                 bool      `default:"False"`
+	Backupname            any       `default:"None"`
+	Makedirs              bool      `default:"False"`
+	User                  any       `default:"None"`
+	Group                 any       `default:"None"`
+	Mode                  any       `default:"None"`
+	WinOwner              any       `default:"None"`
+	WinPerms              any       `default:"None"`
+	WinDenyPerms          any       `default:"None"`
+	WinInheritance        any       `default:"None"`
+	Atomic                bool      `default:"False"`
+	DisallowCopyAndUnlink bool      `default:"False"`
+	InheritUserAndGroup   bool      `default:"False"`
+	Kwargs                *data.Map `kwargs:"kwargs"`
+}
+
+// symlink makes a symbolic link.
+//
+// target
+//
+//	Where it leads to.
+//
+// force, atomic, backupname
+//
+//	Replace what is there, without a moment in which there is nothing; move it to another name before.
+//
+// makedirs, mode
+//
+//	Make folders above it, with this mode.
+//
+// user, group, inherit_user_and_group
+//
+//	To whom the link belongs: the minion's user, where it is not said, or with inherit_user_and_group whom it belongs to now.
+//
+//	/etc/grub.conf:
+//	  file.symlink:
+//	    - target: /boot/grub/grub.conf
+func (m *module) symlink(ctx context.Context, a symlinkArgs) (any, error) { return m.linked(ctx, a) }
+
+func (m *module) linked(ctx context.Context, a symlinkArgs) (*data.Map, error) {
+	a.Name = home(a.Name)
+	if a.Name == "" {
+		return change.Failed(a.Name, "Must provide name to file.symlink"), nil
+	}
+	a.Mode = normalMode(a.Mode)
+	complaint, err := m.linkOwners(ctx, &a)
+	if err != nil {
+		return nil, err
+	}
+	if complaint != "" {
+		return change.Failed(a.Name, complaint), nil
+	}
+	if change.Test(ctx) {
+		return m.linkForecast(ctx, a)
+	}
+	if dir := dirname(a.Name); !isDir(dir) {
+		if !a.Makedirs {
+			return change.Failed(a.Name, "Directory "+dir+" for symlink is not present"), nil
+		}
+		if _, err := m.call(ctx, "file.makedirs", data.NewMap("user", a.User, "group", a.Group, "mode", a.Mode), a.Name); err != nil {
+			return nil, err
+		}
+	}
+	return m.link(ctx, a)
+}
+
+// linkOwners completes user and group and says what is wrong with them.
+func (m *module) linkOwners(ctx context.Context, a *symlinkArgs) (string, error) {
+	a.User = m.ownerOf(a.User, a.Kwargs)
+	if a.InheritUserAndGroup && isLink(a.Name) {
+		user, group, err := m.owners(ctx, a.Name)
+		if err != nil {
+			return "", err
+		}
+		if a.User == nil {
+			a.User = user
+		}
+		if a.Group == nil {
+			a.Group = group
+		}
+	}
+	var err error
+	if a.User, a.Group, err = m.completeOwners(ctx, a.User, a.Group); err != nil {
+		return "", err
+	}
+	var wrong []string
+	for _, who := range []struct {
+		fun, word string
+		v         any
+	}{{"file.user_to_uid", "User", a.User}, {"file.group_to_gid", "Group", a.Group}} {
+		id, err := m.call(ctx, who.fun, nil, who.v)
+		if err != nil {
+			return "", err
+		}
+		if id == "" {
+			wrong = append(wrong, who.word+" "+data.Str(who.v)+" does not exist")
+		}
+	}
+	if !filepath.IsAbs(a.Name) {
+		wrong = append(wrong, notAbsolute(a.Name))
+	}
+	complaint := strings.Join(wrong, ". ")
+	if len(wrong) > 1 {
+		complaint += "."
+	}
+	return complaint, nil
+}
+
+// completeOwners fills in the minion's user and that user's group.
+func (m *module) completeOwners(ctx context.Context, user, group any) (any, any, error) {
+	if user == nil {
+		if user = m.env.Option("user"); user == nil {
+			user = "root"
+		}
+	}
+	if group != nil {
+		return user, group, nil
+	}
+	if !m.env.Functions.Has("user.info") {
+		return user, user, nil
+	}
+	v, err := m.call(ctx, "user.info", nil, user)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, _ := v.(*data.Map)
+	gid := info.Value("gid")
+	if gid == nil {
+		gid = int64(0)
+	}
+	group, err = m.call(ctx, "file.gid_to_group", nil, gid)
+	return user, group, err
+}
+
+func (m *module) owners(ctx context.Context, path string) (user, group any, err error) {
+	if user, err = m.call(ctx, "file.get_user", data.NewMap("follow_symlinks", false), path); err == nil {
+		group, err = m.call(ctx, "file.get_group", data.NewMap("follow_symlinks", false), path)
+	}
+	return user, group, err
+}
+
+// linkForecast says what would be done.
+func (m *module) linkForecast(ctx context.Context, a symlinkArgs) (*data.Map, error) {
+	var result any
+	comment, changes := "", data.NewMap()
+	to, err := os.Readlink(a.Name)
+	switch {
+	case err == nil && to != a.Target:
+		changes.Set("change", a.Name)
+		comment = "Link " + a.Name + " target is set to be changed to " + a.Target
+	case err == nil:
+		user, group, err := m.owners(ctx, a.Name)
+		if err != nil {
+			return nil, err
+		}
+		result, comment = true, "The symlink "+a.Name+" is present"
+		if user != a.User || group != a.Group {
+			now := data.Str(user) + ":" + data.Str(group)
+			result = nil
+			changes.Set("ownership", now)
+			comment += ", but the ownership of the symlink would be changed from " + now + " to " + data.Str(a.User) + ":" + data.Str(a.Group)
+		}
+	case !lexists(a.Name):
+		changes.Set("new", a.Name)
+		comment = "Symlink " + a.Name + " to " + a.Target + " is set for creation"
+	case a.Force:
+		comment = "The file or directory " + a.Name + " is set for removal to make way for a new symlink targeting " + a.Target
+	default:
+		result, comment = false, "File or directory exists where the symlink "+a.Name+" should be. Did you mean to use force?"
+	}
+	if dir := dirname(a.Name); !isDir(dir) {
+		if a.Makedirs {
+			comment += "\n" + dir + " will be created"
+		} else {
+			comment += "\nDirectory " + dir + " for symlink is not present"
+		}
+	}
+	return change.New(a.Name, result, changes, comment), nil
+}
+
+func (m *module) link(ctx context.Context, a symlinkArgs) (*data.Map, error) {
+	to, err := os.Readlink(a.Name)
+	switch {
+	case err == nil && path.Clean(to) == path.Clean(a.Target):
+		return m.ownLink(ctx, a)
+	case err != nil && exists(a.Name):
+		if failed, err := m.makeWay(ctx, a); err != nil || failed != nil {
+			return failed, err
+		}
+	}
+	if _, err := m.call(ctx, "file.symlink", data.NewMap("force", a.Force, "atomic", a.Atomic), a.Target, a.Name); err != nil {
+		return change.Failed(a.Name, "Unable to create new symlink "+a.Name+" -> "+a.Target+": "+err.Error()), nil
+	}
+	ret := change.New(a.Name, true, data.NewMap("new", a.Name), "Created new symlink "+a.Name+" -> "+a.Target)
+	owned, err := m.setLinkOwners(ctx, a)
+	if err == nil && !owned {
+		ret.Set("result", false)
+		ret.Set("comment", ret.Text("comment")+", but was unable to set ownership to "+data.Str(a.User)+":"+data.Str(a.Group))
+	}
+	return ret, err
+}
+
+// ownLink sees to the owners of a link that leads where it should.
+func (m *module) ownLink(ctx context.Context, a symlinkArgs) (*data.Map, error) {
+	who := data.Str(a.User) + ":" + data.Str(a.Group)
+	user, group, err := m.owners(ctx, a.Name)
+	if err != nil {
+		return nil, err
+	}
+	if user == a.User && group == a.Group {
+		return change.Done(a.Name, "Symlink "+a.Name+" is present and owned by "+who), nil
+	}
+	owned, err := m.setLinkOwners(ctx, a)
+	switch {
+	case err != nil:
+		return nil, err
+	case !owned:
+		return change.Failed(a.Name, "Failed to set ownership of symlink "+a.Name+" to "+who), nil
+	}
+	return change.New(a.Name, true, data.NewMap("ownership", who), "Set ownership of symlink "+a.Name+" to "+who), nil
+}
+
+// setLinkOwners reports whether the link belongs to whom it should, after an attempt to give it.
+func (m *module) setLinkOwners(ctx context.Context, a symlinkArgs) (bool, error) {
+	for range 2 {
+		user, group, err := m.owners(ctx, a.Name)
+		if err != nil || user == a.User && group == a.Group {
+			return err == nil, err
+		}
+		if _, err := m.call(ctx, "file.lchown", nil, a.Name, a.User, a.Group); err != nil {
+			return false, nil //nolint:nilerr // told as what could not be done
+		}
+	}
+	return false, nil
+}
+
+// makeWay moves away what is where the link is to be, or says that it is in the way.
+func (m *module) makeWay(ctx context.Context, a symlinkArgs) (*data.Map, error) {
+	if a.Backupname == nil {
+		if a.Force || a.Atomic {
+			return nil, nil
+		}
+		kind := "File system entry"
+		if isFile(a.Name) {
+			kind = "File"
+		} else if isDir(a.Name) {
+			kind = "Directory"
+		}
+		return change.Failed(a.Name, kind+" exists where the symlink "+a.Name+" should be"), nil
+	}
+	backup := data.Str(a.Backupname)
+	if !filepath.IsAbs(backup) {
+		if strings.Contains(backup, "/") {
+			return change.Failed(a.Name, "Backupname must be an absolute path or a file name: "+backup), nil
+		}
+		backup = filepath.Join(dirname(path.Clean(a.Name)), backup)
+	}
+	if lexists(backup) {
+		if !a.Force {
+			return change.Failed(a.Name, "Symlink & backup dest exists and Force not set. "+a.Name+" -> "+a.Target+" - backup: "+backup), nil
+		}
+		if _, err := m.call(ctx, "file.remove", nil, backup); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := m.call(ctx, "file.move", data.NewMap("disallow_copy_and_unlink", a.DisallowCopyAndUnlink), a.Name, backup); err != nil {
+		return change.Failed(a.Name, "Unable to rename "+a.Name+" to backup "+backup+" -> : "+err.Error()), nil
+	}
+	return nil, nil
+}
+
+type anyArgs struct {
+	Name   string
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// absent removes a file, a link, or a folder with all that is in it.
+//
+//	/etc/old.conf:
+//	  file.absent: []
+func (m *module) absent(ctx context.Context, a anyArgs) (any, error) {
+	name := home(a.Name)
+	switch {
+	case name == "":
+		return change.Failed(name, "Must provide name to file.absent"), nil
+	case !filepath.IsAbs(name):
+		return change.Failed(name, notAbsolute(name)), nil
+	case name == "/":
+		return change.Failed(name, `Refusing to make "/" absent`), nil
+	}
+	info, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return change.Done(name, "File "+name+" is not present"), nil
+	}
+	if err != nil {
+		return change.Failed(name, "Could not see whether "+name+" is present: "+err.Error()), nil
+	}
+	kind := "File"
+	if info.IsDir() {
+		kind = "Directory"
+	}
+	changes := data.NewMap("removed", name)
+	if change.Test(ctx) {
+		return change.Would(name, changes, kind+" "+name+" is set for removal"), nil
+	}
+	if _, err := m.call(ctx, "file.remove", data.NewMap("force", true), name); err != nil {
+		if loader.KindOf(err) != loader.KindExecution {
+			return nil, err
+		}
+		return change.Failed(name, err.Error()), nil
+	}
+	if lexists(name) {
+		return change.Failed(name, "Failed to remove "+strings.ToLower(kind)+" "+name), nil
+	}
+	return change.New(name, true, changes, "Removed "+strings.ToLower(kind)+" "+name), nil
+}
+
+// exists fails where there is no such file or folder.
+//
+//	/etc/fstab:
+//	  file.exists: []
+func (m *module) exists(_ context.Context, a anyArgs) (any, error) {
+	name := home(a.Name)
+	switch {
+	case name == "":
+		return change.Failed(name, "Must provide name to file.exists"), nil
+	case !exists(name):
+		return change.Failed(name, "Specified path "+name+" does not exist"), nil
+	}
+	return change.Done(name, "Path "+name+" exists"), nil
+}
+
+// missing fails where there is such a file or folder.
+//
+//	/etc/nologin:
+//	  file.missing: []
+func (m *module) missing(_ context.Context, a anyArgs) (any, error) {
+	name := home(a.Name)
+	if name == "" {
+		return change.Failed(name, "Must provide name to file.missing"), nil
+	}
+	_, err := os.Stat(name)
+	switch {
+	case err == nil:
+		return change.Failed(name, "Specified path "+name+" exists"), nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return change.Failed(name, "Could not see whether "+name+" is missing: "+err.Error()), nil
+	}
+	return change.Done(name, "Path "+name+" is missing"), nil
+}

@@ -1,0 +1,374 @@
+package file
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+type touchArgs struct {
+	Name     string
+	Atime    any  `default:"None"`
+	Mtime    any  `default:"None"`
+	Makedirs bool `default:"False"`
+}
+
+// touch makes an empty file where there is none, and sets the times of one that is there.
+//
+// atime, mtime
+//
+//	The times, in seconds since 1970; now, where they are not said.
+//
+//	/var/log/httpd/logrotate.empty:
+//	  file.touch: []
+func (m *module) touch(ctx context.Context, a touchArgs) (any, error) {
+	ret, err := m.touched(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return ret, nil
+}
+
+func (m *module) touched(ctx context.Context, a touchArgs) (*data.Map, error) {
+	name := home(a.Name)
+	switch {
+	case name == "":
+		return change.Failed(name, "Must provide name to file.touch"), nil
+	case !filepath.IsAbs(name):
+		return change.Failed(name, notAbsolute(name)), nil
+	case change.Test(ctx):
+		return m.touchForecast(ctx, name, a)
+	}
+	if a.Makedirs {
+		if _, err := m.call(ctx, "file.makedirs", nil, name); err != nil {
+			return nil, err
+		}
+	}
+	if !isDir(dirname(name)) {
+		return change.Failed(name, "Directory not present to touch file "+name), nil
+	}
+	there := exists(name)
+	v, err := m.call(ctx, "file.touch", nil, name, a.Atime, a.Mtime)
+	switch {
+	case err != nil:
+		return nil, err
+	case !data.Truth(v):
+		return change.Failed(name, ""), nil
+	case !there:
+		return change.New(name, v, data.NewMap("new", name), "Created empty file "+name), nil
+	}
+	kind := "file"
+	if isDir(name) {
+		kind = "directory"
+	}
+	return change.New(name, v, data.NewMap("touched", name), "Updated times on "+kind+" "+name), nil
+}
+
+func (m *module) touchForecast(ctx context.Context, name string, a touchArgs) (*data.Map, error) {
+	if !exists(name) {
+		return change.Would(name, data.NewMap("new", name), "File "+name+" is set to be created"), nil
+	}
+	v, err := m.call(ctx, "file.stats", data.NewMap("follow_symlinks", false), name)
+	if err != nil {
+		return nil, err
+	}
+	st, _ := v.(*data.Map)
+	if a.Atime != nil && data.Str(a.Atime) != data.Str(st.Value("atime")) || a.Mtime != nil && data.Str(a.Mtime) != data.Str(st.Value("mtime")) {
+		return change.Would(name, data.NewMap("touched", name), "Times set to be updated on file "+name), nil
+	}
+	return change.New(name, true, data.NewMap("new", name), "File "+name+" exists and has the correct times"), nil
+}
+
+type copyArgs struct {
+	Name     string
+	Source   string
+	Force    bool      `default:"False"`
+	Makedirs bool      `default:"False"`
+	Preserve bool      `default:"False"`
+	User     any       `default:"None"`
+	Group    any       `default:"None"`
+	Mode     any       `default:"None"`
+	DirMode  any       `default:"None"`
+	Subdir   bool      `default:"False"`
+	Kwargs   *data.Map `kwargs:"kwargs"`
+}
+
+// copy copies a file or folder of the minion, where there is none of the name.
+//
+// force
+//
+//	Replace what is there.
+//
+// preserve, user, group, mode
+//
+//	Take owners and mode of the source; else whom the copy belongs to, and its mode.
+//
+// makedirs, dir_mode, subdir
+//
+//	Make folders above it, with this mode; copy into a folder of the name.
+//
+//	/etc/example.conf:
+//	  file.copy:
+//	    - source: /tmp/example.conf
+func (m *module) copy(ctx context.Context, a copyArgs) (any, error) {
+	ret, err := m.copyTo(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return ordered(ret, "name", "changes", "comment", "result"), nil
+}
+
+func (m *module) copyTo(ctx context.Context, a copyArgs) (*data.Map, error) {
+	a.Name, a.Source = home(a.Name), home(a.Source)
+	asked := a.Name
+	switch {
+	case a.Name == "":
+		return change.Failed(asked, "Must provide name to file.copy"), nil
+	case !filepath.IsAbs(a.Name):
+		return change.Failed(asked, notAbsolute(a.Name)), nil
+	case !exists(a.Source):
+		return change.Failed(asked, `Source file "`+a.Source+`" is not present`), nil
+	}
+	complaint, err := m.copyOwners(ctx, &a)
+	if err != nil {
+		return nil, err
+	}
+	if complaint != "" {
+		return change.Failed(asked, complaint), nil
+	}
+	if isDir(a.Name) && a.Subdir {
+		a.Name = filepath.Join(a.Name, filepath.Base(a.Source))
+	}
+	comment := `Copied "` + a.Source + `" to "` + a.Name + `"`
+	if asked != a.Name {
+		comment = `Copied "` + a.Source + `" to "` + asked + `"`
+	}
+	if lexists(a.Name) {
+		if !a.Force {
+			return change.Done(asked, `The target file "`+a.Name+`" exists and will not be overwritten`), nil
+		}
+		if same, err := m.same(ctx, a.Name, a.Source); err != nil {
+			return nil, err
+		} else if same {
+			comment += " - files are identical but force flag is set"
+		}
+	}
+	if change.Test(ctx) {
+		return change.Would(asked, nil, `File "`+a.Source+`" is set to be copied to "`+a.Name+`"`), nil
+	}
+	return m.copied(ctx, a, asked, comment)
+}
+
+// copyOwners completes owners and mode.
+func (m *module) copyOwners(ctx context.Context, a *copyArgs) (complaint string, err error) {
+	for _, one := range []struct {
+		to  *any
+		fun string
+	}{{&a.User, "file.get_user"}, {&a.Group, "file.get_group"}, {&a.Mode, "file.get_mode"}} {
+		if !a.Preserve && (one.fun != "file.get_mode" || a.Mode != nil) {
+			continue
+		}
+		if *one.to, err = m.call(ctx, one.fun, nil, a.Source); err != nil {
+			return "", err
+		}
+	}
+	if a.Preserve {
+		return "", nil
+	}
+	a.User = m.ownerOf(a.User, a.Kwargs)
+	if a.User, a.Group, err = m.completeOwners(ctx, a.User, a.Group); err != nil {
+		return "", err
+	}
+	return m.checkUser(ctx, a.User, a.Group)
+}
+
+// same reports whether two files have one content.
+func (m *module) same(ctx context.Context, a, b string) (bool, error) {
+	if !isFile(a) || !isFile(b) {
+		return false, nil
+	}
+	x, err := m.call(ctx, "file.get_hash", nil, a)
+	if err != nil {
+		return false, err
+	}
+	y, err := m.call(ctx, "file.get_hash", nil, b)
+	return x == y, err
+}
+
+func (m *module) copied(ctx context.Context, a copyArgs, asked, comment string) (*data.Map, error) {
+	if dir := dirname(a.Name); !isDir(dir) {
+		if !a.Makedirs {
+			return change.Failed(asked, "The target directory "+dir+" is not present"), nil
+		}
+		if a.DirMode == nil {
+			a.DirMode = searchable(a.Mode)
+		}
+		if _, err := m.call(ctx, "file.makedirs", data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name); err != nil {
+			return nil, err
+		}
+	}
+	folder := isDir(a.Source)
+	if lexists(a.Name) && (folder || !isFile(a.Name) || isLink(a.Name)) {
+		if _, err := m.call(ctx, "file.remove", data.NewMap("force", true), a.Name); err != nil {
+			return change.Failed(asked, `Failed to delete "`+a.Name+`" in preparation for forced move`), nil
+		}
+	}
+	if _, err := m.call(ctx, "file.copy", data.NewMap("recurse", folder), a.Source, a.Name); err != nil {
+		return change.Failed(asked, `Failed to copy "`+a.Source+`" to "`+a.Name+`"`), nil
+	}
+	ret := change.New(asked, true, data.NewMap(a.Name, a.Source), comment)
+	if folder {
+		err := walk(a.Name, nil, func(path string, _ bool) {
+			_, _ = m.call(ctx, "file.lchown", nil, path, a.User, a.Group) // told by check_perms of the whole
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if a.Preserve {
+		return ret, nil
+	}
+	v, err := m.call(ctx, "file.check_perms", nil, a.Name, ret, a.User, a.Group, a.Mode)
+	if err != nil {
+		return nil, err
+	}
+	checked, _ := v.([]any)[0].(*data.Map)
+	return checked, nil
+}
+
+// searchable returns the mode of folders for files of a mode: who may read them may enter.
+func searchable(mode any) any {
+	if mode == nil {
+		return nil
+	}
+	digits := []byte(data.Str(mode))
+	digits = digits[max(0, len(digits)-3):]
+	for i, d := range digits {
+		if d >= '1' && d <= '7' {
+			digits[i] = '0' + (d - '0') | 1
+		}
+	}
+	return string(digits)
+}
+
+type renameArgs struct {
+	Name     string
+	Source   string
+	Force    bool      `default:"False"`
+	Makedirs bool      `default:"False"`
+	Kwargs   *data.Map `kwargs:"kwargs"`
+}
+
+// rename moves a file or folder of the minion, if it is still there, to where there is none.
+//
+// force
+//
+//	Replace what is there.
+//
+// makedirs
+//
+//	Make folders above it.
+//
+//	/etc/new.conf:
+//	  file.rename:
+//	    - source: /etc/old.conf
+func (m *module) rename(ctx context.Context, a renameArgs) (any, error) {
+	ret, err := m.renamed(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return ordered(ret, "name", "changes", "comment", "result"), nil
+}
+
+func (m *module) renamed(ctx context.Context, a renameArgs) (*data.Map, error) {
+	name, source := movable(a.Name), movable(a.Source)
+	switch {
+	case name == "":
+		return change.Failed(name, "Must provide name to file.rename"), nil
+	case !filepath.IsAbs(name):
+		return change.Failed(name, notAbsolute(name)), nil
+	case !lexists(source):
+		return change.Done(name, `Source file "`+source+`" has already been moved out of place`), nil
+	case lexists(name) && !a.Force:
+		return change.Done(name, `The target file "`+name+`" exists and will not be overwritten`), nil
+	case change.Test(ctx):
+		return change.Would(name, nil, `File "`+source+`" is set to be moved to "`+name+`"`), nil
+	}
+	if lexists(name) {
+		if _, err := m.call(ctx, "file.remove", nil, name); err != nil {
+			return change.Failed(name, `Failed to delete "`+name+`" in preparation for forced move`), nil
+		}
+	}
+	if dir := dirname(name); !isDir(dir) {
+		if !a.Makedirs {
+			return change.Failed(name, "The target directory "+dir+" is not present"), nil
+		}
+		if _, err := m.call(ctx, "file.makedirs", nil, name); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := m.call(ctx, "file.move", nil, source, name); err != nil {
+		return change.Failed(name, `Failed to move "`+source+`" to "`+name+`"`), nil
+	}
+	return change.New(name, true, data.NewMap(name, source), `Moved "`+source+`" to "`+name+`"`), nil
+}
+
+// contentOf returns what templates become, joined in a list.
+func (m *module) contentOf(ctx context.Context, t templates) ([]string, *data.Map, error) {
+	sources, _ := t.sources.([]any)
+	if data.Truth(t.source) {
+		sources = []any{t.source}
+	}
+	vars := data.NewMap()
+	for _, v := range []any{t.defaults, t.context} {
+		if more, ok := v.(*data.Map); ok {
+			vars.Update(more)
+		}
+	}
+	var out []string
+	for _, source := range sources {
+		v, err := m.call(ctx, "cp.get_template", data.NewMap("template", t.template, "saltenv", change.CallOf(ctx).SaltEnv, "context", vars), source, "")
+		if err != nil {
+			return nil, nil, err
+		}
+		file := data.Str(v)
+		if file == "" {
+			return nil, failedTemplate(source, "Failed to load template file "+data.Str(source)), nil
+		}
+		body, err := os.ReadFile(file)
+		if err != nil {
+			return nil, nil, loader.Exception("OSError", "%w", err)
+		}
+		if len(body) == 0 {
+			return nil, failedTemplate(source, "Failed to read rendered template file "+file+" ("+data.Str(source)+")"), nil
+		}
+		out = append(out, strings.ToValidUTF8(string(body), "\ufffd"))
+	}
+	return out, nil, nil
+}
+
+func failedTemplate(source any, comment string) *data.Map {
+	ret := change.Failed(source, comment)
+	ret.Set("data", []any{})
+	return ret
+}
+
+// templates are the sources of texts.
+type templates struct{ source, sourceHash, template, sources, sourceHashes, defaults, context any }
+
+func (t templates) any() bool { return data.Truth(t.source) || data.Truth(t.sources) }
+
+func (t templates) complaint() string {
+	switch {
+	case data.Truth(t.source) && data.Truth(t.sources):
+		return "source and sources are mutually exclusive"
+	case data.Truth(t.sourceHash) && data.Truth(t.sourceHashes):
+		return "source_hash and source_hashes are mutually exclusive"
+	}
+	return ""
+}

@@ -1,0 +1,417 @@
+package file
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+type recurseArgs struct {
+	Name           string
+	Source         any
+	KeepSource     bool      `default:"True"`
+	Clean          bool      `default:"False"`
+	Require        any       `default:"None"`
+	User           any       `default:"None"`
+	Group          any       `default:"None"`
+	DirMode        any       `default:"None"`
+	FileMode       any       `default:"None"`
+	SymMode        any       `default:"None"`
+	Template       any       `default:"None"`
+	Context        any       `default:"None"`
+	Replace        bool      `default:"True"`
+	Defaults       any       `default:"None"`
+	IncludeEmpty   bool      `default:"False"`
+	Backup         any       `default:"''"`
+	IncludePat     any       `default:"None"`
+	ExcludePat     any       `default:"None"`
+	Maxdepth       any       `default:"None"`
+	KeepSymlinks   bool      `default:"False"`
+	ForceSymlinks  bool      `default:"False"`
+	WinOwner       any       `default:"None"`
+	WinPerms       any       `default:"None"`
+	WinDenyPerms   any       `default:"None"`
+	WinInheritance any       `default:"True"`
+	Kwargs         *data.Map `kwargs:"kwargs"`
+}
+
+// recurse brings all files below a folder of the file server to a folder.
+//
+// source
+//
+//	The folder, salt://, or a list of which the first counts that is there.
+//
+// user, group, dir_mode, file_mode, sym_mode
+//
+//	To whom all belongs, and the modes of folders, files (keep is that of the source) and links.
+//
+// clean
+//
+//	Remove what is not on the file server and not made by a state that this one requires.
+//
+// include_pat, exclude_pat, maxdepth, include_empty, keep_symlinks, force_symlinks
+//
+//	Only what matches, a glob or E@ and a regular expression; how deep; empty folders, too; links as links, over what is there.
+//
+// Further arguments are those of file.managed.
+//
+//	/opt/code/flask:
+//	  file.recurse:
+//	    - source: salt://code/flask
+//	    - include_empty: True
+func (m *module) recurse(ctx context.Context, a recurseArgs) (any, error) {
+	a.Name = home(a.Name)
+	a.User = m.ownerOf(a.User, a.Kwargs)
+	a.DirMode = normalMode(a.DirMode)
+	complaint, err := m.checkUser(ctx, a.User, a.Group)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Kwargs.Has("mode"):
+		complaint = "'mode' is not allowed in 'file.recurse'. Please use 'file_mode' and 'dir_mode'."
+	case complaint != "":
+	case !filepath.IsAbs(a.Name):
+		complaint = notAbsolute(a.Name)
+	default:
+		complaint, err = m.recurseSource(ctx, &a)
+	}
+	if err == nil && complaint == "" {
+		complaint, err = m.recurseDest(ctx, a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if complaint != "" {
+		return change.Failed(a.Name, complaint), nil
+	}
+	plan, err := m.plan(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	s := &sweep{recurseArgs: a, ret: change.Done(a.Name, ""), comments: data.NewMap()}
+	return s.run(ctx, m, plan)
+}
+
+// recurseSource finds the source that counts.
+func (m *module) recurseSource(ctx context.Context, a *recurseArgs) (string, error) {
+	var sources []any
+	for _, source := range texts(a.Source) {
+		source = strings.TrimRight(source, "/")
+		if !strings.HasPrefix(source, "salt://") {
+			return "Invalid source '" + source + "' (must be a salt:// URI)", nil
+		}
+		sources = append(sources, source)
+	}
+	v, err := m.call(ctx, "file.source_list", nil, sources, "", change.CallOf(ctx).SaltEnv)
+	if loader.KindOf(err) == loader.KindExecution {
+		return "Recurse failed: " + err.Error(), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	a.Source = v.(data.Tuple)[0]
+	dir, env := saltPath(ctx, data.Str(a.Source))
+	dirs, err := m.list(ctx, "cp.list_master_dirs", env)
+	if err != nil {
+		return "", err
+	}
+	if !slices.ContainsFunc(dirs, func(d string) bool { return d == dir || strings.HasPrefix(d, dir+"/") }) {
+		return "The directory '" + dir + "' does not exist on the salt fileserver in saltenv '" + env + "'", nil
+	}
+	return "", nil
+}
+
+// recurseDest makes the folder where there is none.
+func (m *module) recurseDest(ctx context.Context, a recurseArgs) (string, error) {
+	switch {
+	case isDir(a.Name):
+		return "", nil
+	case exists(a.Name):
+		return "The path " + a.Name + " exists and is not a directory", nil
+	case change.Test(ctx):
+		return "", nil
+	}
+	_, err := m.call(ctx, "file.makedirs_perms", data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name)
+	return "", err
+}
+
+func saltPath(ctx context.Context, url string) (path, env string) {
+	if path, env, _ = fileclient.ParseURL(url); env == "" {
+		env = change.CallOf(ctx).SaltEnv
+	}
+	return path, env
+}
+
+func (m *module) list(ctx context.Context, fun string, args ...any) ([]string, error) {
+	v, err := m.call(ctx, fun, nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	return texts(v), nil
+}
+
+// recurseOf returns the arguments of a chunk that is a file.recurse.
+func recurseOf(low *data.Map) recurseArgs {
+	depth := low.Value("maxdepth")
+	return recurseArgs{Name: low.Text("name"), Source: low.Value("source"), KeepSymlinks: data.Truth(low.Value("keep_symlinks")), IncludePat: low.Value("include_pat"),
+		ExcludePat: low.Value("exclude_pat"), Maxdepth: depth, IncludeEmpty: data.Truth(low.Value("include_empty"))}
+}
+
+// A plan is what a recurse makes.
+type plan struct {
+	files, links [][2]string // where, and source or target
+	dirs, keep   []string
+}
+
+// plan lists what is on the file server.
+func (m *module) plan(ctx context.Context, a recurseArgs) (*plan, error) {
+	root, env := saltPath(ctx, data.Str(a.Source))
+	root = strings.TrimSuffix(root, "/") + "/"
+	wanted, err := a.wanted()
+	if err != nil {
+		return nil, err
+	}
+	names, err := m.list(ctx, "cp.list_master", env, root)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{}
+	links := data.NewMap()
+	if a.KeepSymlinks {
+		v, err := m.call(ctx, "cp.list_master_symlinks", nil, env, root)
+		if err != nil {
+			return nil, err
+		}
+		links, _ = v.(*data.Map)
+	}
+	for name, target := range links.All() {
+		if rel := strings.TrimPrefix(data.Str(name), root); wanted(rel) {
+			at := filepath.Join(a.Name, rel)
+			p.links = append(p.links, [2]string{at, data.Str(target)})
+			p.keep = append(p.keep, at)
+		}
+	}
+	below := func(name string) bool {
+		for link := range links.All() {
+			if name == link || strings.HasPrefix(name, data.Str(link)+"/") {
+				return true
+			}
+		}
+		return false
+	}
+	for _, name := range names {
+		rel := strings.TrimPrefix(name, root)
+		if strings.TrimSpace(name) == "" || below(name) || !wanted(rel) {
+			continue
+		}
+		at := filepath.Join(a.Name, rel)
+		p.files = append(p.files, [2]string{at, fileclient.SaltURL(name) + "?saltenv=" + env})
+		p.keep = append(p.keep, at)
+		if dir := filepath.Dir(at); !slices.Contains(p.dirs, dir) {
+			p.dirs = append(p.dirs, dir)
+		}
+	}
+	return p, m.planEmpty(ctx, a, p, root, env, func(dir string) bool { return wanted(strings.TrimPrefix(dir, root)) && !below(dir) })
+}
+
+// planEmpty adds folders that may be empty.
+func (m *module) planEmpty(ctx context.Context, a recurseArgs, p *plan, root, env string, wanted func(string) bool) error {
+	if !a.IncludeEmpty {
+		return nil
+	}
+	dirs, err := m.list(ctx, "cp.list_master_dirs", env, root)
+	for _, dir := range dirs {
+		rel, ok := strings.CutPrefix(dir, root)
+		at := filepath.Join(a.Name, rel)
+		if !ok || !wanted(dir) || slices.Contains(p.dirs, at) {
+			continue
+		}
+		p.dirs = append(p.dirs, at)
+		p.keep = append(p.keep, at)
+	}
+	return err
+}
+
+// wanted returns a function that tells whether a relative path is to be brought.
+func (a recurseArgs) wanted() (func(string) bool, error) {
+	exclude, err := excluder(a.ExcludePat)
+	if err != nil {
+		return nil, err
+	}
+	include, err := excluder(a.IncludePat)
+	if err != nil {
+		return nil, err
+	}
+	most := int64(-1)
+	if a.Maxdepth != nil {
+		if most, err = loader.Int(a.Maxdepth); err != nil {
+			return nil, err
+		}
+	}
+	return func(rel string) bool {
+		deep := int64(strings.Count(strings.Trim(rel, "/"), "/"))
+		return filepath.IsLocal(rel) && (most < 0 || deep <= most) && (!data.Truth(a.IncludePat) || include(rel)) && !exclude(rel)
+	}, nil
+}
+
+// A sweep is the work of one recurse.
+type sweep struct {
+	recurseArgs
+	ret, comments *data.Map
+}
+
+func (s *sweep) run(ctx context.Context, m *module, p *plan) (any, error) {
+	for _, link := range p.links {
+		ret, err := m.linked(ctx, symlinkArgs{Name: link[0], Target: link[1], Makedirs: true, Force: s.ForceSymlinks, User: s.User, Group: s.Group, Mode: s.SymMode})
+		if err != nil {
+			return nil, err
+		}
+		s.merge(link[0], ret)
+	}
+	for _, dir := range p.dirs {
+		if err := s.dir(ctx, m, dir); err != nil {
+			return nil, err
+		}
+	}
+	for _, file := range p.files {
+		if err := s.file(ctx, m, file[0], file[1]); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.clean(ctx, m, p); err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	for at, v := range s.comments.All() {
+		text.WriteString("\n\n#### " + data.Str(at) + " ####\n" + strings.Join(texts(v), "\n"))
+	}
+	comment := strings.TrimSpace(text.String())
+	if comment == "" {
+		comment = "Recursively updated " + s.Name
+	}
+	if s.changes().Len() == 0 && data.Truth(s.ret.Value("result")) {
+		comment = "The directory " + s.Name + " is in the correct state"
+	}
+	s.ret.Set("comment", comment)
+	return s.ret, nil
+}
+
+func (s *sweep) changes() *data.Map { return s.ret.Value("changes").(*data.Map) }
+
+// merge adds the result for one path to that of all.
+func (s *sweep) merge(at string, ret *data.Map) {
+	result := ret.Value("result")
+	if result == false || s.ret.Value("result") == true {
+		s.ret.Set("result", result)
+	}
+	if result != true && data.Truth(ret.Value("comment")) {
+		list, _ := s.comments.Value(at).([]any)
+		s.comments.Set(at, append(list, ret.Value("comment")))
+	}
+	if changes, _ := ret.Value("changes").(*data.Map); changes.Len() > 0 {
+		s.changes().Set(at, changes)
+	}
+}
+
+// swap removes what is of the wrong kind, and reports whether there is nothing else to do.
+func (s *sweep) swap(ctx context.Context, m *module, at, would, done string) (bool, error) {
+	if change.Test(ctx) {
+		s.merge(at, change.Would(s.Name, nil, would))
+		return true, nil
+	}
+	if _, err := m.call(ctx, "file.remove", nil, at); err != nil {
+		return false, err
+	}
+	s.merge(at, change.New(s.Name, true, data.NewMap("diff", done), ""))
+	return false, nil
+}
+
+func (s *sweep) dir(ctx context.Context, m *module, at string) error {
+	if path.Base(at) == ".." {
+		return nil
+	}
+	if s.Clean && exists(at) && !isDir(at) {
+		if over, err := s.swap(ctx, m, at, "Replacing "+at+" with a directory", "Replaced file with a directory"); err != nil || over {
+			return err
+		}
+	}
+	ret, err := m.folder(ctx, directoryArgs{Name: at, User: s.User, Group: s.Group, DirMode: s.DirMode, Makedirs: true, AllowSymlink: true})
+	if err == nil {
+		s.merge(at, ret)
+	}
+	return err
+}
+
+func (s *sweep) file(ctx context.Context, m *module, at, source string) error {
+	if s.Clean && isDir(at) && s.Replace {
+		if over, err := s.swap(ctx, m, at, "Replacing directory "+at+" with a file", "Replaced directory with a new file"); err != nil || over {
+			return err
+		}
+	}
+	kwargs := s.Kwargs.Clone()
+	kwargs.Delete("makedirs")
+	ret, err := m.manage(ctx, managedArgs{Name: at, Source: source, SourceHash: "", KeepSource: s.KeepSource, User: s.User, Group: s.Group, Mode: s.FileMode,
+		Template: s.Template, Makedirs: true, Context: s.Context, Replace: s.Replace, Defaults: s.Defaults, Backup: s.Backup, ShowChanges: true, Create: true,
+		ContentsNewline: true, AllowEmpty: true, EncodingErrors: "strict", FollowSymlinks: true, VerifySSL: true, Kwargs: kwargs})
+	if err == nil {
+		s.merge(at, ret)
+	}
+	return err
+}
+
+// clean removes what is not to be there.
+func (s *sweep) clean(ctx context.Context, m *module, p *plan) error {
+	if !s.Clean {
+		return nil
+	}
+	keep, err := m.keepFiles(ctx, s.Name, s.Require)
+	if err != nil {
+		return err
+	}
+	for _, at := range p.keep {
+		keepPath(keep, at)
+	}
+	exclude, err := excluder(s.ExcludePat)
+	if err != nil {
+		return err
+	}
+	var surplus []string
+	err = walk(s.Name, nil, func(at string, _ bool) {
+		if !keep[at] && !exclude(relative(s.Name, at)) {
+			surplus = append(surplus, at)
+		}
+	})
+	if err != nil || len(surplus) == 0 {
+		return err
+	}
+	removed, err := m.removeAll(ctx, surplus)
+	switch {
+	case err != nil:
+		return err
+	case !change.Test(ctx):
+		s.changes().Set("removed", removed)
+		return nil
+	case data.Truth(s.ret.Value("result")):
+		s.ret.Set("result", nil)
+	}
+	s.comments.Set("removed", removed)
+	return nil
+}
+
+// movable returns a path with its variables and home folder.
+func movable(p string) string {
+	return os.Expand(home(p), func(name string) string {
+		if v, ok := os.LookupEnv(name); ok {
+			return v
+		}
+		return "$" + name
+	})
+}

@@ -1,0 +1,241 @@
+package file
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/serializer"
+	"github.com/brineproject/brine/state/change"
+)
+
+type serializeArgs struct {
+	Name             string
+	Dataset          any       `default:"None"`
+	DatasetPillar    any       `default:"None"`
+	User             any       `default:"None"`
+	Group            any       `default:"None"`
+	Mode             any       `default:"None"`
+	Backup           any       `default:"''"`
+	Makedirs         bool      `default:"False"`
+	ShowChanges      bool      `default:"True"`
+	Create           bool      `default:"True"`
+	MergeIfExists    bool      `default:"False"`
+	Encoding         any       `default:"None"`
+	EncodingErrors   any       `default:"'strict'"`
+	Serializer       any       `default:"None"`
+	SerializerOpts   any       `default:"None"`
+	DeserializerOpts any       `default:"None"`
+	Kwargs           *data.Map `kwargs:"kwargs"`
+}
+
+// serialize writes data to a file.
+//
+// dataset, dataset_pillar
+//
+//	The data, or its key in pillar.
+//
+// serializer, serializer_opts
+//
+//	The format, yaml where it is not said (or formatter), and a list of its options.
+//
+// merge_if_exists, deserializer_opts
+//
+//	Merge the data into what is in the file, read with these options.
+//
+// Further arguments are those of file.managed.
+//
+//	/etc/dummy/package.json:
+//	  file.serialize:
+//	    - dataset:
+//	        name: naive
+//	    - serializer: json
+func (m *module) serialize(ctx context.Context, a serializeArgs) (any, error) {
+	ret, err := m.serializeTo(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return ordered(ret, "changes", "comment", "name", "result"), nil
+}
+
+func (m *module) serializeTo(ctx context.Context, a serializeArgs) (*data.Map, error) {
+	a.Name = home(a.Name)
+	a.Kwargs = a.Kwargs.Clone()
+	format := a.format()
+	if complaint := a.complaint(); complaint != "" {
+		return change.Failed(a.Name, complaint), nil
+	}
+	if !a.Create && !isFile(a.Name) {
+		return change.Done(a.Name, "File "+a.Name+" is not present and is not set for creation"), nil
+	}
+	if data.Truth(a.DatasetPillar) {
+		v, err := m.call(ctx, "pillar.get", nil, a.DatasetPillar)
+		if err != nil {
+			return nil, err
+		}
+		a.Dataset = v
+	}
+	if a.Dataset == nil {
+		return change.Failed(a.Name, "Neither 'dataset' nor 'dataset_pillar' was defined"), nil
+	}
+	old, ret := a.existing(format)
+	if ret != nil {
+		return ret, nil
+	}
+	if old != nil {
+		merged := data.Clone(old)
+		if into, ok := merged.(*data.Map); ok {
+			if from, ok := a.Dataset.(*data.Map); ok {
+				data.Merge(into, from, false)
+			}
+		}
+		if data.Equal(old, merged) {
+			return change.Done(a.Name, "The file "+a.Name+" is in the correct state"), nil
+		}
+		a.Dataset = merged
+	}
+	text, err := serializer.Write(format, a.Dataset, a.options(format))
+	if err != nil {
+		return change.Failed(a.Name, "The "+format+" serializer could not be found. It either does not exist or its prerequisites are not installed."), nil //nolint:nilerr // Salt's text
+	}
+	if s, ok := any(text).(string); ok {
+		return m.serialized(ctx, a, s+"\n", old)
+	}
+	return m.serialized(ctx, a, text, old)
+}
+
+func (a *serializeArgs) format() string {
+	format := a.Serializer
+	if !data.Truth(format) {
+		format = a.Kwargs.Value("formatter")
+	}
+	if !data.Truth(format) {
+		format = "yaml"
+	}
+	return strings.ToLower(data.Str(format))
+}
+
+func (a *serializeArgs) complaint() string {
+	switch {
+	case a.Name == "":
+		return "Must provide name to file.serialize"
+	case data.Truth(a.Serializer) && data.Truth(a.Kwargs.Value("formatter")):
+		return "Only one of serializer and formatter are allowed"
+	case data.Truth(a.Dataset) && data.Truth(a.DatasetPillar):
+		return "Only one of 'dataset' and 'dataset_pillar' is permitted"
+	}
+	return ""
+}
+
+// existing returns the data that is in the file, for merge_if_exists, or the result of the state.
+func (a *serializeArgs) existing(format string) (any, *data.Map) {
+	if !a.MergeIfExists || !isFile(a.Name) {
+		return nil, nil
+	}
+	body, err := os.ReadFile(a.Name)
+	if err != nil {
+		return nil, change.Failed(a.Name, "Failed to deserialize existing data: "+err.Error())
+	}
+	v, err := serializer.Read(format, string(body), repacked(a.DeserializerOpts))
+	if err != nil {
+		return nil, change.Failed(a.Name, "Failed to deserialize existing data: "+err.Error())
+	}
+	return v, nil
+}
+
+// options returns those of a format: the state's own, and over them those that are given.
+func (a *serializeArgs) options(format string) *data.Map {
+	opts := data.NewMap()
+	switch format {
+	case "yaml":
+		opts = data.NewMap("default_flow_style", false)
+		if data.Truth(a.Encoding) {
+			opts.Set("allow_unicode", true)
+		}
+	case "json":
+		opts = data.NewMap("indent", int64(2), "separators", data.Tuple{",", ": "}, "sort_keys", true)
+		if data.Truth(a.Encoding) {
+			opts.Set("ensure_ascii", false)
+		}
+	}
+	opts.Update(repacked(a.SerializerOpts))
+	return opts
+}
+
+// repacked returns a list of dictionaries as one.
+func repacked(v any) *data.Map {
+	if m, ok := v.(*data.Map); ok {
+		return m
+	}
+	all := data.NewMap()
+	list, _ := v.([]any)
+	for _, item := range list {
+		if m, ok := item.(*data.Map); ok {
+			all.Update(m)
+		}
+	}
+	return all
+}
+
+// serialized makes the file.
+func (m *module) serialized(ctx context.Context, a serializeArgs, contents, old any) (*data.Map, error) {
+	mode, saltenv := normalMode(a.Mode), change.CallOf(ctx).SaltEnv
+	if change.Test(ctx) {
+		v, err := m.call(ctx, "file.check_managed_changes", nil, a.Name, nil, data.NewMap(), nil, a.User, a.Group, mode, nil, nil, nil, nil, saltenv, contents)
+		changes, _ := v.(*data.Map)
+		switch {
+		case err != nil:
+			return nil, err
+		case changes.Len() == 0:
+			return change.Done(a.Name, "The file "+a.Name+" is in the correct state"), nil
+		case !a.ShowChanges:
+			changes.Set("diff", "<show_changes=False>")
+		}
+		a.tellMerge(old, changes)
+		return change.Would(a.Name, changes, "Dataset will be serialized and stored into "+a.Name), nil
+	}
+	start := change.Done(a.Name, "")
+	if data.Truth(a.DeserializerOpts) && !a.MergeIfExists {
+		start.Set("warnings", []any{"The 'deserializer_opts' option is ignored unless merge_if_exists is set to True."})
+	}
+	v, err := m.call(ctx, "file.manage_file", data.NewMap("makedirs", a.Makedirs, "show_changes", a.ShowChanges, "encoding", a.Encoding,
+		"encoding_errors", a.EncodingErrors, "contents", contents), a.Name, "", start, nil, data.NewMap(), a.User, a.Group, mode, nil, saltenv, a.Backup)
+	if err != nil {
+		return nil, err
+	}
+	ret, _ := v.(*data.Map)
+	if changes, ok := ret.Value("changes").(*data.Map); ok {
+		a.tellMerge(old, changes)
+	}
+	return ret, nil
+}
+
+// tellMerge tells what differs in data that was merged in place of a diff of lines.
+func (a *serializeArgs) tellMerge(old any, changes *data.Map) {
+	before, one := old.(*data.Map)
+	after, two := a.Dataset.(*data.Map)
+	if one && two && a.ShowChanges {
+		changes.Set("diff", differences(before, after))
+	}
+}
+
+// differences returns what differs in two dictionaries, by keys: old and new (salt/utils/dictdiffer.py, recursive_diff).
+func differences(before, after *data.Map) *data.Map {
+	diffs := data.NewMap()
+	for key, now := range after.All() {
+		was, there := before.Get(key)
+		from, one := was.(*data.Map)
+		to, two := now.(*data.Map)
+		switch {
+		case !there:
+			diffs.Set(key, data.NewMap("new", now, "old", "<_null_>"))
+		case data.Equal(was, now):
+		case one && two:
+			diffs.Set(key, differences(from, to))
+		default:
+			diffs.Set(key, data.NewMap("new", now, "old", was))
+		}
+	}
+	return diffs
+}

@@ -1,0 +1,249 @@
+// Package test is Salt's state test: states that change nothing and have the results that one asks for (salt/states/test.py).
+package test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state"
+	"github.com/brineproject/brine/state/change"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the state test.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "test", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("nop", docNop, m.nop),
+		loader.F("succeed_without_changes", docSucceedWithoutChanges, m.succeedWithoutChanges),
+		loader.F("fail_without_changes", docFailWithoutChanges, m.failWithoutChanges),
+		loader.F("succeed_with_changes", docSucceedWithChanges, m.succeedWithChanges),
+		loader.F("fail_with_changes", docFailWithChanges, m.failWithChanges),
+		loader.F("configurable_test_state", docConfigurableTestState, m.configurableTestState),
+		loader.F("show_notification", docShowNotification, m.showNotification),
+		loader.F("mod_watch", docModWatch, m.modWatch),
+		loader.F("check_pillar", docCheckPillar, m.checkPillar),
+	}}, nil
+}
+
+type anyArgs struct {
+	Name   any
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// comment returns the argument comment, or another text.
+func (a anyArgs) comment(standard string) any {
+	if c, ok := a.Kwargs.Get("comment"); ok {
+		return c
+	}
+	return standard
+}
+
+func pretended() *data.Map {
+	return data.NewMap("testing", change.OldNew("Unchanged", "Something pretended to change"))
+}
+
+// nop does nothing and succeeds. It gives an id to what other states refer to.
+//
+//	base:
+//	  test.nop:
+//	    - name: foo
+func (m *module) nop(_ context.Context, a anyArgs) (any, error) {
+	return change.Done(a.Name, "Success!"), nil
+}
+
+// succeedWithoutChanges succeeds, and has changed nothing. The text of comment is shown.
+//
+//	fine:
+//	  test.succeed_without_changes:
+//	    - name: foo
+func (m *module) succeedWithoutChanges(_ context.Context, a anyArgs) (any, error) {
+	return change.New(a.Name, true, nil, a.comment("Success!")), nil
+}
+
+// failWithoutChanges fails, and has changed nothing. The text of comment is shown.
+//
+//	unsupported:
+//	  test.fail_without_changes:
+//	    - name: "OS not supported!"
+//	    - failhard: True
+func (m *module) failWithoutChanges(ctx context.Context, a anyArgs) (any, error) {
+	if change.Test(ctx) {
+		return change.Failed(a.Name, "If we weren't testing, this would be a failure!"), nil
+	}
+	return change.New(a.Name, false, nil, a.comment("Failure!")), nil
+}
+
+// succeedWithChanges succeeds and says that it has changed something. The text of comment is shown.
+//
+//	changed:
+//	  test.succeed_with_changes:
+//	    - name: foo
+func (m *module) succeedWithChanges(ctx context.Context, a anyArgs) (any, error) {
+	if change.Test(ctx) {
+		return change.Would(a.Name, pretended(), "If we weren't testing, this would be successful with changes"), nil
+	}
+	return change.New(a.Name, true, pretended(), a.comment("Success!")), nil
+}
+
+// failWithChanges fails and says that it has changed something. The text of comment is shown.
+//
+//	half-done:
+//	  test.fail_with_changes:
+//	    - name: foo
+func (m *module) failWithChanges(ctx context.Context, a anyArgs) (any, error) {
+	if change.Test(ctx) {
+		return change.Would(a.Name, pretended(), "If we weren't testing, this would be failed with changes"), nil
+	}
+	return change.New(a.Name, false, pretended(), a.comment("Failure!")), nil
+}
+
+type configurableArgs struct {
+	Name     any
+	Changes  any `default:"True"`
+	Result   any `default:"True"`
+	Comment  any `default:"''"`
+	Warnings any `default:"None"`
+}
+
+// configurableTestState has the result that its arguments ask for.
+//
+// changes
+//
+//	True, False, or Random.
+//
+// result
+//
+//	True, False, or Random.
+//
+// comment
+//
+//	The comment.
+//
+// warnings
+//
+//	A warning, or a list of warnings.
+//
+//	my-custom-combo:
+//	  test.configurable_test_state:
+//	    - name: foo
+//	    - changes: True
+//	    - result: False
+//	    - comment: bar.baz
+//	    - warnings: A warning
+func (m *module) configurableTestState(ctx context.Context, a configurableArgs) (any, error) {
+	ret := change.New(a.Name, false, nil, a.Comment)
+	changes, err := choice(a.Changes, "You have specified the state option 'changes' with invalid arguments. It must be either True, False, or 'Random'")
+	if err != nil {
+		return nil, err
+	}
+	if changes {
+		ret.Set("changes", pretended())
+	}
+	result, err := choice(a.Result, "You have specified the state option 'result' with invalid arguments. It must be either True, False, or 'Random'")
+	if err != nil {
+		return nil, err
+	}
+	ret.Set("result", result)
+	if err := warn(ret, a.Warnings); err != nil {
+		return nil, err
+	}
+	if change.Test(ctx) {
+		pretend(ret, a)
+	}
+	return ret, nil
+}
+
+// pretend gives a result what it has in test mode.
+func pretend(ret *data.Map, a configurableArgs) {
+	ret.Set("result", nil)
+	if a.Changes == false {
+		ret.Set("result", true)
+	}
+	if !data.Truth(a.Comment) {
+		ret.Set("comment", "This is a test")
+	}
+}
+
+func choice(v any, complaint string) (bool, error) {
+	if b, ok := v.(bool); ok {
+		return b, nil
+	}
+	if strings.EqualFold(data.Str(v), "random") {
+		return rand.IntN(2) == 0, nil
+	}
+	return false, loader.Invocation("%s", complaint)
+}
+
+func warn(ret *data.Map, warnings any) error {
+	switch w := warnings.(type) {
+	case nil:
+	case string:
+		ret.Set("warnings", []any{w})
+	case []any:
+		ret.Set("warnings", w)
+	default:
+		return loader.Invocation("You have specified the state option 'warnings' with invalid arguments. It must be a string or a list of strings")
+	}
+	return nil
+}
+
+type notificationArgs struct {
+	Name   any
+	Text   any       `default:"None"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// showNotification succeeds, with a text as its comment.
+//
+//	remember:
+//	  test.show_notification:
+//	    - text: Restart the printer by hand.
+func (m *module) showNotification(_ context.Context, a notificationArgs) (any, error) {
+	if !data.Truth(a.Text) {
+		return nil, loader.Invocation("Missing required argument text.")
+	}
+	return change.New(a.Name, true, nil, a.Text), nil
+}
+
+type watchArgs struct {
+	Name   any
+	Sfun   any       `default:"None"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// modWatch says what changed of that which a state of this module watches. The arguments result, comment and changes replace those
+// of its result.
+//
+//	watcher:
+//	  test.succeed_without_changes:
+//	    - watch:
+//	      - test: changed
+func (m *module) modWatch(ctx context.Context, a watchArgs) (any, error) {
+	ret := data.NewMap("name", a.Name, "result", true, "comment", "Watch statement fired.")
+	fired := []any{}
+	run := change.CallOf(ctx)
+	reqs, _ := run.Low.Value("__reqs__").(*data.Map)
+	watched, _ := reqs.Value("watch").([]any)
+	for _, v := range watched {
+		chunk, _ := v.(*data.Map)
+		if before := run.Ran(state.Tag(chunk)); data.Truth(before.Value("changes")) {
+			fired = append(fired, data.Str(chunk.Value("state"))+": "+data.Str(chunk.Value("__id__")))
+		}
+	}
+	ret.Set("changes", data.NewMap("Requisites with changes", fired))
+	for _, key := range []string{"result", "comment", "changes"} {
+		if v, ok := a.Kwargs.Get(key); ok {
+			ret.Set(key, v)
+		}
+	}
+	return ret, nil
+}
