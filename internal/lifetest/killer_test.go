@@ -86,7 +86,11 @@ func (k *killer) rounds(ctx context.Context, n int, due func(round int) bool) er
 
 // strike stops the daemon in one way or another.
 func (k *killer) strike() error {
-	sig := []os.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM, os.Interrupt}[k.rng.IntN(4)]
+	return k.strikeWith([]os.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM, os.Interrupt}[k.rng.IntN(4)])
+}
+
+// strikeWith stops the daemon by a signal, and writes down what that hit.
+func (k *killer) strikeWith(sig os.Signal) error {
 	if err := k.stop(sig); err != nil {
 		return err
 	}

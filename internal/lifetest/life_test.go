@@ -6,6 +6,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -59,6 +60,8 @@ func testStops(t *testing.T, bin string) {
 		killers = append(killers, &killer{daemon: m.daemon, site: s, min: m, away: 500 * time.Millisecond, rng: rand.New(rand.NewPCG(n, uint64(i+2)))})
 	}
 	s.disturb(t, l, killers, jobs, rounds)
+	strikeLong(t, l, killers[1])
+	strikeReturns(t, l, killers[0])
 
 	for _, m := range s.minions { // whatever still runs ends here
 		if err := m.stop(syscall.SIGTERM); err != nil {
@@ -121,6 +124,35 @@ func (s *site) disturb(t *testing.T, l *load, killers []*killer, jobs, rounds in
 		return nil
 	})
 	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// strikeLong kills a minion while a job of its has a program that would not end, however chance has dealt with such jobs before.
+func strikeLong(t *testing.T, l *load, k *killer) {
+	t.Helper()
+	run := l.running(t, "long", k.min)
+	if err := k.strikeWith(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(k.min.running(), run) {
+		t.Errorf("job %s does not show any more as one that ran on %s", run, k.min.id)
+	}
+	if err := k.start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// strikeReturns ends the master while minions run a job, and lets them end it while there is none who takes what it returns.
+func strikeReturns(t *testing.T, l *load, k *killer) {
+	t.Helper()
+	l.running(t, "second", k.site.minions[0])
+	if err := k.strikeWith(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a return in a spool", func() bool { return len(k.site.minions[0].spooled()) > 0 })
+	k.look()
+	if err := k.start(); err != nil {
 		t.Fatal(err)
 	}
 }

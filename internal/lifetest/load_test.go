@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,12 +35,14 @@ type order struct {
 	right     func(value any) bool
 }
 
-// kinds are the jobs of the load, each with how many of a hundred it is.
-var kinds = []struct {
+// A kind is one of the jobs of the load.
+type kind struct {
 	name  string
-	share int
+	share int // of a hundred
 	fill  func(o *order, rng *rand.Rand)
-}{
+}
+
+var kinds = []kind{
 	{"ping", 38, func(o *order, _ *rand.Rand) {
 		o.request.Fun, o.right = "test.ping", func(v any) bool { return v == true }
 	}},
@@ -158,6 +161,25 @@ func (l *load) dial(ctx context.Context) (*client.Local, error) {
 	silent.SetLevel(logrus.PanicLevel)
 	return client.Open(ctx, client.Options{CacheDir: cfg.CacheDir, SockDir: cfg.SockDir, User: cfg.User, Caller: who.Username,
 		Out: l.out, Timeout: 2 * time.Second, Log: silent})
+}
+
+// running asks for jobs of a kind until one runs on a minion, and returns its id.
+func (l *load) running(t *testing.T, name string, m *minion) (jid string) {
+	t.Helper()
+	k := kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
+	await(t, "a job that runs on "+m.id, func() bool {
+		if err := l.orderOf(t.Context(), name, func(o *order) { k.fill(o, l.rng); jid = o.jid }); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 { // a minion that has only just come back may have missed it
+			if slices.Contains(m.running(), jid) {
+				return true
+			}
+			time.Sleep(look)
+		}
+		return false
+	})
+	return jid
 }
 
 // confirmed returns how many jobs the master has taken.
