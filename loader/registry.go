@@ -24,7 +24,8 @@ type Registry struct {
 
 // NewRegistry returns a registry of the plug-ins, none of which is built yet. It works with a copy of env in which Functions,
 // Call, Run and Log are set where they were nil. Two plug-ins of one file name are an error. Of several plug-ins with one virtual
-// name the first wins that works here, unless the option providers names another.
+// name the first wins that works here, unless the option providers names another; the others that work here add the functions that
+// it has not.
 func NewRegistry(env *Env, plugins []Plugin) (*Registry, error) {
 	own := *env
 	r := &Registry{env: &own}

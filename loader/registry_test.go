@@ -55,6 +55,27 @@ func TestProviders(t *testing.T) {
 	same(t, "files", textList(r.Files()), []any{"aptpkg", "opkg", "svc", "yumpkg"})
 }
 
+// In a container of Debian Salt's module service is that for sysvinit, and has what only that for systemd knows from there.
+func TestFunctionsOfProvidersAreJoined(t *testing.T) {
+	plugins := []Plugin{plugin("service", "debian_service", "start"), refusing("service", "rh_service", "no"), plugin("service", "systemd_service", "start", "mask")}
+	for preferred, want := range map[any][2]string{nil: {"debian_service", "systemd_service"}, "systemd_service": {"systemd_service", "systemd_service"}} {
+		r := registry(t, &Env{Opts: data.NewMap("providers", data.NewMap("service", preferred))}, plugins...)
+		for range 2 {
+			got := [2]string{}
+			for i, fun := range []string{"service.start", "service.mask"} {
+				v, err := r.Invoke(t.Context(), fun, nil, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[i] = v.(string)
+			}
+			if got != want || r.Provider("service") != want[0] || r.Has("service.show") {
+				t.Errorf("with %v: %v of %s, want %v", preferred, got, r.Provider("service"), want)
+			}
+		}
+	}
+}
+
 func TestWith(t *testing.T) {
 	named := Plugin{Name: "opt", New: func(env *Env) (*Module, error) {
 		return &Module{Funcs: []Func{F("id", "", func(context.Context, NoArgs) (any, error) { return env.Option("id"), nil }),

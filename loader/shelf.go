@@ -16,6 +16,8 @@ type shelf struct {
 	env   *Env
 	names map[string][]*slot // by virtual name, in the order in which they are tried
 	found *finds
+
+	joined sync.Map // *built by virtual name, of the names with several plug-ins that work here
 }
 
 // A slot is one plug-in, built at most once.
@@ -86,17 +88,47 @@ func (s *slot) serves(name string) bool {
 	return name == s.plugin.Name || slices.Contains(s.plugin.Aliases, name)
 }
 
-// module returns the module of that virtual name, or nil.
+// module returns the module of that virtual name, or nil. It is that of the first plug-in that works here; functions that it has not
+// are those of the next that works here and has them, as Salt's loader joins them.
 func (s *shelf) module(name string) *built {
+	if s == nil {
+		return nil
+	}
+	if m, ok := s.joined.Load(name); ok {
+		return m.(*built)
+	}
+	working := s.working(name)
+	switch len(working) {
+	case 0:
+		return nil
+	case 1:
+		return working[0]
+	}
+	m, _ := s.joined.LoadOrStore(name, join(working))
+	return m.(*built)
+}
+
+// working returns the modules of a name that work here, in their order. Of several of one file name the first counts.
+func (s *shelf) working(name string) []*built {
+	var list []*built
 	for _, own := range s.slots(name) {
 		if !own.serves(name) {
 			continue
 		}
-		if own.build(s.env); own.module != nil {
-			return own.module
+		if own.build(s.env); own.module != nil && !slices.ContainsFunc(list, func(b *built) bool { return b.file == own.module.file }) {
+			list = append(list, own.module)
 		}
 	}
-	return nil
+	return list
+}
+
+// join returns a module with the functions of all, and what else it is of the first.
+func join(list []*built) *built {
+	m := &built{file: list[0].file, doc: list[0].doc, funcs: map[string]Func{}}
+	for _, more := range slices.Backward(list) {
+		maps.Copy(m.funcs, more.funcs)
+	}
+	return m
 }
 
 // refusal returns the reason of the first plug-in of that name that does not work here.
