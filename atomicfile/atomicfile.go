@@ -26,6 +26,9 @@ type Options struct {
 	Mode fs.FileMode
 	// KeepMode gives it the mode of the file that it replaces, if there is one. Where that cannot be done it stays its owner's alone.
 	KeepMode bool
+	// Keep gives it the owner, the group, the mode and the extended attributes of the file that it replaces, if there is one. Where
+	// that cannot be done the file stays as it was. Write and Fill alone know it.
+	Keep bool
 	// Own is called with the file before it is in place, to give it to another user.
 	Own func(f *os.File) error
 	// Sync has the content on disk before the file is in place, and SyncDir the name when Write returns.
@@ -57,7 +60,34 @@ func Fill(path string, o Options, fill func(f *os.File) error) error {
 	if o.KeepMode {
 		old, _ = os.Stat(path) // a link may lead out of the folder
 	}
+	if o.Keep {
+		if o, err = o.keeping(path); err != nil {
+			return err
+		}
+	}
 	return o.put(root, filepath.Base(path), old, fill)
+}
+
+// keeping returns the options with which a file becomes as the one at path.
+func (o Options) keeping(path string) (Options, error) {
+	old, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, nil
+	}
+	own := o.Own
+	o.Own = func(f *os.File) error {
+		if err := keepOwners(f, old); err != nil {
+			return err
+		}
+		if err := f.Chmod(old.Mode()); err != nil { // after the owner, which takes bits away
+			return err
+		}
+		if err := keepAttributes(f, path); err != nil || own == nil {
+			return err
+		}
+		return own(f)
+	}
+	return o, err
 }
 
 // FillIn is WriteIn for a content that fill writes.

@@ -1,0 +1,41 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+)
+
+const attributeSize = 64 << 10 // the most that Linux has in one, and in a list of names
+
+// keepAttributes gives a file the extended attributes of the one at path, access lists among them. Those that say something of the
+// content (capabilities, measurements) are left behind.
+func keepAttributes(f *os.File, path string) error {
+	for _, name := range attributes(path) {
+		switch name {
+		case "security.capability", "security.ima", "security.evm":
+			continue
+		}
+		value := make([]byte, attributeSize)
+		n, err := syscall.Getxattr(path, name, value)
+		if err != nil {
+			continue // it has gone, or is not for us
+		}
+		err = syscall.Setxattr(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), name, value[:n], 0)
+		if err != nil && !errors.Is(err, syscall.ENOTSUP) && (strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.")) {
+			return fmt.Errorf("keep extended attribute %s of %s: %w", name, path, err)
+		}
+	}
+	return nil
+}
+
+func attributes(path string) []string {
+	list := make([]byte, attributeSize)
+	n, err := syscall.Listxattr(path, list)
+	if err != nil || n == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(list[:n]), "\x00"), "\x00")
+}
