@@ -13,7 +13,7 @@ const attributeSize = 64 << 10 // the most that Linux has in one, and in a list 
 // keepAttributes gives a file the extended attributes of the one at path, access lists among them. Those that say something of the
 // content (capabilities, measurements) are left behind.
 func keepAttributes(f *os.File, path string) error {
-	for _, name := range attributes(path) {
+	for _, name := range attributeNames(path) {
 		switch name {
 		case "security.capability", "security.ima", "security.evm":
 			continue
@@ -31,7 +31,7 @@ func keepAttributes(f *os.File, path string) error {
 	return nil
 }
 
-func attributes(path string) []string {
+func attributeNames(path string) []string {
 	list := make([]byte, attributeSize)
 	n, err := syscall.Listxattr(path, list)
 	if err != nil || n == 0 {
