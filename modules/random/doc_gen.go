@@ -78,7 +78,7 @@ const docShadowHash = "\n" +
 	"\n" +
 	"    crypt_salt : None\n" +
 	"\n" +
-	"        The salt, by chance where there is none; it may begin with rounds=N$, a million at most.\n" +
+	"        The salt, by chance where there is none; it may begin with rounds=N$, a million at most, and that of blowfish with its cost: 12$.\n" +
 	"\n" +
 	"    password : None\n" +
 	"\n" +
@@ -86,7 +86,7 @@ const docShadowHash = "\n" +
 	"\n" +
 	"    algorithm : sha512\n" +
 	"\n" +
-	"        sha512, sha256 or md5.\n" +
+	"        sha512, sha256, blowfish or md5.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +

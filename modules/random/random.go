@@ -2,8 +2,8 @@
 //
 // With a seed the numbers are those of Python's generator, see package twister; without, they come from the system.
 //
-// What differs from Salt: a seed counts for its own call alone, not for later ones; shadow_hash has no blowfish and no DES, which
-// Salt names crypt, and takes a million rounds at most.
+// What differs from Salt: a seed counts for its own call alone, not for later ones; shadow_hash has no DES, which Salt names crypt, and
+// takes a million rounds at most.
 package random
 
 import (
