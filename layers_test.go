@@ -17,7 +17,7 @@ const module = "github.com/brineproject/brine/"
 var layers = [][]string{
 	0: {"atomicfile", "data", "pyjson", "job", "yaml", "jinja", "twister", "difflib", "accounts", "version"},
 	1: {"payload", "payload/", "crypto", "pwhash", "pki", "pki/", "match", "output", "config"},
-	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "systemd", "daemon", "logging"},
+	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "systemd", "unpack", "daemon", "logging"},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
 	4: {"packages", "render", "render/", "serializer", "grains", "pillar", "pillar/", "tops", "state", "state/", "schedule", "beacon", "reactor", "returner", "returner/", "mine", "auth", "auth/", "batch", "metrics", "runner", "presence", "queue", "engine"},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillars/"},
@@ -46,6 +46,7 @@ var onlyHere = map[string][]string{
 	"github.com/thejerf/suture/v4":   {"daemon"},
 	"github.com/robfig/cron/v3":      {"schedule"},
 	"github.com/BurntSushi/toml":     {"render"},
+	"github.com/dlclark/regexp2":     {"match"},
 	"github.com/go-ldap/ldap/v3":     {"auth/ldap"},
 	"github.com/tg123/go-htpasswd":   {"auth/file"},
 	"github.com/go-git/go-git/v5":    {"fileserver/gitfs"},

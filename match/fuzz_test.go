@@ -57,3 +57,34 @@ func (c fuzzCache) Minion(id string) (grains, pillar *data.Map, ok bool) {
 }
 
 func (c fuzzCache) IDs() []string { return []string{c.m.ID} }
+
+// FuzzGroups holds that groups lie within the text, and that both engines agree on whether there is a match.
+func FuzzGroups(f *testing.F) {
+	for _, s := range [][2]string{{`(\w)\1`, "aab"}, {`(?P<q>['"]).*?(?P=q)`, `'b"'`}, {`(?<=é)(?!c)`, "éx"}, {`(<)?a(?(1)>|$)`, "<a>"}, {`[\W\d[^]+?`, "a-["}, {`(?imx: a # )
+)`, "A"}} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, expr, text string) {
+		g, err := CompileGroups(expr, false, true)
+		if err != nil {
+			return
+		}
+		if g.back != nil {
+			g.back.MatchTimeout = 1 // a deep search ends at once
+		}
+		all, err := g.FindAll(text, 100)
+		for _, at := range all {
+			if len(at) != 2*g.NumSubexp()+2 {
+				t.Fatalf("%q has %d groups, found %v", expr, g.NumSubexp(), at)
+			}
+			for i := 0; i < len(at); i += 2 {
+				if at[i] > at[i+1] || at[i] < -1 || at[i+1] > len(text) {
+					t.Fatalf("%q on %q: %v", expr, text, at)
+				}
+			}
+		}
+		if ok, fault := g.Match(text); err == nil && fault == nil && ok != (len(all) > 0) {
+			t.Fatalf("%q on %q: matches is %v, found %v", expr, text, ok, all)
+		}
+	})
+}

@@ -44,9 +44,10 @@ type translator struct {
 	pos     int
 	out     strings.Builder
 	asserts []assertion
-	flags   []flags // of the open groups, innermost last
-	spent   *spent  // by all translators of one expression
-	head    int     // where the global flags at the start end
+	flags   []flags    // of the open groups, innermost last
+	spent   *spent     // by all translators of one expression
+	head    int        // where the global flags at the start end
+	back    *numbering // set when the translation is for the engine that goes back
 }
 
 type flags struct{ verbose, multiline, ascii, fold, dotAll bool }
@@ -144,14 +145,20 @@ func (t *translator) copy() {
 	t.pos += size
 }
 
+// lastLine matches at the end and before a line feed there, which it takes.
+const lastLine = `(?:\n?\z)`
+
 // dollar: Python's $ matches before a line feed at the end too.
 func (t *translator) dollar() {
 	t.pos++
-	if t.top().multiline {
+	switch {
+	case t.top().multiline:
 		t.emit(`(?m:$)`)
-		return
+	case t.back != nil:
+		t.emit(`(?-m:$)`)
+	default:
+		t.emit(lastLine)
 	}
-	t.emit(`(?:\n?\z)`)
 }
 
 // comment skips to the end of the line in a verbose expression.
@@ -162,6 +169,9 @@ func (t *translator) comment() {
 	}
 	t.pos = len(t.src)
 }
+
+// fourDigits finds characters that Go writes as \x{2028}, and others as \u2028.
+var fourDigits = regexp.MustCompile(`\\x\{([0-9a-f]{4})\}`)
 
 var repeatCount = regexp.MustCompile(`^\{([0-9]*)(,?)([0-9]*)\}`)
 
@@ -188,7 +198,7 @@ func (t *translator) escape() error {
 	c := t.src[t.pos+1]
 	if s, ok := t.classEscape(c); ok {
 		t.pos += 2
-		t.emit("[" + s + "]")
+		t.emit("[" + t.spelled(s) + "]")
 		return t.spendClass()
 	}
 	switch c {
@@ -200,6 +210,11 @@ func (t *translator) escape() error {
 		t.emit(`\z`)
 		t.pos += 2
 		return nil
+	}
+	if t.back != nil && c >= '1' && c <= '9' {
+		if _, size, err := readOctal(t.src[t.pos:], false); err != nil || size < 4 {
+			return t.backReference()
+		}
 	}
 	return t.charEscape(false)
 }
@@ -222,6 +237,14 @@ func (t *translator) classEscape(c byte) (string, bool) {
 		return pair[1], ok
 	}
 	return pair[0], ok
+}
+
+// spelled returns the inside of a class as the engine that it is for spells characters.
+func (t *translator) spelled(inside string) string {
+	if t.back == nil {
+		return inside
+	}
+	return fourDigits.ReplaceAllString(inside, `\u$1`)
 }
 
 // charEscape translates an escape that stands for one character.

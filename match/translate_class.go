@@ -59,23 +59,31 @@ func (t *translator) escapeInClass() error {
 		return err
 	}
 	if !strings.HasPrefix(inside, "^") {
-		t.emit(inside)
+		t.emit(t.spelled(inside))
 		return nil
 	}
-	ranges, err := complement(inside)
+	ranges, err := t.complement(inside)
 	t.emit(ranges)
 	return err
 }
 
 // complement writes what a negated class holds as plain ranges, for use inside another class.
-func complement(inside string) (string, error) {
+func (t *translator) complement(inside string) (string, error) {
 	tree, err := syntax.Parse("["+inside+"]", syntax.Perl)
 	if err != nil {
 		return "", syntaxError(err)
 	}
+	form := `\x{%x}-\x{%x}`
+	if t.back != nil {
+		form = `%s-%s`
+	}
 	var b strings.Builder
 	for i := 0; i+1 < len(tree.Rune); i += 2 {
-		fmt.Fprintf(&b, `\x{%x}-\x{%x}`, tree.Rune[i], tree.Rune[i+1])
+		from, to := any(tree.Rune[i]), any(tree.Rune[i+1])
+		if t.back != nil {
+			from, to = quoteRune(tree.Rune[i]), quoteRune(tree.Rune[i+1])
+		}
+		fmt.Fprintf(&b, form, from, to)
 	}
 	return b.String(), nil
 }

@@ -15,6 +15,9 @@ func (t *translator) open() error {
 		behind, negate bool
 	}{{"(?=", false, false}, {"(?!", false, true}, {"(?<=", true, false}, {"(?<!", true, true}} {
 		if strings.HasPrefix(rest, a.begin) {
+			if t.back != nil {
+				return t.inside(a.begin, len(a.begin), *t.top())
+			}
 			t.pos += len(a.begin)
 			return t.assertion(a.behind, a.negate)
 		}
@@ -22,6 +25,12 @@ func (t *translator) open() error {
 	switch {
 	case strings.HasPrefix(rest, "(?#"):
 		return t.skipComment()
+	case t.back != nil && strings.HasPrefix(rest, "(?P="):
+		return t.namedReference()
+	case t.back != nil && strings.HasPrefix(rest, "(?("):
+		return t.conditional()
+	case t.back != nil && strings.HasPrefix(rest, "(?>"):
+		return t.inside("(?>", 3, *t.top())
 	case strings.HasPrefix(rest, "(?P="):
 		return fmt.Errorf("back-references are %w", ErrUnsupported)
 	case strings.HasPrefix(rest, "(?("):
@@ -38,6 +47,9 @@ func (t *translator) open() error {
 
 // plain translates the inside of a group, after writing its beginning, which has size bytes in the source.
 func (t *translator) plain(begin string, size int) error {
+	if t.back != nil {
+		t.back.count++
+	}
 	return t.inside(begin, size, *t.top())
 }
 
@@ -73,7 +85,9 @@ func (t *translator) named() error {
 		return fmt.Errorf("bad character in group name %q", clip(t.src[t.pos+4:t.pos+n]))
 	}
 	begin := "("
-	if name := t.src[t.pos+4 : t.pos+n]; strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+	if t.back != nil {
+		t.back.names[t.src[t.pos+4:t.pos+n]] = t.back.count + 1
+	} else if name := t.src[t.pos+4 : t.pos+n]; strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		begin = "(?P<" + name + ">" // Go knows names of ASCII only
 	}
 	return t.plain(begin, n+1)

@@ -8,9 +8,9 @@
 // and regex.go about text in them. A path may begin with ~ or ~USER.
 //
 // What differs: a file comes to its place as a whole and keeps its owners, mode and extended attributes, where Salt writes into it; only
-// one with several names is written as it stands, by file.replace. Regular expressions that replace have no look-ahead and look-behind,
-// and none has back-references. jinja is the only template engine. Of a list of sources those of web servers are fetched to see whether
-// they are there. file.read, contains, get_hash and their like take no pipes and no devices without end.
+// one with several names is written as it stands, by file.replace. jinja is the only template engine. Of a list of sources those of web
+// servers are fetched to see whether they are there. Nothing that reads takes pipes and devices without end: file.read, contains,
+// get_hash and their like say so, searches of folders skip them.
 //
 // On Windows there is no such module.
 package file

@@ -179,7 +179,11 @@ func (e *edited) like(v any) ([]string, error) {
 	}
 	var found []string
 	for _, line := range e.lines {
-		if matches(line) || strings.Contains(line, expr) {
+		ok, err := matches(line)
+		if err != nil {
+			return nil, loader.Execution("%s: '%s'", err, expr)
+		}
+		if ok || strings.Contains(line, expr) {
 			found = append(found, line)
 		}
 	}
@@ -481,8 +485,14 @@ func (a blockreplaceArgs) added(lines []string, sep string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i := slices.IndexFunc(lines, matches); i >= 0 {
-			return slices.Insert(slices.Clone(lines), i+after, block...), nil
+		for i, line := range lines {
+			ok, err := matches(line)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				return slices.Insert(slices.Clone(lines), i+after, block...), nil
+			}
 		}
 	}
 	return nil, loader.Execution("Cannot edit marked block. Markers were not found in file.")

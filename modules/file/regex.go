@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -77,26 +76,19 @@ func reError(err error) error {
 	return loader.Exception("re.error", "%w", err)
 }
 
-// searcher returns a function that tells whether an expression matches anywhere in a text. Look-ahead and look-behind may be in it.
-func searcher(expr string, flags int64) (func(string) bool, error) {
-	expr = inline(expr, flags)
-	re, err := match.CompileGroups(expr, false, false)
-	if err == nil {
-		return re.MatchString, nil
-	}
-	if !errors.Is(err, match.ErrUnsupported) {
-		return nil, reError(err)
-	}
-	letters := ""
-	if rest, ok := strings.CutPrefix(expr, "(?"); ok && strings.HasPrefix(inline("", flags), "(?") {
-		letters, expr, _ = strings.Cut(rest, ")")
-		letters = "(?" + letters + ")"
-	}
-	anywhere, err := match.CompileRegexp(letters + `(?:[\s\S]*?)(?:` + expr + ")")
+// searcher returns a function that tells whether an expression matches anywhere in a text.
+func searcher(expr string, flags int64) (func(string) (bool, error), error) {
+	re, err := match.CompileGroups(inline(expr, flags), false, false)
 	if err != nil {
 		return nil, reError(err)
 	}
-	return anywhere.Match, nil
+	return func(text string) (bool, error) {
+		found, err := re.Match(text)
+		if err != nil {
+			return false, reError(err)
+		}
+		return found, nil
+	}, nil
 }
 
 // A part of a replacement is text, or the group of that number.
@@ -106,13 +98,14 @@ type part struct {
 }
 
 // substituted replaces up to most matches, 0 being all, in a text, and returns how many there were (re.subn).
-func substituted(re *regexp.Regexp, text string, parts []part, most int) (string, int) {
+func substituted(re *match.Groups, text string, parts []part, most int) (string, int, error) {
 	var b strings.Builder
-	last, n := 0, 0
-	for _, at := range re.FindAllStringSubmatchIndex(text, -1) {
-		if most > 0 && n == most {
-			break
-		}
+	found, err := re.FindAll(text, most)
+	if err != nil {
+		return "", 0, err
+	}
+	last := 0
+	for _, at := range found {
 		b.WriteString(text[last:at[0]])
 		for _, p := range parts {
 			switch g := 2 * p.group; {
@@ -123,14 +116,13 @@ func substituted(re *regexp.Regexp, text string, parts []part, most int) (string
 			}
 		}
 		last = at[1]
-		n++
 	}
 	b.WriteString(text[last:])
-	return b.String(), n
+	return b.String(), len(found), nil
 }
 
 // replacement reads the text that replaces matches: \1, \g<1>, \g<name>, \n and their like (re.sub).
-func replacement(s string, re *regexp.Regexp) ([]part, error) {
+func replacement(s string, re *match.Groups) ([]part, error) {
 	var parts []part
 	for {
 		i := strings.IndexByte(s, '\\')
@@ -149,7 +141,7 @@ func replacement(s string, re *regexp.Regexp) ([]part, error) {
 	}
 }
 
-func escaped(s string, re *regexp.Regexp) (part, int, error) {
+func escaped(s string, re *match.Groups) (part, int, error) {
 	c := s[1]
 	if i := strings.IndexByte(`abfnrtv\`, c); i >= 0 {
 		return part{"\a\b\f\n\r\t\v\\"[i : i+1], -1}, 2, nil
@@ -171,7 +163,7 @@ func escaped(s string, re *regexp.Regexp) (part, int, error) {
 }
 
 // numbered reads a backslash with digits: a character in octal digits, or a group.
-func numbered(s string, re *regexp.Regexp) (part, int, error) {
+func numbered(s string, re *match.Groups) (part, int, error) {
 	end := 2
 	for end < len(s) && end < 4 && s[end] >= '0' && s[end] <= '7' {
 		end++
@@ -194,7 +186,7 @@ func numbered(s string, re *regexp.Regexp) (part, int, error) {
 	return p, end, err
 }
 
-func groupPart(name string, re *regexp.Regexp) (part, error) {
+func groupPart(name string, re *match.Groups) (part, error) {
 	n, err := strconv.Atoi(name)
 	if err != nil {
 		if n = re.SubexpIndex(name); n < 0 {

@@ -110,7 +110,10 @@ func (m *module) replace(_ context.Context, a replaceArgs) (any, error) {
 	text := string(body)
 	if a.SearchOnly {
 		found, err := searcher(a.Pattern, flags)
-		return err == nil && found(text), err
+		if err != nil {
+			return nil, err
+		}
+		return found(text)
 	}
 	result, err := a.result(text, flags)
 	if err != nil {
@@ -141,7 +144,10 @@ func (a replaceArgs) result(text string, flags int64) (string, error) {
 			return "", err
 		}
 	}
-	result, n := substituted(re, text, parts, a.Count)
+	result, n, err := substituted(re, text, parts, a.Count)
+	if err != nil {
+		return "", reError(err)
+	}
 	content := repl
 	if data.Truth(a.NotFoundContent) {
 		content = data.Str(a.NotFoundContent)

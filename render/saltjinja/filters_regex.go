@@ -3,7 +3,6 @@ package saltjinja
 import (
 	"cmp"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,13 +12,12 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// regexFilters use regular expressions of Python's re (salt/utils/jinja.py), but for look-ahead, look-behind and
-// back-references, which are refused.
+// regexFilters use regular expressions of Python's re (salt/utils/jinja.py).
 func regexFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
 		"regex_escape": textFilter("regex_escape", regexEscape), "regex_replace": regexReplace,
-		"regex_search": func(c *jinja.Call) (any, error) { return regexGroups(c, "regex_search", "") },
-		"regex_match":  func(c *jinja.Call) (any, error) { return regexGroups(c, "regex_match", `\A(?:`) },
+		"regex_search": func(c *jinja.Call) (any, error) { return regexGroups(c, "regex_search", false) },
+		"regex_match":  func(c *jinja.Call) (any, error) { return regexGroups(c, "regex_match", true) },
 	}
 }
 
@@ -36,31 +34,32 @@ func regexEscape(s string) (any, error) {
 }
 
 // regex compiles argument i with the flags of the arguments after it.
-func (p *params) regex(i, flags int, before string) *regexp.Regexp {
+func (p *params) regex(i, flags int, atStart bool) *match.Groups {
 	expr := p.text(i)
 	fold, lines := p.truth(flags), p.truth(flags+1)
 	if p.err != nil {
 		return nil
 	}
-	if before != "" {
-		expr = before + expr + ")"
+	compile := match.CompileGroups
+	if atStart {
+		compile = match.CompileAtStart
 	}
-	re, err := match.CompileGroups(expr, fold, lines)
+	re, err := compile(expr, fold, lines)
 	if err != nil {
 		p.err = jinja.Raise("error", "%s", cmp.Or(errors.Unwrap(err), err))
 	}
 	return re
 }
 
-func regexGroups(c *jinja.Call, name, before string) (any, error) {
+func regexGroups(c *jinja.Call, name string, atStart bool) (any, error) {
 	p := bind(c, name, "txt", "rgx", "ignorecase=", "multiline=")
-	text, re := p.text(0), p.regex(1, 2, before)
+	text, re := p.text(0), p.regex(1, 2, atStart)
 	if p.err != nil {
 		return nil, p.err
 	}
-	m := re.FindStringSubmatchIndex(text)
-	if m == nil {
-		return nil, nil
+	m, err := re.Find(text)
+	if err != nil || m == nil {
+		return nil, searchError(err)
 	}
 	groups := make(data.Tuple, 0, len(m)/2-1)
 	for i := 2; i < len(m); i += 2 {
@@ -73,18 +72,27 @@ func regexGroups(c *jinja.Call, name, before string) (any, error) {
 	return groups, nil
 }
 
+// searchError is what is said of a search that took too long.
+func searchError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return jinja.Raise("error", "%s", err)
+}
+
 func testMatch(c *jinja.Call) (any, error) {
 	p := bind(c, "test_match", "txt", "rgx", "ignorecase=", "multiline=")
-	text, re := p.text(0), p.regex(1, 2, `\A(?:`)
+	text, re := p.text(0), p.regex(1, 2, true)
 	if p.err != nil {
 		return nil, p.err
 	}
-	return re.MatchString(text), nil
+	found, err := re.Match(text)
+	return found, searchError(err)
 }
 
 func regexReplace(c *jinja.Call) (any, error) {
 	p := bind(c, "regex_replace", "txt", "rgx", "val", "ignorecase=", "multiline=")
-	text, re, value := p.text(0), p.regex(1, 3, ""), p.text(2)
+	text, re, value := p.text(0), p.regex(1, 3, false), p.text(2)
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -94,7 +102,11 @@ func regexReplace(c *jinja.Call) (any, error) {
 	}
 	var b strings.Builder
 	last := 0
-	for _, m := range re.FindAllStringSubmatchIndex(text, -1) {
+	found, err := re.FindAll(text, 0)
+	if err != nil {
+		return nil, searchError(err)
+	}
+	for _, m := range found {
 		b.WriteString(text[last:m[0]])
 		for _, part := range parts {
 			part.write(&b, text, m)
@@ -123,7 +135,7 @@ func (p part) write(b *strings.Builder, text string, m []int) {
 }
 
 // replacement reads the text that replaces a match: \1, \g<1>, \g<name>, \n and their like (re.sub).
-func replacement(s string, re *regexp.Regexp) ([]part, error) {
+func replacement(s string, re *match.Groups) ([]part, error) {
 	var parts []part
 	for s != "" {
 		i := strings.IndexByte(s, '\\')
@@ -143,7 +155,7 @@ func replacement(s string, re *regexp.Regexp) ([]part, error) {
 	return parts, nil
 }
 
-func escaped(s string, re *regexp.Regexp) (part, int, error) {
+func escaped(s string, re *match.Groups) (part, int, error) {
 	c := s[1]
 	if i := strings.IndexByte(`abfnrtv\`, c); i >= 0 {
 		return part{"\a\b\f\n\r\t\v\\"[i : i+1], -1}, 2, nil
@@ -171,7 +183,7 @@ func escaped(s string, re *regexp.Regexp) (part, int, error) {
 	return part{`\` + string(c), -1}, 2, nil
 }
 
-func groupPart(name string, re *regexp.Regexp) (part, error) {
+func groupPart(name string, re *match.Groups) (part, error) {
 	n, err := strconv.Atoi(name)
 	if err != nil {
 		if n = re.SubexpIndex(name); n < 0 {
