@@ -10,6 +10,8 @@ import (
 	"github.com/brineproject/brine/modules/event"
 	"github.com/brineproject/brine/modules/file"
 	"github.com/brineproject/brine/modules/grains"
+	"github.com/brineproject/brine/modules/group"
+	"github.com/brineproject/brine/modules/ini"
 	"github.com/brineproject/brine/modules/jinja"
 	"github.com/brineproject/brine/modules/log"
 	"github.com/brineproject/brine/modules/match"
@@ -19,10 +21,12 @@ import (
 	"github.com/brineproject/brine/modules/saltutil"
 	"github.com/brineproject/brine/modules/schedule"
 	"github.com/brineproject/brine/modules/sdb"
+	"github.com/brineproject/brine/modules/shadow"
 	"github.com/brineproject/brine/modules/slsutil"
 	"github.com/brineproject/brine/modules/state"
 	"github.com/brineproject/brine/modules/sys"
 	"github.com/brineproject/brine/modules/test"
+	"github.com/brineproject/brine/modules/user"
 	"github.com/brineproject/brine/render"
 )
 
@@ -37,6 +41,8 @@ func core(b render.Brought) []loader.Plugin {
 		event.Plugin(),
 		file.Plugin(b),
 		grains.Plugin(),
+		group.Plugin(),
+		ini.Plugin(),
 		jinja.Plugin(b),
 		log.Plugin(),
 		match.Plugin(),
@@ -46,9 +52,11 @@ func core(b render.Brought) []loader.Plugin {
 		saltutil.Plugin(),
 		schedule.Plugin(),
 		sdb.Plugin(b),
+		shadow.Plugin(),
 		slsutil.Plugin(b),
 		state.Plugin(b),
 		sys.Plugin(),
 		test.Plugin(),
+		user.Plugin(),
 	}
 }

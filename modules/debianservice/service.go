@@ -1,0 +1,138 @@
+// Package debianservice is Salt's module service for Debian, Devuan and Raspbian where systemd does not run
+// (salt/modules/debian_service.py). Scripts in /etc/init.d are run by service and enabled by update-rc.d.
+//
+// In a container of Debian with systemd installed and not running, Salt has the functions of this module and, beside them, what the one
+// for systemd alone knows: masks and the word that it is offline.
+//
+// What differs from Salt: where there is no program runlevel, as in a container, the runlevel is 2 as where it is unknown; without
+// insserv, which Debian does not need any more, update-rc.d makes the links itself.
+package debianservice
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/systemd"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module service for Debian without systemd.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "service", File: "debian_service", New: newModule}
+}
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	family := []string{"Debian", "Raspbian", "Devuan", "NILinuxRT"}
+	if !slices.Contains(family, env.GrainsNow().Text("os")) || systemd.Booted(env.Root) {
+		return nil, errors.New("The debian_service module could not be loaded: unsupported OS family and/or systemd running.") //nolint:staticcheck // Salt's text
+	}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("available", docAvailable, m.available),
+		loader.F("disable", docDisable, m.disable),
+		loader.F("disabled", docDisabled, m.disabled),
+		loader.F("enable", docEnable, m.enable),
+		loader.F("enabled", docEnabled, m.enabled),
+		loader.F("force_reload", docForceReload, m.forceReload),
+		loader.F("get_all", docGetAll, m.getAll),
+		loader.F("get_disabled", docGetDisabled, m.getDisabled),
+		loader.F("get_enabled", docGetEnabled, m.getEnabled),
+		loader.F("missing", docMissing, m.missing),
+		loader.F("reload", docReload, m.reload).Def("reload_"),
+		loader.F("restart", docRestart, m.restart),
+		loader.F("start", docStart, m.start),
+		loader.F("status", docStatus, m.status),
+		loader.F("stop", docStop, m.stop),
+	}}, nil
+}
+
+func (m *module) glob(pattern string) []string {
+	found, _ := filepath.Glob(filepath.Join("/", m.env.Root, pattern))
+	return found
+}
+
+// succeeds runs a program and tells whether it succeeded.
+func (m *module) succeeds(ctx context.Context, cmd any, words ...any) (bool, error) {
+	code, err := m.env.Call(ctx, "cmd.retcode", []any{cmd}, data.NewMap(words...))
+	return err == nil && !data.Truth(code), err
+}
+
+func (m *module) do(ctx context.Context, name, action string) (any, error) {
+	return m.succeeds(ctx, []any{"service", name, action}, "python_shell", false)
+}
+
+func (m *module) runlevel(ctx context.Context) (string, error) {
+	if process.Find("runlevel") == "" {
+		return "2", nil
+	}
+	out, err := m.env.Call(ctx, "cmd.run", []any{"runlevel"}, nil)
+	if err != nil {
+		return "", err
+	}
+	said := data.Str(out)
+	words := strings.Fields(said)
+	if strings.Contains(said, "unknown") || len(words) < 2 {
+		return "2", nil
+	}
+	return words[1], nil
+}
+
+var number = regexp.MustCompile(`\d+`)
+
+// started returns the services that have a link to start them, in the runlevel of now or at boot.
+func (m *module) started(ctx context.Context) (map[string]bool, error) {
+	level, err := m.runlevel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for _, link := range m.glob("/etc/rc[S" + level + "].d/S*") {
+		parts := number.Split(filepath.Base(link), -1)
+		found[parts[len(parts)-1]] = true
+	}
+	return found, nil
+}
+
+// present returns all services: scripts, and links to start one.
+func (m *module) present(ctx context.Context) (map[string]bool, error) {
+	found, err := m.started(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, script := range m.glob("/etc/init.d/*") {
+		if name := filepath.Base(script); name != "README" {
+			found[name] = true
+		}
+	}
+	return found, nil
+}
+
+// resting returns the services that no link starts.
+func (m *module) resting(ctx context.Context) (map[string]bool, error) {
+	all, err := m.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	on, err := m.started(ctx)
+	maps.DeleteFunc(all, func(name string, _ bool) bool { return on[name] })
+	return all, err
+}
+
+func sorted(set map[string]bool, err error) (any, error) {
+	names := []any{}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		names = append(names, name)
+	}
+	return names, err
+}

@@ -1,0 +1,134 @@
+// Package gentooservice is Salt's module service for OpenRC, as Alpine and Gentoo have it (salt/modules/gentoo_service.py). Scripts in
+// /etc/init.d are run, and rc-update puts them in runlevels.
+package gentooservice
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/systemd"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module service for OpenRC.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "service", File: "gentoo_service", New: newModule}
+}
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	if os := env.GrainsNow().Text("os"); os != "Alpine" && (os != "Gentoo" || systemd.Booted(env.Root)) {
+		return nil, errors.New("The gentoo_service execution module cannot be loaded: only available on Gentoo/Open-RC systems.") //nolint:staticcheck // Salt's text
+	}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("available", docAvailable, m.available),
+		loader.F("disable", docDisable, m.disable),
+		loader.F("disabled", docDisabled, m.disabled),
+		loader.F("enable", docEnable, m.enable),
+		loader.F("enabled", docEnabled, m.enabled),
+		loader.F("get_all", docGetAll, m.getAll).Ordered(),
+		loader.F("get_disabled", docGetDisabled, m.getDisabled),
+		loader.F("get_enabled", docGetEnabled, m.getEnabled).Ordered(),
+		loader.F("missing", docMissing, m.missing),
+		loader.F("reload", docReload, m.reload).Def("reload_"),
+		loader.F("restart", docRestart, m.restart),
+		loader.F("start", docStart, m.start),
+		loader.F("status", docStatus, m.status),
+		loader.F("stop", docStop, m.stop),
+		loader.F("zap", docZap, m.zap),
+	}}, nil
+}
+
+// succeeds runs a program and tells whether it succeeded; with quiet true a failure is not that of the job.
+func (m *module) succeeds(ctx context.Context, line []string, quiet bool) (bool, error) {
+	words := make([]any, len(line))
+	for i, w := range line {
+		words[i] = w
+	}
+	code, err := m.env.Call(ctx, "cmd.retcode", []any{words}, data.NewMap("python_shell", false, "ignore_retcode", quiet))
+	return err == nil && !data.Truth(code), err
+}
+
+func (m *module) do(ctx context.Context, name, action string) (any, error) {
+	return m.succeeds(ctx, []string{m.script(name), action}, false)
+}
+
+func (m *module) script(name string) string {
+	return filepath.Join("/", m.env.Root, "/etc/init.d", name)
+}
+
+// runlevels returns what rc-update tells: the runlevels that start a service, by service, and the services that none starts.
+func (m *module) runlevels(ctx context.Context) (enabled *data.Map, disabled []string, err error) {
+	out, err := m.env.Call(ctx, "cmd.run", []any{[]any{"rc-update", "-v", "show"}}, data.NewMap("python_shell", false))
+	if err != nil {
+		return nil, nil, err
+	}
+	enabled, disabled = parseShow(data.Str(out))
+	return enabled, disabled, nil
+}
+
+// parseShow reads the lines of rc-update show: a service, a bar, and its runlevels.
+func parseShow(text string) (enabled *data.Map, disabled []string) {
+	enabled = &data.Map{}
+	off := map[string]bool{}
+	for line := range strings.SplitSeq(text, "\n") {
+		parts := strings.Split(line, "|")
+		if len(parts) < 2 {
+			continue
+		}
+		name, levels := strings.TrimSpace(parts[0]), strings.Fields(parts[1])
+		if len(levels) == 0 {
+			off[name] = true
+			continue
+		}
+		slices.Sort(levels)
+		enabled.Set(name, texts(levels))
+	}
+	return enabled, slices.Sorted(maps.Keys(off))
+}
+
+func texts(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// wanted returns the runlevels that the arguments name; ok is false where they name none.
+func wanted(kwargs *data.Map) (levels []string, ok bool) {
+	v, ok := kwargs.Get("runlevels")
+	list, isList := v.([]any)
+	if !isList && ok {
+		list = []any{v}
+	}
+	for _, level := range list {
+		levels = append(levels, data.Str(level))
+	}
+	slices.Sort(levels)
+	return slices.Compact(levels), ok
+}
+
+// less returns the elements of a that are not in b.
+func less(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
+}
+
+// levelsOf returns the runlevels that start a service.
+func (m *module) levelsOf(ctx context.Context, name string) (levels []string, on bool, err error) {
+	enabled, _, err := m.runlevels(ctx)
+	list, on := enabled.Value(name).([]any)
+	for _, level := range list {
+		levels = append(levels, data.Str(level))
+	}
+	return levels, on, err
+}

@@ -1,0 +1,199 @@
+// Package rhservice is Salt's module service for the family of Red Hat before systemd (salt/modules/rh_service.py). Scripts in
+// /etc/init.d are run by service and enabled by chkconfig.
+//
+// What differs from Salt: it knows nothing of upstart, which RHEL 6 had beside.
+package rhservice
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/systemd"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module service for systems with chkconfig.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "service", File: "rh_service", New: newModule}
+}
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	if why := m.refuse(); why != "" {
+		return nil, errors.New(why)
+	}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("available", docAvailable, m.available),
+		loader.F("delete", docDelete, m.delete),
+		loader.F("disable", docDisable, m.disable),
+		loader.F("disabled", docDisabled, m.disabled),
+		loader.F("enable", docEnable, m.enable),
+		loader.F("enabled", docEnabled, m.enabled),
+		loader.F("get_all", docGetAll, m.getAll),
+		loader.F("get_disabled", docGetDisabled, m.getDisabled),
+		loader.F("get_enabled", docGetEnabled, m.getEnabled),
+		loader.F("missing", docMissing, m.missing),
+		loader.F("reload", docReload, m.reload).Def("reload_"),
+		loader.F("restart", docRestart, m.restart),
+		loader.F("start", docStart, m.start),
+		loader.F("status", docStatus, m.status),
+		loader.F("stop", docStop, m.stop),
+	}}, nil
+}
+
+// refuse returns why the module does not work here, "" where it does.
+func (m *module) refuse() string {
+	grains := m.env.GrainsNow()
+	os := grains.Text("os")
+	family := []string{"XenServer", "XCP-ng", "RedHat", "CentOS", "ScientificLinux", "CloudLinux", "Amazon", "Fedora", "ALT", "OEL", "SUSE  Enterprise Server",
+		"SUSE", "McAfee  OS Server", "VirtuozzoLinux"}
+	release := int64(0)
+	switch info := grains.Value("osrelease_info").(type) {
+	case []any:
+		release, _ = info[0].(int64)
+	case data.Tuple:
+		release, _ = info[0].(int64)
+	}
+	switch {
+	case systemd.Booted(m.env.Root):
+		return "The rh_service execution module failed to load: this system was booted with systemd."
+	case !slices.Contains(family, os):
+		return "Cannot load rh_service module: OS not in {'" + strings.Join(family, "', '") + "'}"
+	case os == "SUSE" && !strings.HasPrefix(data.Str(grains.Value("osrelease")), "11"):
+		return "Cannot load rh_service module on SUSE > 11"
+	case (os == "XenServer" || os == "XCP-ng") && release >= 7:
+		return "XenServer and XCP-ng >= 7 use systemd, will not load rh_service.py as virtual 'service'"
+	case os == "Fedora" && release >= 15:
+		return "Fedora >= 15 uses systemd, will not load rh_service.py as virtual 'service'"
+	case slices.Contains([]string{"RedHat", "CentOS", "ScientificLinux", "OEL", "CloudLinux"}, os) && release >= 7:
+		return "RedHat-based distros >= version 7 use systemd, will not load rh_service.py as virtual 'service'"
+	}
+	return ""
+}
+
+// run runs a program; with quiet true a failure is not that of the job.
+func (m *module) run(ctx context.Context, quiet bool, line ...any) (ok bool, out string, err error) {
+	kwargs := data.NewMap("python_shell", false)
+	if quiet {
+		kwargs.Set("ignore_retcode", true)
+	}
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{line}, kwargs)
+	if err != nil {
+		return false, "", err
+	}
+	all, _ := v.(*data.Map)
+	return !data.Truth(all.Value("retcode")), all.Text("stdout"), nil
+}
+
+// do has service do something with a service.
+func (m *module) do(ctx context.Context, name, action string) (any, error) {
+	ok, _, err := m.run(ctx, false, "/sbin/service", name, action)
+	return ok, err
+}
+
+// script tells whether a service has a script that may be run.
+func (m *module) script(name string) bool {
+	info, err := os.Stat(filepath.Join("/", m.env.Root, "/etc/init.d", name))
+	return err == nil && info.Mode()&0o100 != 0
+}
+
+func (m *module) runlevel(ctx context.Context) (string, error) {
+	_, out, err := m.run(ctx, false, "/sbin/runlevel")
+	words := strings.Fields(out)
+	if err != nil || strings.Contains(out, "unknown") || len(words) < 2 {
+		return "3", err
+	}
+	return words[1], nil
+}
+
+// on tells whether a service is started in a runlevel, that of now where level is "".
+func (m *module) on(ctx context.Context, name, level string) (bool, error) {
+	ok, out, err := m.run(ctx, false, "/sbin/chkconfig", "--list", name)
+	if err != nil {
+		return false, err
+	}
+	if level == "" {
+		if level, err = m.runlevel(ctx); err != nil {
+			return false, err
+		}
+	}
+	if ok && listedOn(out, name, level) {
+		return true, nil
+	}
+	links, _ := filepath.Glob(filepath.Join("/", m.env.Root, "/etc/rc.d/rc"+level+".d/S??"+name))
+	return len(links) > 0, nil
+}
+
+// listedOn reads the output of chkconfig --list: a service a line with its runlevels, or one of xinetd with on or off.
+func listedOn(out, name, level string) bool {
+	for row := range strings.SplitSeq(out, "\n") {
+		words := strings.Fields(row)
+		if len(words) == 0 || words[0] != name {
+			continue
+		}
+		if strings.Contains(row, level+":on") || len(words) == 2 && words[1] == "on" {
+			return true
+		}
+	}
+	return false
+}
+
+// registered has chkconfig know a service; false where that cannot be.
+func (m *module) registered(ctx context.Context, name string) (bool, error) {
+	if known, err := m.known(ctx, name); err != nil || known {
+		return known, err
+	}
+	ok, _, err := m.run(ctx, false, "/sbin/chkconfig", "--add", name)
+	return ok, err
+}
+
+// known tells whether chkconfig knows a service.
+func (m *module) known(ctx context.Context, name string) (bool, error) {
+	ok, _, err := m.run(ctx, true, "/sbin/chkconfig", "--list", name)
+	return ok, err
+}
+
+// names returns the services of chkconfig that have a script, sorted; none with a limit to those of upstart.
+func (m *module) names(ctx context.Context, limit string) ([]string, error) {
+	if strings.EqualFold(limit, "upstart") {
+		return nil, nil
+	}
+	_, out, err := m.run(ctx, false, "chkconfig", "--list")
+	var names []string
+	for line := range strings.SplitSeq(out, "\n") {
+		if words := strings.Fields(line); len(words) > 1 && strings.HasPrefix(words[1], "0:") && m.script(words[0]) {
+			names = append(names, words[0])
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// inState returns the services that are started in the runlevel of now, or those that are not.
+func (m *module) inState(ctx context.Context, limit string, on bool) (any, error) {
+	level, err := m.runlevel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := m.names(ctx, limit)
+	found := []any{}
+	for _, name := range names {
+		is, err := m.on(ctx, name, level)
+		if err != nil {
+			return nil, err
+		}
+		if is == on {
+			found = append(found, name)
+		}
+	}
+	return found, err
+}

@@ -1,0 +1,168 @@
+package systemdservice
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/loader"
+)
+
+// kinds are the kinds of units that names may end in.
+const kinds = " service socket device mount automount swap target path timer "
+
+// systemUnits are where packages put units, localUnits is where those of the system's owner are.
+const (
+	systemUnits = "/lib/systemd/system /usr/lib/systemd/system"
+	localUnits  = "/etc/systemd/system"
+	initScripts = "/etc/init.d"
+)
+
+// kindOf splits the name of a unit's file; ok is false where it is none of a kind that the module knows.
+func kindOf(file string) (name, kind string, ok bool) {
+	i := strings.LastIndexByte(file, '.')
+	if i < 0 {
+		return "", "", false
+	}
+	name, kind = file[:i], file[i+1:]
+	return name, kind, kind != "" && strings.Contains(kinds, " "+kind+" ")
+}
+
+// unitName returns the whole name of a unit.
+func unitName(name string) string {
+	if _, _, ok := kindOf(name); ok {
+		return name
+	}
+	return name + ".service"
+}
+
+// shortName returns a unit's name as the module tells it, without the ending of services; ok is false for what is no unit.
+func shortName(file string) (short string, ok bool) {
+	name, kind, ok := kindOf(file)
+	if kind != "service" {
+		name = file
+	}
+	return name, ok
+}
+
+// fingerprint changes when a file of a unit does.
+func (m *module) fingerprint(name string) string {
+	unit := unitName(name)
+	var b strings.Builder
+	for dir := range strings.FieldsSeq(systemUnits + " " + localUnits + " /run/systemd/system") {
+		for _, file := range []string{unit, unit + ".d"} {
+			if info, err := os.Lstat(m.at(nil, filepath.Join(dir, file))); err == nil {
+				fmt.Fprint(&b, info.ModTime().UnixNano(), info.Size(), info.Mode(), " ")
+			}
+			b.WriteByte('/')
+		}
+	}
+	if info, err := os.Lstat(m.at(nil, filepath.Join(initScripts, name))); err == nil {
+		fmt.Fprint(&b, info.ModTime().UnixNano(), info.Size())
+	}
+	return b.String()
+}
+
+// refresh reloads systemd when it has not seen a unit's file of the system's owner, or when the file has changed since.
+func (m *module) refresh(ctx context.Context, name string) error {
+	stale, err := m.stale(ctx, name)
+	if err != nil || !stale {
+		return err
+	}
+	return m.daemonReload(ctx)
+}
+
+func (m *module) stale(ctx context.Context, name string) (bool, error) {
+	if readable(m.at(nil, filepath.Join(localUnits, unitName(name)))) {
+		if known, err := m.known(ctx, name); err != nil || !known {
+			return !known, err
+		}
+	}
+	o, err := m.asked(ctx, name)
+	return strings.Contains(strings.ToLower(o.stdout), "'systemctl daemon-reload'"), err
+}
+
+func readable(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
+var loaded = regexp.MustCompile(`^\s+loaded:\s+(\S+)`)
+
+// known tells whether systemd has a unit.
+func (m *module) known(ctx context.Context, name string) (bool, error) {
+	if off, _ := m.offline(ctx, loader.NoArgs{}); off != false {
+		return false, loader.Execution("Cannot run in offline mode. Failed to get information on unit '%s'", name)
+	}
+	o, err := m.asked(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	if n, ok := m.version(ctx); ok && n >= 231 { // since then the exit code of unknown units is 4
+		return 0 <= o.code && o.code < 4, nil
+	}
+	said := strings.ToLower(o.stdout)
+	if strings.Contains(said, "could not be found") { // of an older one to which that change was brought
+		return false, nil
+	}
+	for line := range strings.SplitSeq(said, "\n") {
+		if match := loaded.FindStringSubmatch(line); match != nil {
+			return match[1] != "not-found", nil
+		}
+	}
+	return false, loader.Execution("Failed to get information on unit '%s'", name)
+}
+
+// units returns the short names of all units that have files. A folder that is a link leads to another one of them.
+func (m *module) units(root any) map[string]bool {
+	found := map[string]bool{}
+	for dir := range strings.FieldsSeq(systemUnits + " " + localUnits) {
+		path := m.at(root, dir)
+		if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			continue
+		}
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			m.env.Log.Debugf("Unable to list the units in %s: %v", path, err)
+		}
+		for _, e := range entries {
+			if name, ok := shortName(e.Name()); ok {
+				found[name] = true
+			}
+		}
+	}
+	return found
+}
+
+// scripts returns the names of the scripts in /etc/init.d that no unit stands for.
+func (m *module) scripts(root any, units map[string]bool) []string {
+	dir := m.at(root, initScripts)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !os.IsNotExist(err) {
+		m.env.Log.Errorf("Unable to check sysvinit scripts: %v", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if info, err := os.Stat(filepath.Join(dir, e.Name())); err != nil || info.Mode()&0o111 == 0 {
+			continue
+		}
+		if !units[e.Name()] {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// isScript tells whether a service is a script of /etc/init.d that no unit stands for.
+func (m *module) isScript(root any, name string) bool {
+	return slices.Contains(m.scripts(root, m.units(root)), name)
+}
