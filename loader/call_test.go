@@ -57,6 +57,29 @@ func TestErrorsKeepTheirCause(t *testing.T) {
 	}
 }
 
+func TestWhatAFailedFunctionChanged(t *testing.T) {
+	changes := data.NewMap("vim", data.NewMap("old", "", "new", "9"))
+	for _, c := range []struct {
+		err     error
+		changes *data.Map
+		text    string
+		ok      bool
+	}{
+		{ExecutionInfo("it broke", data.NewMap("errors", []any{"E: lock"}, "changes", changes)), changes,
+			"it broke. Additional info follows:\n\nerrors:\n    - E: lock", true},
+		{fmt.Errorf("state: %w", ExecutionInfo("it broke", data.NewMap("changes", changes))), changes, "it broke", true},
+		{ExecutionInfo("it broke!", []any{"a"}), &data.Map{}, "it broke! Additional info follows:\n\n- a", true},
+		{ExecutionInfo("it broke", nil), nil, "", false},
+		{Execution("it broke"), nil, "", false},
+		{os.ErrPermission, nil, "", false},
+	} {
+		got, text, ok := Changed(c.err)
+		if !data.Equal(got, c.changes) || text != c.text || ok != c.ok {
+			t.Errorf("Changed(%q) = %s, %q, %t, want %s, %q, %t", c.err, data.Repr(got), text, ok, data.Repr(c.changes), c.text, c.ok)
+		}
+	}
+}
+
 func TestWrongCalls(t *testing.T) {
 	r := calling(t, func(_ context.Context, text any) (any, error) { return text, nil })
 	for want, arg := range map[string][]any{

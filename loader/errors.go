@@ -29,7 +29,9 @@ type Error struct {
 	Class string // Python's name of the exception's class
 	Text  string // str() of the exception
 	Err   error  // what it comes from; may be nil
+	Info  any    // details that Text shows, see ExecutionInfo; may be nil
 
+	message string // Text without the details
 	frames string // calls of a panic, in the form of a traceback
 }
 
@@ -50,21 +52,56 @@ func ExecutionInfo(message string, info any) error {
 	if !data.Truth(info) {
 		return Execution("%s", message)
 	}
+	text, err := detailed(message, info)
+	if err != nil {
+		return err
+	}
+	return &Error{Kind: KindExecution, Class: "salt.exceptions.CommandExecutionError", Text: text, Info: info, message: message}
+}
+
+// detailed returns a message with details below it.
+func detailed(message string, info any) (string, error) {
+	nested, err := output.New("nested", output.Options{Indent: output.NoIndent{}})
+	if err != nil {
+		return "", err
+	}
+	text, err := nested.Format(info)
+	if err != nil {
+		return "", fmt.Errorf("print details of %q: %w", message, err)
+	}
 	if message != "" {
 		if !strings.ContainsAny(message[len(message)-1:], ".?!") {
 			message += "."
 		}
 		message += " "
 	}
-	nested, err := output.New("nested", output.Options{Indent: output.NoIndent{}})
-	if err != nil {
-		return err
+	return message + "Additional info follows:\n\n" + strings.TrimRight(text, " \t\n"), nil
+}
+
+// Changed returns what a function had changed when it failed with err: changes among the details of ExecutionInfo, and the text of
+// err without them. ok is false for an error without details (salt/exceptions.py, strerror_without_changes).
+func Changed(err error) (changes *data.Map, text string, ok bool) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Info == nil {
+		return nil, "", false
 	}
-	text, err := nested.Format(info)
-	if err != nil {
-		return fmt.Errorf("print details of %q: %w", message, err)
+	info, ok := e.Info.(*data.Map)
+	if !ok {
+		return &data.Map{}, e.Text, true
 	}
-	return Execution("%sAdditional info follows:\n\n%s", message, strings.TrimRight(text, " \t\n"))
+	changes, _ = info.Value("changes").(*data.Map)
+	if changes == nil {
+		changes = &data.Map{}
+	}
+	rest := info.Clone()
+	rest.Delete("changes")
+	if rest.Len() == 0 {
+		return changes, e.message, true
+	}
+	if text, err = detailed(e.message, rest); err != nil {
+		text = e.message
+	}
+	return changes, text, true
 }
 
 // NotFound returns a CommandNotFoundError: a program that the function needs is missing.

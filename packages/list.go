@@ -1,0 +1,100 @@
+package packages
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// Add adds a version to those of a package.
+func Add(pkgs *data.Map, name, version string) {
+	versions, _ := pkgs.Value(name).([]any)
+	pkgs.Set(name, append(versions, version))
+}
+
+// Sort sorts the versions of each package as texts, each once.
+func Sort(pkgs *data.Map) {
+	for name, v := range pkgs.All() {
+		if versions, ok := v.([]any); ok && len(versions) > 1 {
+			slices.SortFunc(versions, func(a, b any) int { return strings.Compare(data.Str(a), data.Str(b)) })
+			pkgs.Set(name, slices.CompactFunc(versions, data.Equal))
+		}
+	}
+}
+
+// Stringify joins the versions of each package by commas.
+func Stringify(pkgs *data.Map) {
+	for name, v := range pkgs.All() {
+		if versions, ok := v.([]any); ok {
+			pkgs.Set(name, Joined(versions))
+		}
+	}
+}
+
+// Joined returns versions joined by commas.
+func Joined(versions []any) string {
+	if len(versions) == 1 {
+		return data.Str(versions[0])
+	}
+	texts := make([]string, len(versions))
+	for i, v := range versions {
+		texts[i] = data.Str(v)
+	}
+	return strings.Join(texts, ",")
+}
+
+// Changes returns what differs between two dictionaries: each key with its old and its new value, "" where there is none, sorted by
+// name (salt/utils/data.py, compare_dicts).
+func Changes(before, after *data.Map) *data.Map {
+	names := after.Keys()
+	for _, name := range before.Keys() {
+		if !after.Has(name) {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b any) int { return strings.Compare(data.Str(a), data.Str(b)) })
+	changes := &data.Map{}
+	for _, name := range names {
+		was, had := before.Get(name)
+		is, has := after.Get(name)
+		switch {
+		case !had:
+			changes.Set(name, data.NewMap("old", "", "new", is))
+		case !has:
+			changes.Set(name, data.NewMap("new", "", "old", was))
+		case !data.Equal(was, is):
+			changes.Set(name, data.NewMap("old", was, "new", is))
+		}
+	}
+	return changes
+}
+
+// Versions answers pkg.version: of all packages with the lists of their versions, those of the names, of which each may be a pattern
+// with a star. For one name that is none the answer is its versions alone. They are joined by commas unless asList.
+func Versions(all *data.Map, names []string, asList bool) any {
+	found, glob := &data.Map{}, false
+	for _, name := range names {
+		if !strings.Contains(name, "*") {
+			versions, _ := all.Value(name).([]any)
+			found.Set(name, slices.Clone(versions))
+			continue
+		}
+		glob = true
+		for known, versions := range all.All() {
+			if loader.Glob(name, data.Str(known)) {
+				list, _ := versions.([]any)
+				found.Set(known, slices.Clone(list))
+			}
+		}
+	}
+	if !asList {
+		Stringify(found)
+	}
+	if found.Len() == 1 && !glob {
+		_, v := found.At(0)
+		return v
+	}
+	return found
+}
