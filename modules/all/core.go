@@ -6,18 +6,22 @@ import (
 	"github.com/brineproject/brine/modules/config"
 	"github.com/brineproject/brine/modules/cp"
 	"github.com/brineproject/brine/modules/data"
+	"github.com/brineproject/brine/modules/debianservice"
 	"github.com/brineproject/brine/modules/defaults"
 	"github.com/brineproject/brine/modules/event"
 	"github.com/brineproject/brine/modules/file"
+	"github.com/brineproject/brine/modules/gentooservice"
 	"github.com/brineproject/brine/modules/grains"
 	"github.com/brineproject/brine/modules/group"
 	"github.com/brineproject/brine/modules/ini"
 	"github.com/brineproject/brine/modules/jinja"
+	"github.com/brineproject/brine/modules/linuxservice"
 	"github.com/brineproject/brine/modules/log"
 	"github.com/brineproject/brine/modules/match"
 	"github.com/brineproject/brine/modules/mine"
 	"github.com/brineproject/brine/modules/pillar"
 	"github.com/brineproject/brine/modules/publish"
+	"github.com/brineproject/brine/modules/rhservice"
 	"github.com/brineproject/brine/modules/saltutil"
 	"github.com/brineproject/brine/modules/schedule"
 	"github.com/brineproject/brine/modules/sdb"
@@ -25,6 +29,7 @@ import (
 	"github.com/brineproject/brine/modules/slsutil"
 	"github.com/brineproject/brine/modules/state"
 	"github.com/brineproject/brine/modules/sys"
+	"github.com/brineproject/brine/modules/systemdservice"
 	"github.com/brineproject/brine/modules/test"
 	"github.com/brineproject/brine/modules/user"
 	"github.com/brineproject/brine/render"
@@ -37,18 +42,22 @@ func core(b render.Brought) []loader.Plugin {
 		config.Plugin(),
 		cp.Plugin(b),
 		data.Plugin(),
+		debianservice.Plugin(),
 		defaults.Plugin(),
 		event.Plugin(),
 		file.Plugin(b),
+		gentooservice.Plugin(),
 		grains.Plugin(),
 		group.Plugin(),
 		ini.Plugin(),
 		jinja.Plugin(b),
+		linuxservice.Plugin(),
 		log.Plugin(),
 		match.Plugin(),
 		mine.Plugin(),
 		pillar.Plugin(b),
 		publish.Plugin(),
+		rhservice.Plugin(),
 		saltutil.Plugin(),
 		schedule.Plugin(),
 		sdb.Plugin(b),
@@ -56,6 +65,7 @@ func core(b render.Brought) []loader.Plugin {
 		slsutil.Plugin(b),
 		state.Plugin(b),
 		sys.Plugin(),
+		systemdservice.Plugin(),
 		test.Plugin(),
 		user.Plugin(),
 	}
