@@ -8,6 +8,7 @@ import (
 	"github.com/brineproject/brine/states/event"
 	"github.com/brineproject/brine/states/file"
 	"github.com/brineproject/brine/states/grains"
+	"github.com/brineproject/brine/states/ini"
 	"github.com/brineproject/brine/states/module"
 	"github.com/brineproject/brine/states/schedule"
 	"github.com/brineproject/brine/states/stateconf"
@@ -22,6 +23,7 @@ func Plugins() []loader.Plugin {
 		event.Plugin(),
 		file.Plugin(),
 		grains.Plugin(),
+		ini.Plugin(),
 		module.Plugin(),
 		schedule.Plugin(),
 		stateconf.Plugin(),

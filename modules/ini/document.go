@@ -1,0 +1,82 @@
+package ini
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/loader"
+)
+
+// A document is an ini file and what it says.
+type document struct {
+	name, path string
+	root       *section
+}
+
+// open reads a file. One that is not there says nothing.
+func (m *module) open(name, separator string) (*document, error) {
+	s, err := newSyntax(separator)
+	if err != nil {
+		return nil, err
+	}
+	d := &document{name: name, path: filepath.Join(m.env.Root, name), root: newSection("", s)}
+	text, err := os.ReadFile(d.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return d, nil
+	case err != nil:
+		return nil, d.fault("open", err)
+	}
+	if err := checkUTF8(text); err != nil {
+		return nil, err
+	}
+	d.root, err = s.parse(string(text))
+	return d, err
+}
+
+func (d *document) fault(doing string, err error) error {
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		return loader.Execution("Unable to %s file '%s'. Exception: %s", doing, d.name, loader.OSErrorText(number, d.name))
+	}
+	return loader.Execution("Unable to %s file '%s'. Exception: %w", doing, d.name, err)
+}
+
+// checkUTF8 fails as Python does when it reads text that is none.
+func checkUTF8(text []byte) error {
+	for at := 0; at < len(text); {
+		r, n := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && n == 1 {
+			return loader.Exception("UnicodeDecodeError", "'utf-8' codec can't decode byte 0x%02x in position %d: invalid start byte", text[at], at)
+		}
+		at += n
+	}
+	return nil
+}
+
+// save writes the file, at the place where a link leads.
+func (d *document) save() error {
+	path, err := filepath.EvalSymlinks(d.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		path, err = d.path, nil
+	}
+	if err == nil {
+		err = atomicfile.Write(path, []byte(d.text()), atomicfile.Options{Mode: 0o644, Keep: true})
+	}
+	if err != nil {
+		return d.fault("write", err)
+	}
+	return nil
+}
+
+// text returns the file's content. It begins with no empty line.
+func (d *document) text() string {
+	var b strings.Builder
+	d.root.writeBody(&b)
+	return strings.TrimPrefix(b.String(), "\n")
+}

@@ -1,0 +1,178 @@
+// Package ini is Salt's module ini: it reads and edits ini files (salt/modules/ini_manage.py).
+//
+// A file that is written has a space on both sides of each separator, its options above nested sections, and an empty line before
+// each section; comments, empty lines and what is no option stay in their places. An option that is set takes the place of a
+// comment that has it.
+//
+// What differs from Salt: a file is written only when something in it changes, as a whole, and keeps its owner and attributes; a
+// file that cannot be read is an error in test mode, too; an indented line at the beginning of a section is an option, where Salt
+// drops it.
+package ini
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module ini.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "ini", File: "ini_manage", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("get_ini", docGetIni, m.getIni),
+		loader.F("get_option", docGetOption, m.getOption),
+		loader.F("get_section", docGetSection, m.getSection),
+		loader.F("remove_option", docRemoveOption, m.removeOption),
+		loader.F("remove_section", docRemoveSection, m.removeSection),
+		loader.F("set_option", docSetOption, m.setOption),
+	}}, nil
+}
+
+type setArgs struct {
+	FileName  string
+	Sections  *data.Map `default:"None"`
+	Separator string    `default:"'='"`
+}
+
+// setOption sets options of a file, which is made where there is none, and returns what was before and after of those that changed.
+//
+// file_name
+//
+//	Path of the file.
+//
+// sections : None
+//
+//	Options and their values by section. An option that stands in no section is given beside the sections.
+//
+// separator : =
+//
+//	What stands between an option and its value.
+//
+// CLI Example:
+//
+//	salt '*' ini.set_option /path/to/ini '{section_foo: {key: value}}'
+func (m *module) setOption(_ context.Context, a setArgs) (any, error) {
+	d, err := m.open(a.FileName, a.Separator)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := d.root.update(a.Sections)
+	if err != nil {
+		return nil, err
+	}
+	if changes.Len() == 0 {
+		return changes, nil
+	}
+	return changes, d.save()
+}
+
+type optionArgs struct {
+	FileName  string
+	Section   any
+	Option    any
+	Separator string `default:"'='"`
+}
+
+// getOption returns the value of an option; None where there is none. Without a section it is one above all sections.
+//
+// CLI Example:
+//
+//	salt '*' ini.get_option /path/to/ini section_name option_name
+func (m *module) getOption(_ context.Context, a optionArgs) (any, error) {
+	d, err := m.open(a.FileName, a.Separator)
+	if err != nil {
+		return nil, err
+	}
+	from := d.root
+	if data.Truth(a.Section) {
+		from = d.root.section(a.Section)
+	}
+	return from.value(a.Option), nil
+}
+
+// removeOption takes an option out of a section and returns its value; None where there is none. Where the section is missing
+// it is an option above all sections.
+//
+// CLI Example:
+//
+//	salt '*' ini.remove_option /path/to/ini section_name option_name
+func (m *module) removeOption(_ context.Context, a optionArgs) (any, error) {
+	d, err := m.open(a.FileName, a.Separator)
+	if err != nil {
+		return nil, err
+	}
+	from := d.root.section(a.Section)
+	if from == nil {
+		from = d.root
+	}
+	value := from.value(a.Option)
+	if !from.entries.Delete(keyText(a.Option)) {
+		return nil, nil
+	}
+	return value, d.save()
+}
+
+type sectionArgs struct {
+	FileName  string
+	Section   any
+	Separator string `default:"'='"`
+}
+
+// getSection returns the options of a section with their values, none where there is no such section.
+//
+// CLI Example:
+//
+//	salt '*' ini.get_section /path/to/ini section_name
+func (m *module) getSection(_ context.Context, a sectionArgs) (any, error) {
+	d, err := m.open(a.FileName, a.Separator)
+	if err != nil {
+		return nil, err
+	}
+	return d.root.options(a.Section)
+}
+
+// removeSection takes a section out of a file and returns its options; None where there is no such section.
+//
+// CLI Example:
+//
+//	salt '*' ini.remove_section /path/to/ini section_name
+func (m *module) removeSection(_ context.Context, a sectionArgs) (any, error) {
+	d, err := m.open(a.FileName, a.Separator)
+	if err != nil {
+		return nil, err
+	}
+	if !d.root.entries.Has(keyText(a.Section)) {
+		return nil, nil
+	}
+	options, err := d.root.options(a.Section)
+	if err != nil {
+		return nil, err
+	}
+	d.root.entries.Delete(keyText(a.Section))
+	return options, d.save()
+}
+
+type iniArgs struct {
+	FileName  string
+	Separator string `default:"'='"`
+}
+
+// getIni returns all sections of a file with their options, and the options above them.
+//
+// CLI Example:
+//
+//	salt '*' ini.get_ini /path/to/ini
+func (m *module) getIni(_ context.Context, a iniArgs) (any, error) {
+	d, err := m.open(a.FileName, a.Separator)
+	if err != nil {
+		return nil, err
+	}
+	return d.root.plain(), nil
+}

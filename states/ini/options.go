@@ -1,0 +1,262 @@
+package ini
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/state/change"
+)
+
+type presentArgs struct {
+	Name      string
+	Sections  *data.Map `default:"None"`
+	Separator string    `default:"'='"`
+	Strict    bool      `default:"False"`
+}
+
+// optionsPresent keeps options of an ini file, which is made where there is none. What is not named stays.
+//
+// sections
+//
+//	Options and their values by section. An option above all sections is given beside them.
+//
+// separator : =
+//
+//	What stands between an option and its value.
+//
+// strict : False
+//
+//	True: other options in these sections, and above all sections, are removed.
+//
+//	/etc/mysql/my.cnf:
+//	  ini.options_present:
+//	    - separator: '='
+//	    - strict: True
+//	    - sections:
+//	        mysqld:
+//	          max_connections: 200
+func (m *module) optionsPresent(ctx context.Context, a presentArgs) (any, error) {
+	now, err := m.read(ctx, a.Name, a.Separator)
+	if err != nil {
+		return nil, err
+	}
+	wanted := split(a.Sections)
+	if change.Test(ctx) {
+		return wanted.forecast(now, a.Strict && a.Sections.Len() > 0).result(a.Name, ""), nil
+	}
+	changes := &data.Map{}
+	for _, part := range wanted {
+		made, err := m.bring(ctx, a, part, part.in(now))
+		if err != nil {
+			return nil, err
+		}
+		changes.Update(made)
+	}
+	return applied(a.Name, changes), nil
+}
+
+// A part is a section as it is wanted, or the options above all sections.
+type part struct {
+	section string
+	top     bool
+	options *data.Map
+}
+
+type parts []part
+
+// split returns what is wanted: first what stands above all sections.
+func split(sections *data.Map) parts {
+	all := parts{{top: true, options: &data.Map{}}}
+	for key, v := range sections.All() {
+		if options, ok := v.(*data.Map); ok {
+			all = append(all, part{section: data.Str(key), options: options})
+		} else {
+			all[0].options.Set(data.Str(key), v)
+		}
+	}
+	return all
+}
+
+// in returns the options of the part as they are in the file.
+func (p part) in(now *data.Map) *data.Map {
+	if !p.top {
+		options, _ := now.Value(p.section).(*data.Map)
+		return options
+	}
+	options := &data.Map{}
+	for key, v := range now.All() {
+		if _, section := v.(*data.Map); !section {
+			options.Set(key, v)
+		}
+	}
+	return options
+}
+
+// surplus returns the options of the file that strict removes.
+func (p part) surplus(now *data.Map) *data.Map {
+	wanted := map[string]bool{}
+	for _, name := range names(p.options) {
+		wanted[name] = true
+	}
+	left := &data.Map{}
+	for key, v := range now.All() {
+		if !wanted[data.Str(key)] {
+			left.Set(key, v)
+		}
+	}
+	return left
+}
+
+func (all parts) forecast(now *data.Map, strict bool) *forecast {
+	f := &forecast{}
+	for _, p := range all {
+		if p.top {
+			p.compare(f, now)
+		}
+		if strict {
+			p.removals(f, now)
+		}
+		if !p.top {
+			p.compare(f, now)
+		}
+	}
+	return f
+}
+
+func (p part) compare(f *forecast, now *data.Map) {
+	is := p.in(now)
+	for key, v := range p.options.All() {
+		name := data.Str(key)
+		if old, there := is.Get(name); there && data.Str(old) == data.Str(v) {
+			f.same("Unchanged key %s%s.\n", name, place(p.section))
+		} else {
+			f.differ("Changed key %s%s.\n", name, place(p.section))
+		}
+	}
+}
+
+func (p part) removals(f *forecast, now *data.Map) {
+	word := "Deleted"
+	if p.top {
+		word = "Removed"
+	}
+	for name := range p.surplus(p.in(now)).All() {
+		f.differ("%s key %s%s.\n", word, name, place(p.section))
+	}
+}
+
+// bring makes a part as it is wanted and returns the changes in the form of the whole file.
+func (m *module) bring(ctx context.Context, a presentArgs, p part, now *data.Map) (*data.Map, error) {
+	removed, err := m.strip(ctx, a, p, now)
+	if err != nil {
+		return nil, err
+	}
+	if p.top {
+		made, err := m.set(ctx, a.Name, a.Separator, p.options)
+		if err == nil {
+			made.Update(removed)
+		}
+		return made, err
+	}
+	made, err := m.set(ctx, a.Name, a.Separator, data.NewMap(p.section, p.options))
+	if err != nil {
+		return nil, err
+	}
+	if options, ok := made.Value(p.section).(*data.Map); ok {
+		removed.Update(options)
+	}
+	if removed.Len() == 0 {
+		return &data.Map{}, nil
+	}
+	return data.NewMap(p.section, removed), nil
+}
+
+// strip removes what strict does not leave, and returns what was before and after.
+func (m *module) strip(ctx context.Context, a presentArgs, p part, now *data.Map) (*data.Map, error) {
+	gone := data.NewMap()
+	if !a.Strict || a.Sections.Len() == 0 {
+		return gone, nil
+	}
+	var section any
+	if !p.top {
+		section = p.section
+	}
+	for name, was := range p.surplus(now).All() {
+		if _, err := m.env.Call(ctx, "ini.remove_option", []any{a.Name, section, name, a.Separator}, nil); err != nil {
+			return nil, err
+		}
+		gone.Set(name, data.NewMap("before", was, "after", nil))
+	}
+	return gone, nil
+}
+
+type absentArgs struct {
+	Name      string
+	Sections  *data.Map `default:"None"`
+	Separator string    `default:"'='"`
+}
+
+// optionsAbsent takes options out of an ini file.
+//
+// sections
+//
+//	Lists of options by section. An option above all sections is given beside them, with any value that is no list.
+//
+//	/etc/mysql/my.cnf:
+//	  ini.options_absent:
+//	    - separator: '='
+//	    - sections:
+//	        mysqld:
+//	          - skip-networking
+//	          - bind-address
+func (m *module) optionsAbsent(ctx context.Context, a absentArgs) (any, error) {
+	now, err := m.read(ctx, a.Name, a.Separator)
+	if err != nil {
+		return nil, err
+	}
+	f, changes := &forecast{}, &data.Map{}
+	for key, v := range a.Sections.All() {
+		name := data.Str(key)
+		options, isList := v.([]any)
+		from := part{section: name, top: !isList}.in(now)
+		if !isList {
+			options, name = []any{key}, ""
+		}
+		for _, option := range options {
+			value, there := from.Get(data.Str(option))
+			if !there {
+				f.same("Key %s%s does not exist.\n", data.Str(option), place(name))
+				continue
+			}
+			f.differ("Deleted key %s%s.\n", data.Str(option), place(name))
+			if err := m.remove(ctx, a, name, data.Str(option)); err != nil {
+				return nil, err
+			}
+			noteGone(changes, name, data.Str(option), value)
+		}
+	}
+	if change.Test(ctx) {
+		return f.result(a.Name, "No changes detected."), nil
+	}
+	return applied(a.Name, changes), nil
+}
+
+// remove removes an option, unless in test mode.
+func (m *module) remove(ctx context.Context, a absentArgs, section, option string) error {
+	if change.Test(ctx) {
+		return nil
+	}
+	_, err := m.env.Call(ctx, "ini.remove_option", []any{a.Name, section, option, a.Separator}, nil)
+	return err
+}
+
+func noteGone(changes *data.Map, section, option string, value any) {
+	if section == "" {
+		changes.Set(option, value)
+		return
+	}
+	if !changes.Has(section) {
+		changes.Set(section, data.NewMap())
+	}
+	changes.Value(section).(*data.Map).Set(option, value)
+}
