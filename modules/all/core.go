@@ -2,6 +2,7 @@ package all
 
 import (
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/aptsources"
 	"github.com/brineproject/brine/modules/cmd"
 	"github.com/brineproject/brine/modules/config"
 	"github.com/brineproject/brine/modules/cp"
@@ -38,6 +39,7 @@ import (
 // core are the modules of every build.
 func core(b render.Brought) []loader.Plugin {
 	return []loader.Plugin{
+		aptsources.Plugin(),
 		cmd.Plugin(b),
 		config.Plugin(),
 		cp.Plugin(b),

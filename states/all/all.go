@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/states/grains"
 	"github.com/brineproject/brine/states/ini"
 	"github.com/brineproject/brine/states/module"
+	"github.com/brineproject/brine/states/pkgrepo"
 	"github.com/brineproject/brine/states/schedule"
 	"github.com/brineproject/brine/states/stateconf"
 	"github.com/brineproject/brine/states/test"
@@ -25,6 +26,7 @@ func Plugins() []loader.Plugin {
 		grains.Plugin(),
 		ini.Plugin(),
 		module.Plugin(),
+		pkgrepo.Plugin(),
 		schedule.Plugin(),
 		stateconf.Plugin(),
 		test.Plugin(),

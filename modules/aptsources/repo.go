@@ -1,0 +1,195 @@
+package aptsources
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
+)
+
+type kwargsArgs struct {
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// listRepos returns the sources of apt by their URIs.
+//
+// CLI Example:
+//
+//	salt '*' pkg.list_repos
+func (m *module) listRepos(context.Context, kwargsArgs) (any, error) {
+	s, err := m.load()
+	if err != nil {
+		return nil, loader.Execution("%w", err)
+	}
+	repos := &data.Map{}
+	for _, e := range s.valid() {
+		at, _ := repos.Value(e.uri).([]any)
+		repos.Set(e.uri, append(at, e.repo()))
+	}
+	return repos, nil
+}
+
+type repoArgs struct {
+	Repo   string
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// getRepo returns what there is of a source, or nothing. It is named by a whole line; one that has any of its components is it.
+//
+// CLI Example:
+//
+//	salt '*' pkg.get_repo "deb http://deb.debian.org/debian bookworm main"
+func (m *module) getRepo(_ context.Context, a repoArgs) (any, error) {
+	s, err := m.loadWith(a.Kwargs)
+	if err != nil {
+		return nil, loader.Execution("%w", err)
+	}
+	def, err := m.definition(a.Repo, a.Kwargs)
+	if err != nil {
+		return nil, err
+	}
+	withLogin(def, a.Kwargs.Text("ppa_auth"))
+	for _, e := range s.valid() {
+		if e.sameOrMoved(def, a.Kwargs) && (len(def.comps) == 0 || meets(e.comps, def.comps)) {
+			return e.repo(), nil
+		}
+	}
+	return &data.Map{}, nil
+}
+
+// definition reads a source that is asked for, which may be a PPA.
+func (m *module) definition(repo string, kwargs *data.Map) (*entry, error) {
+	if isPPA(repo) && m.knowsPPA() {
+		owner, name, err := ppaOf(repo)
+		if err != nil {
+			return nil, err
+		}
+		repo = m.ppaLine(owner, name, kwargs)
+	}
+	return parseLine(repo, mainFile), nil
+}
+
+var web = regexp.MustCompile(`(https?://)(.+)`)
+
+// withLogin puts the login of a private archive in the URI of a source.
+func withLogin(e *entry, login string) {
+	if m := web.FindStringSubmatch(e.uri); login != "" && m != nil && !strings.HasPrefix(m[2], login) {
+		e.uri = m[1] + login + "@" + m[2]
+	}
+}
+
+func meets(a, b []string) bool {
+	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
+}
+
+// expandRepoDef returns a source as pkg.get_repo shows it once it is there, for the state pkgrepo to compare. It is named as for
+// pkg.mod_repo, in the argument repo.
+//
+// CLI Example:
+//
+//	salt '*' pkg.expand_repo_def repo='deb http://deb.debian.org/debian bookworm main' comps=main,contrib
+func (m *module) expandRepoDef(_ context.Context, a kwargsArgs) (any, error) {
+	repo, ok := a.Kwargs.Get("repo")
+	if !ok {
+		return nil, loader.Invocation("missing 'repo' argument")
+	}
+	e, err := m.definition(data.Str(repo), a.Kwargs)
+	if err != nil {
+		return nil, err
+	}
+	e.comment = ""
+	if comps, ok := a.Kwargs.Get("comps"); ok {
+		e.comps = words(comps)
+	}
+	if archs, ok := a.Kwargs.Get("architectures"); ok {
+		e.setOption("arch", strings.Join(words(archs), ","))
+	}
+	if v, ok := a.Kwargs.Get("signedby"); ok {
+		e.setOption("signed-by", data.Str(v))
+	}
+	for name, field := range map[string]*string{"uri": &e.uri, "dist": &e.dist} {
+		if v, ok := a.Kwargs.Get(name); ok {
+			*field = data.Str(v)
+		}
+	}
+	if v, ok := a.Kwargs.Get("disabled"); ok {
+		e.disabled = packages.True(v)
+	}
+	e.changed = true
+	return e.repo(), nil
+}
+
+// words reads a list that may be a text with commas.
+func words(v any) []string {
+	if list, ok := v.([]any); ok {
+		v = data.Str(strings.Join(texts(list), ","))
+	}
+	var out []string
+	for w := range strings.SplitSeq(data.Str(v), ",") {
+		out = append(out, strings.TrimSpace(w))
+	}
+	return out
+}
+
+func texts(list []any) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = data.Str(v)
+	}
+	return out
+}
+
+type namesArgs struct {
+	Args   []any     `args:"args"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// listRepoPkgs returns the versions of packages that the sources offer, from new to old: of the packages that are named, or of all.
+//
+// CLI Example:
+//
+//	salt '*' pkg.list_repo_pkgs bash nginx
+func (m *module) listRepoPkgs(ctx context.Context, a namesArgs) (any, error) {
+	command := []any{"apt-cache", "dump"}
+	if len(a.Args) > 0 {
+		command = append([]any{"apt-cache", "show"}, a.Args...)
+	}
+	out, err := m.run(ctx, data.NewMap("ignore_retcode", true, "output_loglevel", "trace"), command...)
+	if err != nil {
+		return nil, err
+	}
+	return offered(out.stdout), nil
+}
+
+// offered reads what apt-cache says of packages.
+func offered(text string) *data.Map {
+	found, name := &data.Map{}, ""
+	for line := range strings.Lines(text) {
+		if v, ok := strings.CutPrefix(line, "Package: "); ok {
+			name = strings.TrimSpace(v)
+		} else if v, ok := strings.CutPrefix(strings.TrimSpace(line), "Version:"); ok && name != "" {
+			if f := strings.TrimSpace(v); f != "" {
+				packages.Add(found, name, f)
+			}
+		}
+	}
+	return found
+}
+
+// noRepo is the error for a source that is not there.
+func noRepo(repo string) error {
+	return loader.Execution("Repo %s doesn't exist in the sources.list(s)", repo)
+}
+
+// describe returns the result of pkg.mod_repo.
+func describe(repo string, e *entry, line string) *data.Map {
+	r := e.repo()
+	r.Delete("dist")
+	return data.NewMap(repo, data.NewMap("architectures", r.Value("architectures"), "comps", r.Value("comps"), "disabled", r.Value("disabled"),
+		"file", r.Value("file"), "type", r.Value("type"), "uri", r.Value("uri"), "line", fmt.Sprintln(line), "signedby", r.Value("signedby")))
+}
