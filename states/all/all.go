@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/states/module"
 	"github.com/brineproject/brine/states/pkgrepo"
 	"github.com/brineproject/brine/states/schedule"
+	"github.com/brineproject/brine/states/service"
 	"github.com/brineproject/brine/states/stateconf"
 	"github.com/brineproject/brine/states/test"
 )
@@ -28,6 +29,7 @@ func Plugins() []loader.Plugin {
 		module.Plugin(),
 		pkgrepo.Plugin(),
 		schedule.Plugin(),
+		service.Plugin(),
 		stateconf.Plugin(),
 		test.Plugin(),
 	}

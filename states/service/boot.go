@@ -1,0 +1,161 @@
+package service
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+// A turn is what enables or disables a service: how the module calls it, and what the state says.
+type turn struct {
+	do, is           string // functions of the module
+	set, done, fails string
+	alone            string // what the module cannot do
+	missing          any    // result where there is no such service
+	kwargs           bool   // is takes them, too
+}
+
+func enabling() turn {
+	return turn{do: "enable", is: "enabled", set: "enabled", done: "enabled", fails: "to start at boot", alone: "Enable", missing: false, kwargs: true}
+}
+
+func disabling() turn {
+	return turn{do: "disable", is: "disabled", set: "disabled", done: "disabled", fails: "to not start at boot", alone: "Disable", missing: true}
+}
+
+// condition is what the comments say of a service that has been started (true), not (false), or is as wanted (nil).
+func condition(started any) string {
+	switch started {
+	case true:
+		return "is running"
+	case nil:
+		return "is in the desired state"
+	}
+	return "is dead"
+}
+
+// failure is what the comments say of a service that could not be turned.
+func (t turn) failure(name string, started any) string {
+	text := "Failed when setting service " + name + " " + t.fails
+	enables := t.do == "enable"
+	switch {
+	case started == true && enables:
+		return text + ", but the service is running"
+	case started == true:
+		return text + ", and is running"
+	case started == nil:
+		return text + ", but the service was already running"
+	}
+	return text + ", and the service is dead"
+}
+
+// turn enables or disables a service and says so in the report, whose result is to be result where that works. started is how the
+// service does, see condition.
+func (m *module) turn(ctx context.Context, r *report, t turn, started, result any, kwargs *data.Map) error {
+	there, err := m.available(ctx, r)
+	if err != nil {
+		_, err = r.took(err)
+		return err
+	}
+	if !there {
+		r.result = t.missing
+		return nil
+	}
+	r.result = result
+	if !m.has(t.do) || !m.has(t.is) {
+		r.comment = t.alone + " is not available on this minion, service " + r.name + " " + alone(started)
+		return nil
+	}
+	before, err := m.turned(ctx, r.name, t, kwargs)
+	switch {
+	case err != nil:
+		return err
+	case before:
+		if started == nil {
+			r.changes = &data.Map{}
+		}
+		r.comment = "Service " + r.name + " is already " + t.done + ", and " + condition(started)
+		return nil
+	case change.Test(ctx):
+		r.says(nil, "Service %s set to be %s", r.name, t.set)
+		return nil
+	}
+	return m.apply(ctx, r, t, started, kwargs)
+}
+
+// alone is condition where the module cannot enable or disable.
+func alone(started any) string {
+	if started == true {
+		return "started"
+	}
+	return condition(started)
+}
+
+// turned tells whether a service is enabled, or disabled, already.
+func (m *module) turned(ctx context.Context, name string, t turn, kwargs *data.Map) (bool, error) {
+	if !t.kwargs {
+		kwargs = nil
+	}
+	return m.ask(ctx, t.is, name, nil, kwargs)
+}
+
+// apply turns a service and looks at it again.
+func (m *module) apply(ctx context.Context, r *report, t turn, started any, kwargs *data.Map) error {
+	ok, err := m.ask(ctx, t.do, r.name, nil, kwargs)
+	if err != nil && (loader.KindOf(err) != loader.KindExecution || t.do != "enable") {
+		return err
+	}
+	if !ok {
+		r.says(false, "%s", t.failure(r.name, started))
+		if err != nil && err.Error() != "" {
+			r.comment += ". Additional information follows:\n\n" + err.Error()
+		}
+		return nil
+	}
+	after, err := m.turned(ctx, r.name, t, kwargs)
+	if err != nil {
+		return err
+	}
+	r.changes = &data.Map{}
+	if after {
+		r.changes.Set(r.name, true)
+	}
+	r.comment = "Service " + r.name + " has been " + t.done + ", and " + condition(started)
+	return nil
+}
+
+type turnArgs struct {
+	Name   string
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// enabled has a service start with the system, whether it runs or not. Further arguments go to the module's function.
+//
+//	nginx:
+//	  service.enabled
+func (m *module) enabled(ctx context.Context, a turnArgs) (any, error) {
+	loader.ContextOf(ctx).Set("service.state", "enabled")
+	r := newReport(a.Name)
+	if err := m.turn(ctx, r, enabling(), nil, true, a.Kwargs); err != nil {
+		return nil, err
+	}
+	if change.Test(ctx) && r.comment == "The named service "+a.Name+" is not available" {
+		r.says(nil, "Service %s not present; if created in this state run, it would have been enabled", a.Name)
+	}
+	return r.ret(), nil
+}
+
+// disabled has a service not start with the system, whether it runs or not. Further arguments go to the module's function.
+//
+//	nginx:
+//	  service.disabled
+func (m *module) disabled(ctx context.Context, a turnArgs) (any, error) {
+	loader.ContextOf(ctx).Set("service.state", "disabled")
+	r := newReport(a.Name)
+	if err := m.turn(ctx, r, disabling(), nil, true, a.Kwargs); err != nil {
+		return nil, err
+	}
+	return r.ret(), nil
+}
