@@ -10,11 +10,9 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/alternatives"
 	"github.com/brineproject/brine/modules/environ"
-	"github.com/brineproject/brine/modules/group"
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/network"
 	"github.com/brineproject/brine/modules/random"
-	"github.com/brineproject/brine/modules/user"
 	"github.com/brineproject/brine/render"
 )
 
@@ -23,11 +21,9 @@ func extra(render.Brought) []loader.Plugin {
 	return []loader.Plugin{
 		alternatives.Plugin(),
 		environ.Plugin(),
-		group.Plugin(),
 		hashutil.Plugin(),
 		network.Plugin(),
 		random.Plugin(),
-		user.Plugin(),
 	}
 }
 

@@ -2,6 +2,82 @@
 
 package group
 
+const docAdd = "\n" +
+	"    Makes a group, and returns whether it could.\n" +
+	"\n" +
+	"    gid : None\n" +
+	"\n" +
+	"        Its id. Default: the next that is free.\n" +
+	"\n" +
+	"    system : False\n" +
+	"\n" +
+	"        True: the id is one of those for the system.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    non_unique : False\n" +
+	"\n" +
+	"        True: another group may have the same id.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' group.add foo 3456\n" +
+	"    "
+
+const docAdduser = "\n" +
+	"    Puts a user into a group, and returns whether it could.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' group.adduser foo bar\n" +
+	"    "
+
+const docChgid = "\n" +
+	"    Gives a group another id, and returns whether it has it.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    non_unique : False\n" +
+	"\n" +
+	"        True: another group may have the same id.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' group.chgid foo 4376\n" +
+	"    "
+
+const docDelete = "\n" +
+	"    Removes a group, and returns whether it could.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' group.delete foo\n" +
+	"    "
+
+const docDeluser = "\n" +
+	"    Takes a user out of a group, and returns whether it is not in it: also where there is no such group.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' group.deluser foo bar\n" +
+	"    "
+
 const docGetent = "\n" +
 	"    Returns a list of what there is to tell of all groups.\n" +
 	"\n" +
@@ -24,4 +100,16 @@ const docInfo = "\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' group.info foo\n" +
+	"    "
+
+const docMembers = "\n" +
+	"    Makes a list of users, with commas between, the only members of a group, and returns whether it could.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' group.members foo 'user1,user2,user3'\n" +
 	"    "

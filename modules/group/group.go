@@ -1,8 +1,11 @@
 //go:build unix
 
-// Package group is Salt's module group, the part of it that only looks at groups (salt/modules/groupadd.py).
+// Package group is Salt's module group (salt/modules/groupadd.py).
 //
-// What differs from Salt: groups are those of etc/group alone, see package accounts. On Windows there is no such module.
+// The work is that of groupadd, groupmod, groupdel and gpasswd. Where the system lies below another folder than /, they are told so (-R).
+//
+// What differs from Salt: groups are those of etc/group alone, see package accounts; where the kernel is not Linux, they are only looked
+// at; releases 5 of Red Hat and 11 of SUSE get no treatment of their own. On Windows there is no such module.
 package group
 
 import (
@@ -19,10 +22,23 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{
-		loader.F("getent", docGetent, m.getent),
-		loader.F("info", docInfo, m.info),
-	}}, nil
+	funcs := []loader.Func{loader.F("getent", docGetent, m.getent), loader.F("info", docInfo, m.info)}
+	if kernel := env.GrainsNow().Text("kernel"); kernel == "" || kernel == "Linux" {
+		funcs = append(funcs, m.changing()...)
+	}
+	return &loader.Module{Funcs: funcs}, nil
+}
+
+// changing returns the functions that change groups.
+func (m *module) changing() []loader.Func {
+	return []loader.Func{
+		loader.F("add", docAdd, m.add),
+		loader.F("adduser", docAdduser, m.adduser),
+		loader.F("chgid", docChgid, m.chgid),
+		loader.F("delete", docDelete, m.delete),
+		loader.F("deluser", docDeluser, m.deluser),
+		loader.F("members", docMembers, m.members),
+	}
 }
 
 // read returns the groups below a folder, or below that of the minion's system.
@@ -62,12 +78,17 @@ type infoArgs struct {
 //
 //	salt '*' group.info foo
 func (m *module) info(_ context.Context, a infoArgs) (any, error) {
-	groups, err := m.read(a.Root)
+	return m.about(a.Name, a.Root)
+}
+
+// about returns what there is to tell of a group, an empty dictionary where there is none.
+func (m *module) about(name, root any) (*data.Map, error) {
+	groups, err := m.read(root)
 	if err != nil {
 		return nil, err
 	}
 	for _, g := range groups {
-		if g.Name == data.Str(a.Name) {
+		if g.Name == data.Str(name) {
 			return describe(g), nil
 		}
 	}

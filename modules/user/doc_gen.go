@@ -2,6 +2,222 @@
 
 package user
 
+const docAdd = "\n" +
+	"    Makes a user, and returns whether it could.\n" +
+	"\n" +
+	"    uid, gid : None\n" +
+	"\n" +
+	"        Ids, the group's by its name, too. Default: the next that are free.\n" +
+	"\n" +
+	"    groups : None\n" +
+	"\n" +
+	"        Further groups: a list, or names with commas between.\n" +
+	"\n" +
+	"    home, shell : None\n" +
+	"\n" +
+	"        Home folder and shell. Default: those of the system.\n" +
+	"\n" +
+	"    unique : True\n" +
+	"\n" +
+	"        False: another user may have the same id.\n" +
+	"\n" +
+	"    system : False\n" +
+	"\n" +
+	"        True: the id is one of those for the system.\n" +
+	"\n" +
+	"    fullname, roomnumber, workphone, homephone, other\n" +
+	"\n" +
+	"        What is told of the user in its comment.\n" +
+	"\n" +
+	"    createhome : True\n" +
+	"\n" +
+	"        Make the home folder.\n" +
+	"\n" +
+	"    loginclass : None\n" +
+	"\n" +
+	"        Of OpenBSD alone.\n" +
+	"\n" +
+	"    nologinit : False\n" +
+	"\n" +
+	"        True: keep the user out of the databases lastlog and faillog.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    usergroup : None\n" +
+	"\n" +
+	"        True: make a group of the same name, False: make none. Default: as the system has it.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.add fred 4000 4000 wheel,games /home/fred /bin/zsh\n" +
+	"    "
+
+const docChfullname = "\n" +
+	"    Sets the full name of a user, and returns whether it has it.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.chfullname fred \"Fred Jones\"\n" +
+	"    "
+
+const docChgid = "\n" +
+	"    Gives a user another group of its own, and returns whether it has it. A group's name is never the id that is compared.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.chgid fred 4376\n" +
+	"    "
+
+const docChgroups = "\n" +
+	"    Puts a user into groups, a list of names or names with commas between, and returns whether it could.\n" +
+	"\n" +
+	"    append : False\n" +
+	"\n" +
+	"        True: it stays in those that it is in. Default: these alone.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.chgroups fred wheel,games append=True\n" +
+	"    "
+
+const docChhome = "\n" +
+	"    Gives a user another home folder, and returns whether it has it.\n" +
+	"\n" +
+	"    persist : False\n" +
+	"\n" +
+	"        True: what is in the old one moves to the new one.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.chhome fred /home/users/fred True\n" +
+	"    "
+
+const docChhomephone = "\n" +
+	"    Sets the telephone of a user at home, and returns whether it has it.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.chhomephone fred 7735551234\n" +
+	"    "
+
+const docChloginclass = "\n" +
+	"    Returns False: classes of logins are OpenBSD's.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.chloginclass fred staff\n" +
+	"    "
+
+const docChother = "\n" +
+	"    Sets what else is told of a user, and returns whether it has it.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.chother fred 'on the second floor'\n" +
+	"    "
+
+const docChroomnumber = "\n" +
+	"    Sets the room of a user, and returns whether it has it.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.chroomnumber fred 123\n" +
+	"    "
+
+const docChshell = "\n" +
+	"    Gives a user another shell, and returns whether it has it.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.chshell fred /bin/zsh\n" +
+	"    "
+
+const docChuid = "\n" +
+	"    Gives a user another id, and returns whether it has it.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.chuid fred 4376\n" +
+	"    "
+
+const docChworkphone = "\n" +
+	"    Sets the telephone of a user at work, and returns whether it has it.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.chworkphone fred 7735550123\n" +
+	"    "
+
+const docDelete = "\n" +
+	"    Removes a user, and returns whether it could.\n" +
+	"\n" +
+	"    remove : False\n" +
+	"\n" +
+	"        True: its home folder and mail, too.\n" +
+	"\n" +
+	"    force : False\n" +
+	"\n" +
+	"        True: even where it is logged in.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.delete fred remove=True force=True\n" +
+	"    "
+
+const docGetLoginclass = "\n" +
+	"    Returns False: classes of logins are OpenBSD's.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.get_loginclass fred\n" +
+	"    "
+
 const docGetent = "\n" +
 	"    Returns a list of what there is to tell of all users.\n" +
 	"\n" +
@@ -52,4 +268,16 @@ const docPrimaryGroup = "\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' user.primary_group saltadmin\n" +
+	"    "
+
+const docRename = "\n" +
+	"    Gives a user another name. It returns False even then, as the user is not found by its old name any more.\n" +
+	"\n" +
+	"    root : None\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' user.rename fred frederick\n" +
 	"    "

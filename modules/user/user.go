@@ -1,8 +1,11 @@
 //go:build unix
 
-// Package user is Salt's module user, the part of it that only looks at users (salt/modules/useradd.py).
+// Package user is Salt's module user (salt/modules/useradd.py).
 //
-// What differs from Salt: users are those of etc/passwd alone, see package accounts. On Windows there is no such module.
+// The work is that of useradd, usermod and userdel. Where the system lies below another folder than /, they are told so (-R).
+//
+// What differs from Salt: users are those of etc/passwd alone, see package accounts; classes of logins, which OpenBSD alone has, there are
+// not; where the kernel is not Linux, users are only looked at. On Windows there is no such module.
 package user
 
 import (
@@ -21,13 +24,38 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{
+	funcs := []loader.Func{
 		loader.F("getent", docGetent, m.getent),
 		loader.F("info", docInfo, m.info),
 		loader.F("list_groups", docListGroups, m.listGroups),
 		loader.F("list_users", docListUsers, m.listUsers),
 		loader.F("primary_group", docPrimaryGroup, m.primaryGroup),
-	}}, nil
+	}
+	if kernel := env.GrainsNow().Text("kernel"); kernel == "" || kernel == "Linux" {
+		funcs = append(funcs, m.changing()...)
+	}
+	return &loader.Module{Funcs: funcs}, nil
+}
+
+// changing returns the functions that change users.
+func (m *module) changing() []loader.Func {
+	return []loader.Func{
+		loader.F("add", docAdd, m.add),
+		loader.F("chfullname", docChfullname, m.chfullname),
+		loader.F("chgid", docChgid, m.chgid),
+		loader.F("chgroups", docChgroups, m.chgroups),
+		loader.F("chhome", docChhome, m.chhome),
+		loader.F("chhomephone", docChhomephone, m.chhomephone),
+		loader.F("chloginclass", docChloginclass, m.chloginclass),
+		loader.F("chother", docChother, m.chother),
+		loader.F("chroomnumber", docChroomnumber, m.chroomnumber),
+		loader.F("chshell", docChshell, m.chshell),
+		loader.F("chuid", docChuid, m.chuid),
+		loader.F("chworkphone", docChworkphone, m.chworkphone),
+		loader.F("delete", docDelete, m.delete),
+		loader.F("get_loginclass", docGetLoginclass, m.getLoginclass),
+		loader.F("rename", docRename, m.rename),
+	}
 }
 
 // read returns the users below a folder, or below that of the minion's system, and the groups of the system.
@@ -77,12 +105,17 @@ type infoArgs struct {
 //
 //	salt '*' user.info root
 func (m *module) info(_ context.Context, a infoArgs) (any, error) {
-	users, groups, err := m.read(a.Root)
+	return m.about(a.Name, a.Root)
+}
+
+// about returns what there is to tell of a user, an empty dictionary where there is none.
+func (m *module) about(name, root any) (*data.Map, error) {
+	users, groups, err := m.read(root)
 	if err != nil {
 		return nil, err
 	}
 	for _, u := range users {
-		if u.Name == data.Str(a.Name) {
+		if u.Name == data.Str(name) {
 			return describe(u, users, groups), nil
 		}
 	}

@@ -1,0 +1,202 @@
+//go:build unix
+
+package group
+
+import (
+	"context"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+)
+
+// tool runs a program that changes groups below a folder, None being that of the minion's system, and returns its code.
+func (m *module) tool(ctx context.Context, program string, root any, args ...any) (int64, error) {
+	path := process.Find(program)
+	if path == "" {
+		return 0, loader.Execution("Command '%s' cannot be found", program)
+	}
+	argv := []any{path}
+	if root == nil && m.env.Root != "" {
+		root = m.env.Root
+	}
+	if root != nil {
+		argv = append(argv, rootOption(program), root)
+	}
+	v, err := m.env.Call(ctx, "cmd.retcode", []any{append(argv, args...)}, data.NewMap("python_shell", false))
+	code, _ := v.(int64)
+	return code, err
+}
+
+// rootOption returns the option of a program that names another root: gpasswd has a short one for something else.
+func rootOption(program string) string {
+	if program == "gpasswd" {
+		return "--root"
+	}
+	return "-R"
+}
+
+// did runs a program and returns whether it succeeded.
+func (m *module) did(ctx context.Context, program string, root any, args ...any) (any, error) {
+	code, err := m.tool(ctx, program, root, args...)
+	return err == nil && code == 0, err
+}
+
+type addArgs struct {
+	Name      string
+	GID       any `default:"None"`
+	System    any `default:"False"`
+	Root      any `default:"None"`
+	NonUnique any `default:"False"`
+}
+
+// add makes a group, and returns whether it could.
+//
+// gid : None
+//
+//	Its id. Default: the next that is free.
+//
+// system : False
+//
+//	True: the id is one of those for the system.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// non_unique : False
+//
+//	True: another group may have the same id.
+//
+// CLI Example:
+//
+//	salt '*' group.add foo 3456
+func (m *module) add(ctx context.Context, a addArgs) (any, error) {
+	var args []any
+	if data.Truth(a.GID) {
+		args = append(args, "-g", a.GID)
+		if data.Truth(a.NonUnique) {
+			args = append(args, "-o")
+		}
+	}
+	if data.Truth(a.System) {
+		args = append(args, "-r")
+	}
+	return m.did(ctx, "groupadd", a.Root, append(args, "--", a.Name)...)
+}
+
+type deleteArgs struct {
+	Name string
+	Root any `default:"None"`
+}
+
+// delete removes a group, and returns whether it could.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' group.delete foo
+func (m *module) delete(ctx context.Context, a deleteArgs) (any, error) {
+	return m.did(ctx, "groupdel", a.Root, "--", a.Name)
+}
+
+type chgidArgs struct {
+	Name      string
+	GID       any
+	Root      any `default:"None"`
+	NonUnique any `default:"False"`
+}
+
+// chgid gives a group another id, and returns whether it has it.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// non_unique : False
+//
+//	True: another group may have the same id.
+//
+// CLI Example:
+//
+//	salt '*' group.chgid foo 4376
+func (m *module) chgid(ctx context.Context, a chgidArgs) (any, error) {
+	now, err := m.about(a.Name, a.Root)
+	if err != nil || now.Len() == 0 {
+		return false, err
+	}
+	if data.Equal(now.Value("gid"), a.GID) {
+		return true, nil
+	}
+	option := "-g"
+	if data.Truth(a.NonUnique) {
+		option = "-og"
+	}
+	if _, err := m.tool(ctx, "groupmod", a.Root, option, a.GID, "--", a.Name); err != nil {
+		return nil, err
+	}
+	now, err = m.about(a.Name, a.Root)
+	return err == nil && data.Equal(now.Value("gid"), a.GID), err
+}
+
+type userArgs struct {
+	Name     string
+	Username string
+	Root     any `default:"None"`
+}
+
+// adduser puts a user into a group, and returns whether it could.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' group.adduser foo bar
+func (m *module) adduser(ctx context.Context, a userArgs) (any, error) {
+	return m.did(ctx, "gpasswd", a.Root, "--add", a.Username, "--", a.Name)
+}
+
+// deluser takes a user out of a group, and returns whether it is not in it: also where there is no such group.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' group.deluser foo bar
+func (m *module) deluser(ctx context.Context, a userArgs) (any, error) {
+	now, err := m.about(a.Name, a.Root)
+	if err != nil {
+		return nil, err
+	}
+	if in, _ := now.Value("members").([]any); !slices.Contains(in, any(a.Username)) {
+		return true, nil
+	}
+	return m.did(ctx, "gpasswd", a.Root, "--del", a.Username, "--", a.Name)
+}
+
+type membersArgs struct {
+	Name        string
+	MembersList string
+	Root        any `default:"None"`
+}
+
+// members makes a list of users, with commas between, the only members of a group, and returns whether it could.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' group.members foo 'user1,user2,user3'
+func (m *module) members(ctx context.Context, a membersArgs) (any, error) {
+	return m.did(ctx, "gpasswd", a.Root, "--members", a.MembersList, "--", a.Name)
+}

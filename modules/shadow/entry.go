@@ -1,0 +1,104 @@
+//go:build linux
+
+package shadow
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// An entry is a line of /etc/shadow (shadow(5)). That of a user that there is not has no name.
+type entry struct {
+	name, password string
+	days           [6]int64 // by the names of dayKeys, -1 where there is none
+}
+
+// dayKeys are Salt's names for the days of an entry, in the order of the file.
+func dayKeys() []string { return []string{"lstchg", "min", "max", "warn", "inact", "expire"} }
+
+// day returns what an entry has under one of the names of dayKeys.
+func (e entry) day(key string) int64 {
+	for i, k := range dayKeys() {
+		if k == key {
+			return e.days[i]
+		}
+	}
+	return -1
+}
+
+// shown returns an entry as Salt does.
+func (e entry) shown() *data.Map {
+	ret := data.NewMap("name", e.name, "passwd", e.password)
+	for i, key := range dayKeys() {
+		if e.name == "" {
+			ret.Set(key, "")
+		} else {
+			ret.Set(key, e.days[i])
+		}
+	}
+	return ret
+}
+
+// at returns where a file of the system lies, with a folder to take for / or None.
+func (m *module) at(root any, file string) string {
+	if data.Truth(root) {
+		return filepath.Join("/", data.Str(root), file)
+	}
+	return filepath.Join("/", m.env.Root, file)
+}
+
+// entries returns the entries of etc/shadow below a folder, None being that of the minion's system.
+func (m *module) entries(root any) ([]entry, error) {
+	text, err := os.ReadFile(m.at(root, "/etc/shadow"))
+	if err != nil {
+		return nil, loader.Execution("read passwords: %w", err)
+	}
+	var list []entry
+	for line := range strings.Lines(string(text)) {
+		if e, ok := parse(strings.TrimSpace(line)); ok {
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
+// entry returns the entry of a user, one without a name where there is none.
+func (m *module) entry(name string, root any) (entry, error) {
+	list, err := m.entries(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return entry{}, nil
+	}
+	for _, e := range list {
+		if e.name == name {
+			return e, nil
+		}
+	}
+	return entry{}, err
+}
+
+// parse reads a line of etc/shadow. One without all fields, or with days that are no numbers, counts as none.
+func parse(line string) (entry, bool) {
+	f := strings.Split(line, ":")
+	if len(f) < 8 || len(f) > 9 || f[0] == "" || strings.ContainsAny(f[0][:1], "+-") {
+		return entry{}, false
+	}
+	e := entry{name: f[0], password: f[1]}
+	for i := range e.days {
+		e.days[i] = -1
+		if text := f[i+2]; text != "" {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return entry{}, false
+			}
+			e.days[i] = n
+		}
+	}
+	return e, true
+}

@@ -1,0 +1,175 @@
+//go:build linux
+
+package shadow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/brineproject/brine/accounts"
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+type setPasswordArgs struct {
+	Name       string
+	Password   string
+	UseUsermod any `default:"False"`
+	Root       any `default:"None"`
+}
+
+// setPassword sets the password of a user, given as its hash, and returns whether it is so then.
+//
+// use_usermod : False
+//
+//	True: have the system's program write it, which knows of other places than /etc/shadow. It is chpasswd, as usermod would show
+//	the hash to all users.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' shadow.set_password root '$1$UYCIxa628.9qXjpQCjM4a..'
+func (m *module) setPassword(ctx context.Context, a setPasswordArgs) (any, error) {
+	known, err := m.known(a.Name, a.Root)
+	switch {
+	case err != nil:
+		return nil, err
+	case !known:
+		m.env.Log.Warnf("user %s does not exist, cannot set password", a.Name)
+		return false, nil
+	case strings.ContainsAny(a.Password, ":\n\x00"):
+		return nil, loader.Execution("set the password of %s: the hash has a colon or the end of a line in it", a.Name)
+	}
+	if truthy(a.UseUsermod) {
+		err = m.hand(ctx, a)
+	} else {
+		err = m.write(ctx, a)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return data.NewMap(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	e, err := m.entry(a.Name, a.Root)
+	return err == nil && e.password == a.Password, err
+}
+
+// truthy tells whether a value says yes, also in words (is_true of salt/utils/data.py).
+func truthy(v any) bool {
+	if text, ok := v.(string); ok {
+		return strings.EqualFold(text, "true")
+	}
+	return data.Truth(v)
+}
+
+// known tells whether there is a user of that name.
+func (m *module) known(name string, root any) (bool, error) {
+	users, err := accounts.Users(m.at(root, ""))
+	if err != nil {
+		return false, loader.Execution("%w", err)
+	}
+	return slices.ContainsFunc(users, func(u accounts.User) bool { return u.Name == name }), nil
+}
+
+// hand gives the hash to the system's program by its input.
+func (m *module) hand(ctx context.Context, a setPasswordArgs) error {
+	argv := []any{"chpasswd", "-e"}
+	if root := m.at(a.Root, ""); root != "/" {
+		argv = append(argv, "-R", root)
+	}
+	words := data.NewMap("python_shell", false, "stdin", a.Name+":"+a.Password, "output_loglevel", "quiet")
+	_, err := m.env.Call(ctx, "cmd.run", []any{argv}, words)
+	return err
+}
+
+// write puts the hash into the file of passwords.
+func (m *module) write(ctx context.Context, a setPasswordArgs) error {
+	file := m.at(a.Root, "/etc/shadow")
+	if m.env.GrainsNow().Text("os") == "ALT" { // tcb(5) gives each user a file
+		file = m.at(a.Root, "/etc/tcb/"+a.Name+"/shadow")
+	}
+	unlock, err := lock(ctx, m.at(a.Root, "/etc/.pwd.lock"))
+	if err != nil {
+		return loader.Execution("set the password of %s: %w", a.Name, err)
+	}
+	defer unlock()
+	text, err := os.ReadFile(file)
+	if err == nil {
+		today := time.Now().Unix() / (24 * 60 * 60)
+		err = atomicfile.Write(file, []byte(withPassword(string(text), a.Name, a.Password, today)), atomicfile.Options{Keep: true, Sync: true, SyncDir: true})
+	}
+	if err != nil {
+		return loader.Execution("set the password of %s: %w", a.Name, err)
+	}
+	return nil
+}
+
+// withPassword returns the text of a file of passwords with another hash for a user, changed today. A line of the user's with too few
+// or too many fields gets nine.
+func withPassword(text, name, hash string, today int64) string {
+	var b strings.Builder
+	found := false
+	for line := range strings.Lines(text) {
+		f := strings.Split(strings.TrimSpace(line), ":")
+		if f[0] != name {
+			b.WriteString(line)
+			continue
+		}
+		for len(f) < 9 {
+			f = append(f, "")
+		}
+		found, f[1], f[2] = true, hash, fmt.Sprint(today)
+		b.WriteString(strings.Join(f[:9], ":") + "\n")
+	}
+	if !found {
+		if out := b.String(); out != "" && !strings.HasSuffix(out, "\n") {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s:%s:%d::::::\n", name, hash, today)
+	}
+	return b.String()
+}
+
+// lockTime is how long the lock is waited for, as lckpwdf(3) does.
+const lockTime = 15 * time.Second
+
+// lock takes the lock under which programs change users and passwords (lckpwdf(3)), and returns what gives it back.
+func lock(ctx context.Context, file string) (unlock func(), err error) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	retry := time.NewTicker(50 * time.Millisecond)
+	defer retry.Stop()
+	for {
+		err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
+		if err == nil {
+			return func() { _ = f.Close() }, nil // which gives it back
+		}
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) {
+			_ = f.Close()
+			return nil, fmt.Errorf("lock %s: %w", file, err)
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, fmt.Errorf("lock %s: another program has it: %w", file, context.Cause(ctx))
+		case <-retry.C:
+		}
+	}
+}

@@ -1,0 +1,221 @@
+//go:build linux
+
+// Package shadow is Salt's module shadow: passwords and how long they count (salt/modules/linux_shadow.py).
+//
+// The work is that of chage and passwd; set_password writes etc/shadow itself. Where the system lies below another folder than /, the
+// programs are told so (-R).
+//
+// What differs from Salt: entries are those of etc/shadow alone. set_password puts the file in its place as a whole, under the lock
+// of the programs, and writes no user twice; with use_usermod it is chpasswd that writes, as a
+// hash in the arguments of a program is for all to read.
+// gen_password has no DES, which Salt names crypt, and takes a million rounds at most.
+package shadow
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/pwhash"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("default_hash", docDefaultHash, m.defaultHash),
+		loader.F("del_password", docDelPassword, m.delPassword),
+		loader.F("gen_password", docGenPassword, m.genPassword).Secret("password").SecretResult(loader.SecretAll),
+		loader.F("info", docInfo, m.info).SecretResult("passwd"),
+		loader.F("list_users", docListUsers, m.listUsers),
+		loader.F("lock_password", docLockPassword, m.lockPassword),
+		loader.F("set_date", docSetDate, m.setDate),
+		loader.F("set_expire", docSetExpire, m.setExpire),
+		loader.F("set_inactdays", docSetInactdays, m.setInactdays),
+		loader.F("set_maxdays", docSetMaxdays, m.setMaxdays),
+		loader.F("set_mindays", docSetMindays, m.setMindays),
+		loader.F("set_password", docSetPassword, m.setPassword).Secret("password"),
+		loader.F("set_warndays", docSetWarndays, m.setWarndays),
+		loader.F("unlock_password", docUnlockPassword, m.unlockPassword),
+	}}, nil
+}
+
+// defaultHash returns what stands in the place of a password that was never set.
+//
+// CLI Example:
+//
+//	salt '*' shadow.default_hash
+func (m *module) defaultHash(context.Context, loader.NoArgs) (any, error) { return "!", nil }
+
+type nameArgs struct {
+	Name string
+	Root any `default:"None"`
+}
+
+// info returns the hash of a user's password and the days for which it counts; empty texts where there is no such user.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' shadow.info root
+func (m *module) info(_ context.Context, a nameArgs) (any, error) {
+	e, err := m.entry(a.Name, a.Root)
+	if err != nil {
+		return nil, err
+	}
+	return e.shown(), nil
+}
+
+type rootArgs struct {
+	Root any `default:"None"`
+}
+
+// listUsers returns the names of all users in /etc/shadow, sorted.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' shadow.list_users
+func (m *module) listUsers(_ context.Context, a rootArgs) (any, error) {
+	list, err := m.entries(a.Root)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.name)
+	}
+	slices.Sort(names)
+	out := make([]any, len(names))
+	for i, name := range names {
+		out[i] = name
+	}
+	return out, nil
+}
+
+type genPasswordArgs struct {
+	Password  any
+	CryptSalt any `default:"None"`
+	Algorithm any `default:"'sha512'"`
+}
+
+// genPassword returns the hash of a password as it stands in /etc/shadow. On the command line all users of the host may read the
+// password while the program runs.
+//
+// crypt_salt : None
+//
+//	The salt, by chance where there is none; it may begin with rounds=N$, a million at most, and that of blowfish with its cost: 12$.
+//
+// algorithm : sha512
+//
+//	sha512, sha256, blowfish or md5.
+//
+// CLI Example:
+//
+//	salt '*' shadow.gen_password 'I_am_password' crypt_salt='I_am_salt' algorithm=sha256
+func (m *module) genPassword(_ context.Context, a genPasswordArgs) (any, error) {
+	method := pwhash.SHA512
+	if a.Algorithm != nil {
+		method = pwhash.Method(data.Str(a.Algorithm))
+	}
+	if !pwhash.Known(string(method)) {
+		return nil, loader.Invocation("Cannot hash using '%s' hash algorithm. Natively supported algorithms are: ['sha512', 'sha256', 'blowfish', 'md5'].",
+			data.Str(a.Algorithm))
+	}
+	salt := method.Salt()
+	if a.CryptSalt != nil {
+		salt = data.Str(a.CryptSalt)
+	}
+	hash, err := method.Hash(data.Str(a.Password), salt)
+	switch {
+	case errors.Is(err, pwhash.ErrSalt):
+		return "*0", nil // what crypt(3) says of it
+	case err != nil:
+		return nil, loader.Execution("%w", err)
+	}
+	return hash, nil
+}
+
+// delPassword takes the password of a user away, so that it needs none, and returns whether it could.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' shadow.del_password username
+func (m *module) delPassword(ctx context.Context, a nameArgs) (any, error) {
+	e, err := m.after(ctx, a, "passwd", "-d")
+	return err == nil && e.password == "" && e.name == a.Name, err
+}
+
+// lockPassword locks the password of a user, and returns whether it is locked.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' shadow.lock_password username
+func (m *module) lockPassword(ctx context.Context, a nameArgs) (any, error) {
+	e, err := m.entry(a.Name, a.Root)
+	if err == nil && e.name != "" && !e.locked() {
+		e, err = m.after(ctx, a, "passwd", "-l")
+	}
+	return err == nil && e.locked(), err
+}
+
+// unlockPassword unlocks the password of a user, and returns whether it is not locked. A user without a password stays locked.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' shadow.unlock_password username
+func (m *module) unlockPassword(ctx context.Context, a nameArgs) (any, error) {
+	e, err := m.entry(a.Name, a.Root)
+	if err == nil && e.name != "" && e.locked() {
+		e, err = m.after(ctx, a, "passwd", "-u")
+	}
+	return err == nil && e.name != "" && !e.locked(), err
+}
+
+// after runs a program on a user and returns the user's entry then.
+func (m *module) after(ctx context.Context, a nameArgs, program string, args ...any) (entry, error) {
+	if _, err := m.tool(ctx, program, a.Root, append(args, "--", a.Name)...); err != nil {
+		return entry{}, err
+	}
+	return m.entry(a.Name, a.Root)
+}
+
+// tool runs a program that changes users below a folder, None being that of the minion's system, and returns its code.
+func (m *module) tool(ctx context.Context, program string, root any, args ...any) (int64, error) {
+	argv := []any{program}
+	if root == nil && m.env.Root != "" {
+		root = m.env.Root
+	}
+	if root != nil {
+		argv = append(argv, "-R", root)
+	}
+	v, err := m.env.Call(ctx, "cmd.retcode", []any{append(argv, args...)}, data.NewMap("python_shell", false))
+	code, _ := v.(int64)
+	return code, err
+}
+
+func (e entry) locked() bool { return strings.HasPrefix(e.password, "!") }

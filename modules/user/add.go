@@ -1,0 +1,228 @@
+//go:build unix
+
+package user
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+type addArgs struct {
+	Name       string
+	UID        any `default:"None"`
+	GID        any `default:"None"`
+	Groups     any `default:"None"`
+	Home       any `default:"None"`
+	Shell      any `default:"None"`
+	Unique     any `default:"True"`
+	System     any `default:"False"`
+	Fullname   any `default:"''"`
+	Roomnumber any `default:"''"`
+	Workphone  any `default:"''"`
+	Homephone  any `default:"''"`
+	Other      any `default:"''"`
+	Createhome any `default:"True"`
+	Loginclass any `default:"None"`
+	Nologinit  any `default:"False"`
+	Root       any `default:"None"`
+	Usergroup  any `default:"None"`
+}
+
+// add makes a user, and returns whether it could.
+//
+// uid, gid : None
+//
+//	Ids, the group's by its name, too. Default: the next that are free.
+//
+// groups : None
+//
+//	Further groups: a list, or names with commas between.
+//
+// home, shell : None
+//
+//	Home folder and shell. Default: those of the system.
+//
+// unique : True
+//
+//	False: another user may have the same id.
+//
+// system : False
+//
+//	True: the id is one of those for the system.
+//
+// fullname, roomnumber, workphone, homephone, other
+//
+//	What is told of the user in its comment.
+//
+// createhome : True
+//
+//	Make the home folder.
+//
+// loginclass : None
+//
+//	Of OpenBSD alone.
+//
+// nologinit : False
+//
+//	True: keep the user out of the databases lastlog and faillog.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// usergroup : None
+//
+//	True: make a group of the same name, False: make none. Default: as the system has it.
+//
+// CLI Example:
+//
+//	salt '*' user.add fred 4000 4000 wheel,games /home/fred /bin/zsh
+func (m *module) add(ctx context.Context, a addArgs) (any, error) {
+	args, err := m.addArguments(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if o, err := m.tool(ctx, "useradd", a.Root, args...); err != nil || o.code != 0 {
+		return false, err
+	}
+	// The user is there now. What fails from here on is for the next run to see.
+	if data.Truth(a.Groups) {
+		if _, err := m.chgroups(ctx, chgroupsArgs{a.Name, a.Groups, false, a.Root}); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range []struct {
+		key   string
+		value any
+	}{{"fullname", a.Fullname}, {"roomnumber", a.Roomnumber}, {"workphone", a.Workphone}, {"homephone", a.Homephone}, {"other", a.Other}} {
+		if data.Truth(f.value) {
+			if _, err := m.tell(ctx, a.Name, f.key, f.value, a.Root); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// addArguments returns the arguments of useradd.
+func (m *module) addArguments(ctx context.Context, a addArgs) ([]any, error) {
+	var args []any
+	if data.Truth(a.Shell) {
+		args = append(args, "-s", a.Shell)
+	}
+	if a.UID != nil && a.UID != "" {
+		args = append(args, "-u", a.UID)
+	}
+	own, err := m.ownGroup(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	args = append(args, own...)
+	for _, flag := range []struct {
+		set        bool
+		with, none string
+	}{
+		{a.Usergroup == false, "-N", ""}, {data.Truth(a.Createhome), "-m", "-M"}, {data.Truth(a.Nologinit), "-l", ""},
+		{!data.Truth(a.Unique), "-o", ""}, {data.Truth(a.System), "-r", ""},
+	} {
+		if word := flag.none; flag.set || word != "" {
+			if flag.set {
+				word = flag.with
+			}
+			args = append(args, word)
+		}
+	}
+	if a.Home != nil {
+		args = append(args, "-d", a.Home)
+	}
+	return append(args, "--", a.Name), nil
+}
+
+// ownGroup returns the arguments of useradd that say which group is the user's own. A group of its name, of which it shall be a
+// member, is that where the system gives each user one.
+func (m *module) ownGroup(ctx context.Context, a addArgs) ([]any, error) {
+	switch {
+	case a.GID != nil && a.GID != "":
+		return []any{"-g", a.GID}, nil
+	case data.Truth(a.Usergroup):
+		return []any{"-U"}, nil
+	case a.Groups == nil || !slices.Contains(named(a.Groups), a.Name):
+		return nil, nil
+	}
+	each, err := m.groupOfEach()
+	if err != nil || !each {
+		return nil, err
+	}
+	group, err := m.env.Call(ctx, "group.info", []any{a.Name}, nil)
+	found, _ := group.(*data.Map)
+	if err != nil || !found.Has("gid") {
+		return nil, err
+	}
+	return []any{"-g", found.Value("gid")}, nil
+}
+
+// groupOfEach tells whether the system gives each user a group of its own (USERGROUPS_ENAB of login.defs).
+func (m *module) groupOfEach() (bool, error) {
+	text, err := os.ReadFile(filepath.Join("/", m.env.Root, "/etc/login.defs"))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return false, loader.Execution("read /etc/login.defs: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line[:min(15, len(line))], "USERGROUPS_ENAB") {
+			return strings.Contains(line, "yes"), nil
+		}
+	}
+	return false, nil
+}
+
+type deleteArgs struct {
+	Name   string
+	Remove any `default:"False"`
+	Force  any `default:"False"`
+	Root   any `default:"None"`
+}
+
+// delete removes a user, and returns whether it could.
+//
+// remove : False
+//
+//	True: its home folder and mail, too.
+//
+// force : False
+//
+//	True: even where it is logged in.
+//
+// root : None
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' user.delete fred remove=True force=True
+func (m *module) delete(ctx context.Context, a deleteArgs) (any, error) {
+	var args []any
+	if data.Truth(a.Remove) {
+		args = append(args, "-r")
+	}
+	if data.Truth(a.Force) {
+		args = append(args, "-f")
+	}
+	o, err := m.tool(ctx, "userdel", a.Root, append(args, "--", a.Name)...)
+	if err != nil || o.code != 12 {
+		return err == nil && o.code == 0, err
+	}
+	// Debian's userdel ends so, too, where there is no mail to remove.
+	noMail := strings.Contains(o.stderr, "var/mail") || strings.Contains(o.stderr, "var/spool/mail")
+	return m.env.GrainsNow().Text("os_family") == "Debian" && noMail, nil
+}
