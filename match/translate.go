@@ -83,14 +83,18 @@ func translateWith(src string, f flags) (*translation, error) {
 		return nil, fmt.Errorf("invalid or private characters are %w", ErrUnsupported)
 	}
 	t := translator{src: src, flags: []flags{f}, spent: &spent{}}
-	if err := t.group(false); err != nil {
+	if err := t.group(outside); err != nil {
 		return nil, err
 	}
 	return &translation{text: t.out.String(), asserts: t.asserts}, nil
 }
 
-// group translates up to the end of the text or, when nested, to the bracket that closes the group.
-func (t *translator) group(nested bool) error {
+// outside is where the group begins that is none: the whole expression.
+const outside = -1
+
+// group translates up to the end of the text or, in a group that began at a position, to the bracket that closes it.
+func (t *translator) group(from int) error {
+	nested := from != outside
 	if len(t.flags) > maxGroups {
 		return fmt.Errorf("%w: groups in groups", ErrTooBig)
 	}
@@ -103,7 +107,7 @@ func (t *translator) group(nested bool) error {
 		}
 	}
 	if nested {
-		return fmt.Errorf("missing ), unterminated subpattern")
+		return fmt.Errorf("missing ), unterminated subpattern at position %d", from)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ type numbering struct {
 // translateBack translates for the engine that goes back.
 func translateBack(src string, f flags) (string, *numbering, error) {
 	t := translator{src: src, flags: []flags{f}, spent: &spent{}, back: &numbering{names: map[string]int{}}}
-	if err := t.group(false); err != nil {
+	if err := t.group(outside); err != nil {
 		return "", nil, err
 	}
 	return t.out.String(), t.back, nil

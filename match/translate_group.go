@@ -54,10 +54,11 @@ func (t *translator) plain(begin string, size int) error {
 }
 
 func (t *translator) inside(begin string, size int, f flags) error {
+	from := t.pos
 	t.pos += size
 	t.emit(begin)
 	t.flags = append(t.flags, f)
-	if err := t.group(true); err != nil {
+	if err := t.group(from); err != nil {
 		return err
 	}
 	t.flags = t.flags[:len(t.flags)-1]
@@ -185,8 +186,12 @@ func (t *translator) assertion(behind, negate bool) error {
 	if t.spent.asserts++; t.spent.asserts > maxMarks {
 		return fmt.Errorf("%w: more than %d assertions", ErrTooBig, maxMarks)
 	}
+	from := t.pos - len("(?=")
+	if behind {
+		from--
+	}
 	sub := translator{src: t.src, pos: t.pos, flags: append(slices.Clone(t.flags), *t.top()), spent: t.spent, head: -1}
-	if err := sub.group(true); err != nil {
+	if err := sub.group(from); err != nil {
 		return err
 	}
 	t.pos = sub.pos + 1

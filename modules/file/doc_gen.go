@@ -176,6 +176,26 @@ const docContains = "\n" +
 	"        salt '*' file.contains /etc/crontab 'mymaintenance.sh'\n" +
 	"    "
 
+const docContainsGlob = "\n" +
+	"    Reports whether a glob matches the content of a file as a whole; of a large one, of 256 kB in it.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.contains_glob /etc/foobar '*cheese*'\n" +
+	"    "
+
+const docContainsRegex = "\n" +
+	"    Reports whether a regular expression matches in a line of a file.\n" +
+	"\n" +
+	"    lchar\n" +
+	"\n" +
+	"        Characters that are taken from the beginning of each line first.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.contains_regex /etc/crontab '^MAILTO=' lchar='#'\n" +
+	"    "
+
 const docCopy = "\n" +
 	"    Copies a file, and a folder with recurse. Owners and mode go with it.\n" +
 	"\n" +
@@ -212,6 +232,14 @@ const docDirname = "\n" +
 	"        salt '*' file.dirname 'test/path/filename.config'\n" +
 	"    "
 
+const docDiskusage = "\n" +
+	"    Returns the bytes of all files below a folder, those with several names counted once.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.diskusage /path/to/check\n" +
+	"    "
+
 const docExtractHash = "\n" +
 	"    Returns the hash of a file from a file of hashes, as a dictionary with hsum and hash_type: of the line that ends or\n" +
 	"    begins with source_hash_name, or else file_name, or else source, or else of the first line that has one. Nothing where none has.\n" +
@@ -227,6 +255,63 @@ const docFileExists = "\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' file.file_exists /etc/passwd\n" +
+	"    "
+
+const docFind = "\n" +
+	"    Returns the paths below a folder that meet all criteria, sorted (salt/utils/find.py). The path may be a glob.\n" +
+	"\n" +
+	"    name, iname, regex, iregex\n" +
+	"\n" +
+	"        Glob or regular expression for the last part of the path; with an i before it the case is ignored.\n" +
+	"\n" +
+	"    type\n" +
+	"\n" +
+	"        Letters of kinds: b block device, c character device, d folder, f file, l link, p pipe, s socket.\n" +
+	"\n" +
+	"    owner, group\n" +
+	"\n" +
+	"        Names or ids, with commas between.\n" +
+	"\n" +
+	"    size\n" +
+	"\n" +
+	"        A size with a letter of b, k, m, g or t; -SIZE is up to it, +SIZE from it on.\n" +
+	"\n" +
+	"    mtime\n" +
+	"\n" +
+	"        A time as 1w2d3h4m5s: changed so long ago or earlier; with a - before it, since then.\n" +
+	"\n" +
+	"    grep\n" +
+	"\n" +
+	"        Regular expression that is in the content. Only files are read.\n" +
+	"\n" +
+	"    mindepth, maxdepth\n" +
+	"\n" +
+	"        Folders down to the path; the path itself is 0.\n" +
+	"\n" +
+	"    print\n" +
+	"\n" +
+	"        What to return: path, name, size, type, mode, mtime, user, group, md5, with commas between.\n" +
+	"\n" +
+	"    exec\n" +
+	"\n" +
+	"        A command to run for each, {} standing for the path; its output is returned.\n" +
+	"\n" +
+	"    delete\n" +
+	"\n" +
+	"        Remove what has one of the kinds of these letters; a is for all. With test=True only tell.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.find /var type=d mtime=+30d size=+10m print=path,size,mtime\n" +
+	"        salt '*' file.find /var/log name=\\*.[0-9] mtime=+30d size=+10m delete\n" +
+	"    "
+
+const docGetDevmm = "\n" +
+	"    Returns the major and minor number of a device, and (0, 0) for what is none.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.get_devmm /dev/tty\n" +
 	"    "
 
 const docGetDiff = "\n" +
@@ -384,6 +469,20 @@ const docGidToGroup = "\n" +
 	"        salt '*' file.gid_to_group 0\n" +
 	"    "
 
+const docGrep = "\n" +
+	"    Looks for a pattern in files by the program grep, and returns the answer of the program. The path may be a glob; what would be\n" +
+	"    read for ever, as pipes are, is an error.\n" +
+	"\n" +
+	"    opts\n" +
+	"\n" +
+	"        Options of grep, each an argument of its own.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.grep /etc/passwd nobody\n" +
+	"        salt '*' file.grep /etc/sysconfig/network-scripts/ifcfg-eth0 ipaddr -- -i\n" +
+	"    "
+
 const docGroupToGid = "\n" +
 	"    Returns the id of a group, and an empty text for one that there is not.\n" +
 	"\n" +
@@ -513,6 +612,19 @@ const docListBackups = "\n" +
 	"        salt '*' file.list_backups /foo/bar/baz.txt\n" +
 	"    "
 
+const docListBackupsDir = "\n" +
+	"    Returns the backups of the files of a folder: by the name of each file up to its first underscore, what\n" +
+	"    file.list_backups tells.\n" +
+	"\n" +
+	"    limit : None\n" +
+	"\n" +
+	"        The most to return of each.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.list_backups_dir /foo/bar/baz/\n" +
+	"    "
+
 const docLsattr = "\n" +
 	"    Returns the attributes of a file that chattr sets, a list of letters by its path; nothing where the program lsattr is\n" +
 	"    missing.\n" +
@@ -581,6 +693,43 @@ const docMkdir = "\n" +
 	"        salt '*' file.mkdir /opt/jetty/context\n" +
 	"    "
 
+const docMknod = "\n" +
+	"    Makes a device or a named pipe, and the folders above it.\n" +
+	"\n" +
+	"    ntype\n" +
+	"\n" +
+	"        c for a character device, b for a block device, p for a pipe.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.mknod /dev/chr c 180 31\n" +
+	"        salt '*' file.mknod /dev/fifo p\n" +
+	"    "
+
+const docMknodBlkdev = "\n" +
+	"    Makes a block device.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.mknod_blkdev /dev/blk 8 999\n" +
+	"    "
+
+const docMknodChrdev = "\n" +
+	"    Makes a character device.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.mknod_chrdev /dev/chr 180 31\n" +
+	"    "
+
+const docMknodFifo = "\n" +
+	"    Makes a named pipe.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.mknod_fifo /dev/fifo\n" +
+	"    "
+
 const docMove = "\n" +
 	"    Moves a file or folder, to another file system, too; into dst where that is a folder.\n" +
 	"\n" +
@@ -601,12 +750,40 @@ const docNormpath = "\n" +
 	"        salt '*' file.normpath 'a/b/c/..'\n" +
 	"    "
 
+const docOpenFiles = "\n" +
+	"    Returns the files that processes have open, each with the ids of the processes.\n" +
+	"\n" +
+	"    by_pid : False\n" +
+	"\n" +
+	"        Return the processes, each with its files.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.open_files by_pid=True\n" +
+	"    "
+
 const docPardir = "\n" +
 	"    Returns the name of the folder above: two dots.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' file.pardir\n" +
+	"    "
+
+const docPatch = "\n" +
+	"    Applies a patch to a file, or to the files of a folder, by the program patch, and returns the answer of the program.\n" +
+	"\n" +
+	"    options\n" +
+	"\n" +
+	"        Options of patch, as text or list.\n" +
+	"\n" +
+	"    dry_run : False\n" +
+	"\n" +
+	"        Change nothing.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.patch /opt/file.txt /tmp/file.txt.patch\n" +
 	"    "
 
 const docPathExistsGlob = "\n" +
@@ -623,6 +800,24 @@ const docPrepend = "\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' file.prepend /etc/motd args=\"['a', 'b']\"\n" +
+	"    "
+
+const docPsed = "\n" +
+	"    Replaces what a regular expression of Python matches in a file. file.replace does more; this one is kept for those who have it.\n" +
+	"\n" +
+	"    flags : gMS\n" +
+	"\n" +
+	"        g replaces all; I, L, M, S, U and X are flags of the expression.\n" +
+	"\n" +
+	"    multi : False\n" +
+	"\n" +
+	"        Look at each line of its own.\n" +
+	"\n" +
+	"    A limit is an error, as it is in Salt, but nothing is written then.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.psed /etc/httpd/httpd.conf 'LogLevel warn' 'LogLevel info'\n" +
 	"    "
 
 const docRead = "\n" +
@@ -729,6 +924,38 @@ const docRestoreBackup = "\n" +
 	"        salt '*' file.restore_backup /foo/bar/baz.txt 0\n" +
 	"    "
 
+const docRestorecon = "\n" +
+	"    Gives a file the SELinux context that the policy says, by the program of that name, and reports whether it could.\n" +
+	"\n" +
+	"    recursive : False\n" +
+	"\n" +
+	"        Do so with all that is below it.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.restorecon /home/user/.ssh/authorized_keys\n" +
+	"    "
+
+const docRmdir = "\n" +
+	"    Removes a folder that is empty.\n" +
+	"\n" +
+	"    recurse : False\n" +
+	"\n" +
+	"        Remove the empty folders below it first.\n" +
+	"\n" +
+	"    verbose : False\n" +
+	"\n" +
+	"        Return which folders were removed and which could not be, and not only whether all were.\n" +
+	"\n" +
+	"    older_than : None\n" +
+	"\n" +
+	"        Remove only what has not changed for so many days.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.rmdir /tmp/foo/ recurse=True\n" +
+	"    "
+
 const docSearch = "\n" +
 	"    Reports whether a regular expression matches anywhere in a file.\n" +
 	"\n" +
@@ -743,6 +970,31 @@ const docSearch = "\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' file.search /etc/crontab 'mymaintenance.sh'\n" +
+	"    "
+
+const docSed = "\n" +
+	"    Replaces what a regular expression matches in a file by the program sed, and returns the answer of the program; False where\n" +
+	"    there is no file. file.replace does so without a program.\n" +
+	"\n" +
+	"    limit\n" +
+	"\n" +
+	"        Only in lines that this matches; with negate_match only in others.\n" +
+	"\n" +
+	"    escape_all : False\n" +
+	"\n" +
+	"        Signs of expressions in before and after stand for themselves.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.sed /etc/httpd/httpd.conf 'LogLevel warn' 'LogLevel info'\n" +
+	"    "
+
+const docSedContains = "\n" +
+	"    Reports whether a regular expression of the program sed matches in a file. file.search does so without a program.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.sed_contains /etc/crontab 'mymaintenance.sh'\n" +
 	"    "
 
 const docSeekRead = "\n" +
@@ -804,6 +1056,14 @@ const docStats = "\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' file.stats /etc/passwd\n" +
+	"    "
+
+const docStatvfs = "\n" +
+	"    Returns what the system knows of the file system that a path is on: blocks and files, free ones, and how large they are.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' file.statvfs /path/to/file\n" +
 	"    "
 
 const docSymlink = "\n" +

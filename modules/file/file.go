@@ -5,7 +5,8 @@
 // names.go takes names apart, look.go says what is there, stat.go what the system knows of it, and read.go reads. place.go writes, for
 // all others: source.go and hash.go get what the state file.managed wants, managed.go compares, manage.go makes it so; owner.go,
 // perms.go and xattrs.go are about owners, modes and attributes, dirs.go about folders, alter.go about whole files, replace.go, line.go
-// and regex.go about text in them. A path may begin with ~ or ~USER.
+// and regex.go about text in them. find.go and criteria.go look for files, contents.go into them, nodes.go makes devices, and programs.go
+// asks other programs. A path may begin with ~ or ~USER.
 //
 // What differs: a file comes to its place as a whole and keeps its owners, mode and extended attributes, where Salt writes into it; only
 // one with several names is written as it stands, by file.replace. jinja is the only template engine. Of a list of sources those of web
@@ -38,7 +39,7 @@ func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 		e, _, err := render.ForEnv(env, b)
 		return e, err
 	})}
-	return &loader.Module{Funcs: slices.Concat(m.looking(), m.writing(), m.managing(), []loader.Func{
+	return &loader.Module{Funcs: slices.Concat(m.looking(), m.writing(), m.managing(), m.searching(), m.nodes(), []loader.Func{
 		loader.F("basename", docBasename, m.basename),
 		loader.F("dirname", docDirname, m.dirname),
 		loader.F("get_hash", docGetHash, m.getHash),
@@ -110,6 +111,37 @@ func (m *module) writing() []loader.Func {
 		loader.F("truncate", docTruncate, m.truncate),
 		loader.F("uncomment", docUncomment, m.uncomment),
 		loader.F("write", docWrite, m.write),
+	}
+}
+
+// searching are the functions that look into files, or for them.
+func (m *module) searching() []loader.Func {
+	return []loader.Func{
+		loader.F("contains_glob", docContainsGlob, m.containsGlob),
+		loader.F("contains_regex", docContainsRegex, m.containsRegex),
+		loader.F("diskusage", docDiskusage, m.diskusage),
+		loader.F("find", docFind, m.find),
+		loader.F("grep", docGrep, m.grep),
+		loader.F("list_backups_dir", docListBackupsDir, m.listBackupsDir),
+		loader.F("open_files", docOpenFiles, m.openFiles),
+		loader.F("sed_contains", docSedContains, m.sedContains),
+		loader.F("statvfs", docStatvfs, m.statvfs),
+	}
+}
+
+// nodes are the functions for devices and pipes, and those that change files by programs.
+func (m *module) nodes() []loader.Func {
+	return []loader.Func{
+		loader.F("get_devmm", docGetDevmm, m.getDevmm),
+		loader.F("mknod", docMknod, m.mknod),
+		loader.F("mknod_blkdev", docMknodBlkdev, m.mknodBlkdev),
+		loader.F("mknod_chrdev", docMknodChrdev, m.mknodChrdev),
+		loader.F("mknod_fifo", docMknodFifo, m.mknodFifo),
+		loader.F("patch", docPatch, m.patch),
+		loader.F("psed", docPsed, m.psed),
+		loader.F("restorecon", docRestorecon, m.restorecon),
+		loader.F("rmdir", docRmdir, m.rmdir),
+		loader.F("sed", docSed, m.sed),
 	}
 }
 

@@ -3,6 +3,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,8 +73,9 @@ func inline(expr string, flags int64) string {
 	return "(?" + letters + ")" + expr
 }
 
+// reError returns an error of an expression as Python's exception of it, without the expression.
 func reError(err error) error {
-	return loader.Exception("re.error", "%w", err)
+	return loader.Exception("re.error", "%w", cmp.Or(errors.Unwrap(err), err))
 }
 
 // searcher returns a function that tells whether an expression matches anywhere in a text.
@@ -119,6 +121,30 @@ func substituted(re *match.Groups, text string, parts []part, most int) (string,
 	}
 	b.WriteString(text[last:])
 	return b.String(), len(found), nil
+}
+
+// A substitution puts a text in the place of what an expression matches (re.sub).
+type substitution struct {
+	re    *match.Groups
+	parts []part
+}
+
+func newSubstitution(expr, repl string, flags int64) (*substitution, error) {
+	re, err := match.CompileGroups(inline(expr, flags), false, false)
+	if err != nil {
+		return nil, reError(err)
+	}
+	parts, err := replacement(repl, re)
+	return &substitution{re, parts}, err
+}
+
+// in replaces up to most matches in a text, 0 being all.
+func (s *substitution) in(text string, most int) (string, error) {
+	result, _, err := substituted(s.re, text, s.parts, most)
+	if err != nil {
+		return "", reError(err)
+	}
+	return result, nil
 }
 
 // replacement reads the text that replaces matches: \1, \g<1>, \g<name>, \n and their like (re.sub).

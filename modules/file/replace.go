@@ -435,13 +435,9 @@ func (m *module) backups(path string, limit any) (*data.Map, error) {
 			found = append(found, b)
 		}
 	}
-	slices.SortFunc(found, func(a, b backup) int { return b.at.Compare(a.at) })
-	if n, err := loader.Int(limit); err == nil && limit != nil && n >= 0 && int(n) < len(found) {
-		found = found[:n]
+	most := -1
+	if n, err := loader.Int(limit); err == nil && limit != nil {
+		most = int(n)
 	}
-	list := data.NewMap()
-	for i, b := range found {
-		list.Set(int64(i), data.NewMap("Backup Time", b.at.Format("Mon Jan 02 2006 15:04:05.000000"), "Size", b.size, "Location", b.path))
-	}
-	return list, nil
+	return numberedBackups(found, most), nil
 }

@@ -1,0 +1,156 @@
+//go:build unix
+
+package file
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+type chrdevArgs struct {
+	Name  string
+	Major int64
+	Minor int64
+	User  any `default:"None"`
+	Group any `default:"None"`
+	Mode  any `default:"'0660'"`
+}
+
+type fifoArgs struct {
+	Name  string
+	User  any `default:"None"`
+	Group any `default:"None"`
+	Mode  any `default:"'0660'"`
+}
+
+type mknodArgs struct {
+	Name  string
+	Ntype any
+	Major int64 `default:"0"`
+	Minor int64 `default:"0"`
+	User  any   `default:"None"`
+	Group any   `default:"None"`
+	Mode  any   `default:"'0600'"`
+}
+
+// A node is a device or a pipe that is to be made.
+type node struct {
+	name         string
+	kind         uint32
+	called       string // by what name results call it
+	major, minor int64
+	owner        owner
+}
+
+// getDevmm returns the major and minor number of a device, and (0, 0) for what is none.
+//
+// CLI Example:
+//
+//	salt '*' file.get_devmm /dev/tty
+func (m *module) getDevmm(_ context.Context, a nameArgs) (any, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(home(a.Name), &st); err != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFCHR && uint32(st.Mode)&unix.S_IFMT != unix.S_IFBLK {
+		if err != nil && !errors.Is(err, unix.ENOENT) {
+			return nil, osError(err)
+		}
+		return data.Tuple{int64(0), int64(0)}, nil
+	}
+	return data.Tuple{int64(unix.Major(uint64(st.Rdev))), int64(unix.Minor(uint64(st.Rdev)))}, nil
+}
+
+// mknodChrdev makes a character device.
+//
+// CLI Example:
+//
+//	salt '*' file.mknod_chrdev /dev/chr 180 31
+func (m *module) mknodChrdev(ctx context.Context, a chrdevArgs) (any, error) {
+	return m.makeNode(ctx, node{a.Name, unix.S_IFCHR, "Character device", a.Major, a.Minor, owner{a.User, a.Group, a.Mode}})
+}
+
+// mknodBlkdev makes a block device.
+//
+// CLI Example:
+//
+//	salt '*' file.mknod_blkdev /dev/blk 8 999
+func (m *module) mknodBlkdev(ctx context.Context, a chrdevArgs) (any, error) {
+	return m.makeNode(ctx, node{a.Name, unix.S_IFBLK, "Block device", a.Major, a.Minor, owner{a.User, a.Group, a.Mode}})
+}
+
+// mknodFifo makes a named pipe.
+//
+// CLI Example:
+//
+//	salt '*' file.mknod_fifo /dev/fifo
+func (m *module) mknodFifo(ctx context.Context, a fifoArgs) (any, error) {
+	return m.makeNode(ctx, node{a.Name, unix.S_IFIFO, "Fifo pipe", 0, 0, owner{a.User, a.Group, a.Mode}})
+}
+
+// mknod makes a device or a named pipe, and the folders above it.
+//
+// ntype
+//
+//	c for a character device, b for a block device, p for a pipe.
+//
+// CLI Example:
+//
+//	salt '*' file.mknod /dev/chr c 180 31
+//	salt '*' file.mknod /dev/fifo p
+func (m *module) mknod(ctx context.Context, a mknodArgs) (any, error) {
+	if _, err := m.makedirs(ctx, makedirsArgs{Path: a.Name, User: a.User, Group: a.Group}); err != nil {
+		return nil, err
+	}
+	switch a.Ntype {
+	case "c":
+		return m.mknodChrdev(ctx, chrdevArgs{a.Name, a.Major, a.Minor, a.User, a.Group, a.Mode})
+	case "b":
+		return m.mknodBlkdev(ctx, chrdevArgs{a.Name, a.Major, a.Minor, a.User, a.Group, a.Mode})
+	case "p":
+		return m.mknodFifo(ctx, fifoArgs{a.Name, a.User, a.Group, a.Mode})
+	}
+	return nil, loader.Invocation("Node type unavailable: '%s'. Available node types are character ('c'), block ('b'), and pipe ('p').", data.Str(a.Ntype))
+}
+
+// makeNode makes a node unless there is something of its name, and sees to its owners and mode.
+func (m *module) makeNode(ctx context.Context, n node) (any, error) {
+	n.name = home(n.name)
+	ret := data.NewMap("name", n.name, "changes", data.NewMap(), "comment", "", "result", false)
+	mode, err := strconv.ParseUint(strings.TrimLeft(data.Str(n.owner.mode), "0Oo"), 8, 32)
+	if err != nil {
+		return nil, loader.Exception("ValueError", "invalid literal for int() with base 8: %s", data.Repr(strings.TrimLeft(data.Str(n.owner.mode), "0Oo")))
+	}
+	created := data.NewMap("new", n.called+" "+n.name+" created.")
+	if m.test(ctx) {
+		ret.Set("changes", created)
+		ret.Set("result", nil)
+	} else {
+		err := unix.Mknod(n.name, n.kind|uint32(mode), int(unix.Mkdev(uint32(n.major), uint32(n.minor))))
+		switch {
+		case errors.Is(err, unix.EEXIST):
+			ret.Set("comment", "File "+n.name+" exists and cannot be overwritten")
+		case err != nil:
+			return nil, nodeError(err)
+		default:
+			ret.Set("changes", created)
+			ret.Set("result", true)
+		}
+	}
+	_, _, err = m.perms(ctx, permsArgs{Name: n.name, User: n.owner.user, Group: n.owner.group, Mode: n.owner.mode})
+	return ret, err
+}
+
+// nodeError is the exception that os.mknod raises: it names no path.
+func nodeError(err error) error {
+	var e *loader.Error
+	if errors.As(osError(&fs.PathError{Err: err}), &e) {
+		return loader.Exception(e.Class, "%s", strings.TrimSuffix(e.Text, ": ''"))
+	}
+	return err
+}
