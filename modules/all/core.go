@@ -16,6 +16,7 @@ import (
 	"github.com/brineproject/brine/modules/group"
 	"github.com/brineproject/brine/modules/ini"
 	"github.com/brineproject/brine/modules/jinja"
+	"github.com/brineproject/brine/modules/kmod"
 	"github.com/brineproject/brine/modules/linuxservice"
 	"github.com/brineproject/brine/modules/log"
 	"github.com/brineproject/brine/modules/match"
@@ -30,6 +31,7 @@ import (
 	"github.com/brineproject/brine/modules/slsutil"
 	"github.com/brineproject/brine/modules/state"
 	"github.com/brineproject/brine/modules/sys"
+	"github.com/brineproject/brine/modules/sysctl"
 	"github.com/brineproject/brine/modules/systemdservice"
 	"github.com/brineproject/brine/modules/test"
 	"github.com/brineproject/brine/modules/user"
@@ -53,6 +55,7 @@ func core(b render.Brought) []loader.Plugin {
 		group.Plugin(),
 		ini.Plugin(),
 		jinja.Plugin(b),
+		kmod.Plugin(),
 		linuxservice.Plugin(),
 		log.Plugin(),
 		match.Plugin(),
@@ -67,6 +70,7 @@ func core(b render.Brought) []loader.Plugin {
 		slsutil.Plugin(b),
 		state.Plugin(b),
 		sys.Plugin(),
+		sysctl.Plugin(),
 		systemdservice.Plugin(),
 		test.Plugin(),
 		user.Plugin(),

@@ -9,11 +9,13 @@ import (
 	"github.com/brineproject/brine/states/file"
 	"github.com/brineproject/brine/states/grains"
 	"github.com/brineproject/brine/states/ini"
+	"github.com/brineproject/brine/states/kmod"
 	"github.com/brineproject/brine/states/module"
 	"github.com/brineproject/brine/states/pkgrepo"
 	"github.com/brineproject/brine/states/schedule"
 	"github.com/brineproject/brine/states/service"
 	"github.com/brineproject/brine/states/stateconf"
+	"github.com/brineproject/brine/states/sysctl"
 	"github.com/brineproject/brine/states/test"
 )
 
@@ -26,11 +28,13 @@ func Plugins() []loader.Plugin {
 		file.Plugin(),
 		grains.Plugin(),
 		ini.Plugin(),
+		kmod.Plugin(),
 		module.Plugin(),
 		pkgrepo.Plugin(),
 		schedule.Plugin(),
 		service.Plugin(),
 		stateconf.Plugin(),
+		sysctl.Plugin(),
 		test.Plugin(),
 	}
 }

@@ -1,0 +1,240 @@
+package kmod
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+type loadArgs struct {
+	Mod     string
+	Persist bool `default:"False"`
+}
+
+// load loads a module and returns those that were loaded thereby, or a text that says why not.
+//
+// persist
+//
+//	True: it is also loaded at boot.
+//
+// CLI Example:
+//
+//	salt '*' kmod.load kvm
+func (m *module) load(ctx context.Context, a loadArgs) (any, error) {
+	before, err := m.names(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if said, err := m.run(ctx, "modprobe", a.Mod); err != nil || said != "" {
+		return "Error loading module " + a.Mod + ": " + said, err
+	}
+	after, err := m.names(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	changed := less(after, before)
+	if a.Persist {
+		kept, err := m.keep(a.Mod)
+		return sorted(append(changed, kept...)), err
+	}
+	return sorted(changed), nil
+}
+
+type removeArgs struct {
+	Mod     string
+	Persist bool `default:"False"`
+	Comment bool `default:"True"`
+}
+
+// remove takes a module out of the kernel and returns those that went, or a text that says why not.
+//
+// persist
+//
+//	True: it is also not loaded at boot any more.
+//
+// comment
+//
+//	False: its line goes; else it becomes a comment.
+//
+// CLI Example:
+//
+//	salt '*' kmod.remove kvm
+func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
+	before, err := m.names(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(before, a.Mod) || !a.Persist {
+		if said, err := m.run(ctx, "rmmod", a.Mod); err != nil || said != "" {
+			return "Error removing module " + a.Mod + ": " + said, err
+		}
+	}
+	after, err := m.names(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	changed := less(before, after)
+	if a.Persist {
+		dropped, err := m.drop(a.Mod, a.Comment)
+		return sorted(append(changed, dropped...)), err
+	}
+	return sorted(changed), nil
+}
+
+// less returns the elements of a that are not in b.
+func less(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
+}
+
+// sorted returns the names, each once.
+func sorted(names []string) []any {
+	list := []any{}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		list = append(list, name)
+	}
+	return list
+}
+
+// run runs a program with a module and returns what it says where it fails.
+func (m *module) run(ctx context.Context, name, mod string) (said string, err error) {
+	path, err := program(name)
+	if err != nil {
+		return "", err
+	}
+	words := []any{path}
+	for word := range strings.FieldsSeq(mod) {
+		words = append(words, word)
+	}
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{words}, data.NewMap("python_shell", false))
+	all, _ := v.(*data.Map)
+	if err != nil || !data.Truth(all.Value("retcode")) {
+		return "", err
+	}
+	return cmp.Or(all.Text("stderr"), "exit code "+data.Str(all.Value("retcode"))), nil
+}
+
+// file is where the modules stand that are loaded at boot.
+func (m *module) file() string {
+	if m.env.GrainsNow().Has("systemd") {
+		return m.at("/etc/modules-load.d/salt_managed.conf")
+	}
+	return m.at("/etc/modules")
+}
+
+// read returns the configuration, nothing where there is none.
+func (m *module) read() (string, error) {
+	src, err := os.ReadFile(m.file())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", loader.Execution("read the modules that are loaded at boot: %w", err)
+	}
+	return string(src), nil
+}
+
+func (m *module) write(text string) error {
+	path := m.file()
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+		return loader.Execution("write the modules that are loaded at boot: %w", err)
+	}
+	return nil
+}
+
+// kept returns the names of the modules that are loaded at boot.
+func (m *module) kept() ([]string, error) {
+	text, err := m.read()
+	var names []string
+	for line := range strings.Lines(text) {
+		if words := strings.Fields(line); len(words) > 0 && !strings.HasPrefix(words[0], "#") {
+			names = append(names, words[0])
+		}
+	}
+	return names, err
+}
+
+// firstWord returns the name in a line that may have parameters behind it.
+func firstWord(line string) string {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+// keep has a module be loaded at boot and returns its name; nothing where it is already, or where there is none.
+func (m *module) keep(mod string) ([]string, error) {
+	name := firstWord(mod)
+	kept, err := m.kept()
+	if err != nil || name == "" || slices.Contains(kept, name) {
+		return nil, err
+	}
+	if there, err := m.there(); err != nil || !slices.Contains(there, name) {
+		return nil, err
+	}
+	text, err := m.read()
+	if err != nil {
+		return nil, err
+	}
+	return []string{name}, m.write(with(text, mod))
+}
+
+// with returns the configuration with a module: where it is a comment the comment goes, else it comes last.
+func with(text, mod string) string {
+	var b strings.Builder
+	found := false
+	for line := range strings.Lines(text) {
+		if body, ok := strings.CutPrefix(line, "#"); ok && strings.TrimSpace(body) == strings.TrimSpace(mod) {
+			found = true
+			line = strings.TrimLeft(body, " \t")
+		}
+		b.WriteString(line)
+	}
+	if !found {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			b.WriteByte('\n')
+		}
+		b.WriteString(mod + "\n")
+	}
+	return b.String()
+}
+
+// drop has a module not be loaded at boot any more and returns its name; nothing where it is not.
+func (m *module) drop(mod string, comment bool) ([]string, error) {
+	name := firstWord(mod)
+	kept, err := m.kept()
+	if err != nil || name == "" || !slices.Contains(kept, name) {
+		return nil, err
+	}
+	text, err := m.read()
+	if err != nil {
+		return nil, err
+	}
+	return []string{name}, m.write(without(text, mod, comment))
+}
+
+// without returns the configuration with a module as a comment, or not at all.
+func without(text, mod string, comment bool) string {
+	var b strings.Builder
+	wanted := strings.Join(strings.Fields(mod), " ")
+	for line := range strings.Lines(text) {
+		now := strings.Join(strings.Fields(line), " ")
+		switch {
+		case now != wanted && !strings.HasPrefix(now, wanted+" "):
+			b.WriteString(line)
+		case comment:
+			b.WriteString("#" + line)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,266 @@
+// Package sysctl is Salt's module sysctl: parameters of the kernel of Linux, now and at the next boot (salt/modules/linux_sysctl.py).
+//
+// The program sysctl reads and sets them; what is to last stands in a configuration file, whose other lines stay as they are.
+//
+// What differs from Salt: the file is replaced as a whole.
+package sysctl
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/systemd"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module sysctl.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "sysctl", File: "linux_sysctl", New: newModule}
+}
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	if env.GrainsNow().Text("kernel") != "Linux" {
+		return nil, errors.New("The linux_sysctl execution module cannot be loaded: only available on Linux systems.") //nolint:staticcheck // Salt's text
+	}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("assign", docAssign, m.assign),
+		loader.F("default_config", docDefaultConfig, m.defaultConfig),
+		loader.F("get", docGet, m.get),
+		loader.F("persist", docPersist, m.persist),
+		loader.F("show", docShow, m.show),
+	}}, nil
+}
+
+func (m *module) at(path string) string { return filepath.Join("/", m.env.Root, path) }
+
+// program returns the path of sysctl.
+func program() (string, error) {
+	path := process.Find("sysctl")
+	if path == "" {
+		return "", loader.Execution("Command 'sysctl' cannot be found")
+	}
+	return path, nil
+}
+
+// defaultConfig returns the file where parameters are kept: one of its own under systemd, /etc/sysctl.conf elsewhere.
+//
+// CLI Example:
+//
+//	salt '*' sysctl.default_config
+func (m *module) defaultConfig(ctx context.Context, _ loader.NoArgs) (any, error) {
+	return m.usualFile(ctx), nil
+}
+
+func (m *module) usualFile(ctx context.Context) string {
+	if systemd.Booted(m.env.Root) {
+		if n, err := systemd.Version(ctx, m.env.Run); err == nil && n >= 207 {
+			return "/etc/sysctl.d/99-salt.conf"
+		}
+	}
+	return "/etc/sysctl.conf"
+}
+
+type showArgs struct {
+	ConfigFile any `default:"False"`
+}
+
+// show returns all parameters as they are, or those of a configuration file: an empty list where there is none, None where it cannot
+// be read.
+//
+// CLI Example:
+//
+//	salt '*' sysctl.show
+//	salt '*' sysctl.show config_file=/etc/sysctl.conf
+func (m *module) show(ctx context.Context, a showArgs) (any, error) {
+	if data.Truth(a.ConfigFile) {
+		return m.configured(data.Str(a.ConfigFile)), nil
+	}
+	path, err := program()
+	if err != nil {
+		return nil, err
+	}
+	out, err := m.env.Call(ctx, "cmd.run_stdout", []any{[]any{path, "-a"}}, data.NewMap("output_loglevel", "trace", "python_shell", false))
+	found := &data.Map{}
+	for line := range strings.Lines(data.Str(out)) {
+		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), " = "); ok {
+			found.Set(name, value)
+		}
+	}
+	return found, err
+}
+
+// configured returns the parameters of a configuration file.
+func (m *module) configured(file string) any {
+	src, err := os.ReadFile(m.at(file))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return []any{}
+	case err != nil:
+		m.env.Log.Errorf("Could not open sysctl file: %v", err)
+		return nil
+	}
+	found := &data.Map{}
+	for line := range strings.Lines(string(src)) {
+		if name, value, ok := setting(line); ok {
+			found.Set(name, value)
+		}
+	}
+	return found
+}
+
+// setting splits a line of a configuration file; ok is false where it sets nothing.
+func setting(line string) (name, value string, ok bool) {
+	line = strings.TrimSpace(line)
+	name, value, ok = strings.Cut(line, "=")
+	return strings.TrimSpace(name), strings.TrimSpace(value), ok && !strings.HasPrefix(line, "#")
+}
+
+type nameArgs struct{ Name string }
+
+// get returns a parameter as it is.
+//
+// CLI Example:
+//
+//	salt '*' sysctl.get net.ipv4.ip_forward
+func (m *module) get(ctx context.Context, a nameArgs) (any, error) {
+	path, err := program()
+	if err != nil {
+		return nil, err
+	}
+	return m.env.Call(ctx, "cmd.run", []any{[]any{path, "-n", a.Name}}, data.NewMap("python_shell", false))
+}
+
+type assignArgs struct {
+	Name  string
+	Value any
+}
+
+// assign sets a parameter until the next boot, and returns it with its value.
+//
+// CLI Example:
+//
+//	salt '*' sysctl.assign net.ipv4.ip_forward 1
+func (m *module) assign(ctx context.Context, a assignArgs) (any, error) {
+	value := data.Str(a.Value)
+	file := strings.NewReplacer(".", "/", "/", ".").Replace(a.Name)
+	if _, err := os.Stat(m.at("/proc/sys/" + file)); err != nil {
+		return nil, loader.Execution("sysctl %s does not exist", a.Name)
+	}
+	path, err := program()
+	if err != nil {
+		return nil, err
+	}
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{[]any{path, "-w", a.Name + "=" + value}}, data.NewMap("python_shell", false))
+	if err != nil {
+		return nil, err
+	}
+	all, _ := v.(*data.Map)
+	out, said := all.Text("stdout"), all.Text("stderr")
+	pattern := regexp.MustCompile(`^` + regexp.QuoteMeta(a.Name) + `\s+=\s+` + regexp.QuoteMeta(value) + `\n?$`)
+	if !pattern.MatchString(out) || strings.Contains(said, "Invalid argument") {
+		if !data.Truth(all.Value("retcode")) || said == "" {
+			said = out
+		}
+		return nil, loader.Execution("sysctl -w failed: %s", said)
+	}
+	_, now, _ := strings.Cut(out, " = ")
+	return data.NewMap(a.Name, now), nil
+}
+
+type persistArgs struct {
+	Name   string
+	Value  any
+	Config any `default:"None"`
+}
+
+// persist sets a parameter now and for all boots to come. It returns Updated, or Already set.
+//
+// config
+//
+//	The configuration file. Default: that of sysctl.default_config.
+//
+// CLI Example:
+//
+//	salt '*' sysctl.persist net.ipv4.ip_forward 1
+func (m *module) persist(ctx context.Context, a persistArgs) (any, error) {
+	file := m.usualFile(ctx)
+	if a.Config != nil {
+		file = data.Str(a.Config)
+	}
+	old, err := os.ReadFile(m.at(file))
+	if errors.Is(err, os.ErrNotExist) {
+		old = []byte("#\n# Kernel sysctl configuration\n#\n")
+	} else if err != nil {
+		return nil, loader.Execution("Could not read from file: %s", file)
+	}
+	text, same := edited(string(old), a.Name, data.Str(a.Value))
+	if same {
+		now, err := m.get(ctx, nameArgs{a.Name})
+		if err != nil || blanks(data.Str(now)) == blanks(data.Str(a.Value)) {
+			return "Already set", err
+		}
+	} else if err := m.write(file, text); err != nil {
+		return nil, err
+	}
+	if _, err := m.assign(ctx, assignArgs{a.Name, a.Value}); err != nil {
+		return nil, err
+	}
+	return "Updated", nil
+}
+
+// edited returns a configuration with a parameter set; same tells that it is already.
+func edited(text, name, value string) (edited string, same bool) {
+	var b strings.Builder
+	found := false
+	for line := range strings.Lines(text) {
+		is, now, ok := setting(line)
+		switch {
+		case !ok || is != name:
+			b.WriteString(line)
+		case blanks(now) == blanks(value):
+			return text, true
+		default:
+			found = true
+			b.WriteString(name + " = " + value + "\n")
+		}
+	}
+	if !found {
+		if text := b.String(); text != "" && !strings.HasSuffix(text, "\n") {
+			b.WriteByte('\n')
+		}
+		b.WriteString(name + " = " + value + "\n")
+	}
+	return b.String(), false
+}
+
+var white = regexp.MustCompile(`\s+`)
+
+// blanks returns a value with a tab for all white space between its parts, as the kernel shows it.
+func blanks(value string) string { return white.ReplaceAllString(value, "\t") }
+
+// write gives the configuration file a content, which keeps mode and owner.
+func (m *module) write(file, text string) error {
+	path := m.at(file)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return loader.Execution("Could not write to file: %s: %w", file, err)
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+		return loader.Execution("Could not write to file: %s: %w", file, err)
+	}
+	return nil
+}
