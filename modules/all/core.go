@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/modules/grains"
 	"github.com/brineproject/brine/modules/group"
 	"github.com/brineproject/brine/modules/ini"
+	"github.com/brineproject/brine/modules/iptables"
 	"github.com/brineproject/brine/modules/jinja"
 	"github.com/brineproject/brine/modules/kmod"
 	"github.com/brineproject/brine/modules/linuxservice"
@@ -54,6 +55,7 @@ func core(b render.Brought) []loader.Plugin {
 		grains.Plugin(),
 		group.Plugin(),
 		ini.Plugin(),
+		iptables.Plugin(),
 		jinja.Plugin(b),
 		kmod.Plugin(),
 		linuxservice.Plugin(),

@@ -9,6 +9,7 @@ import (
 	"github.com/brineproject/brine/states/file"
 	"github.com/brineproject/brine/states/grains"
 	"github.com/brineproject/brine/states/ini"
+	"github.com/brineproject/brine/states/iptables"
 	"github.com/brineproject/brine/states/kmod"
 	"github.com/brineproject/brine/states/module"
 	"github.com/brineproject/brine/states/pkgrepo"
@@ -28,6 +29,7 @@ func Plugins() []loader.Plugin {
 		file.Plugin(),
 		grains.Plugin(),
 		ini.Plugin(),
+		iptables.Plugin(),
 		kmod.Plugin(),
 		module.Plugin(),
 		pkgrepo.Plugin(),

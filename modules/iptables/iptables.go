@@ -1,0 +1,332 @@
+// Package iptables is Salt's module iptables: it reads and sets the rules of the kernel's packet filter (salt/modules/iptables.py).
+//
+// Everything is done by the programs iptables and iptables-save, or ip6tables and ip6tables-save with family=ipv6.
+//
+// What differs from Salt: a program that is missing for the family is an error, and so is a table that cannot be read, where Salt
+// runs a program None or takes all chains for missing.
+package iptables
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module iptables. There is one where there is the program iptables.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "iptables", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	if _, err := exec.LookPath("iptables"); err != nil {
+		return nil, errors.New("The iptables execution module cannot be loaded: iptables not installed.") //nolint:staticcheck // Salt's text
+	}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("append", docAppend, m.append),
+		loader.F("build_rule", docBuildRule, m.buildRule),
+		loader.F("check", docCheck, m.check),
+		loader.F("check_chain", docCheckChain, m.checkChain),
+		loader.F("delete", docDelete, m.delete),
+		loader.F("delete_chain", docDeleteChain, m.deleteChain),
+		loader.F("flush", docFlush, m.flush),
+		loader.F("get_policy", docGetPolicy, m.getPolicy),
+		loader.F("get_rules", docGetRules, m.getRules),
+		loader.F("get_saved_policy", docGetSavedPolicy, m.getSavedPolicy),
+		loader.F("get_saved_rules", docGetSavedRules, m.getSavedRules),
+		loader.F("insert", docInsert, m.insert),
+		loader.F("new_chain", docNewChain, m.newChain),
+		loader.F("save", docSave, m.save),
+		loader.F("set_policy", docSetPolicy, m.setPolicy),
+		loader.F("version", docVersion, m.version),
+	}}, nil
+}
+
+const (
+	noChain    = "Error: Chain needs to be specified"
+	noRule     = "Error: Rule needs to be specified"
+	noPosition = "Error: Position needs to be specified or use append (-A)"
+)
+
+// program returns the path of the program for a family.
+func program(family any) (string, error) {
+	name := "iptables"
+	if family == "ipv6" {
+		name = "ip6tables"
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", loader.NotFound("%s is not installed", name)
+	}
+	return path, nil
+}
+
+// stdout returns what a command line of a family's program prints; suffix follows the program's name.
+func (m *module) stdout(ctx context.Context, family any, suffix string, kwargs *data.Map) (string, error) {
+	path, err := program(family)
+	if err != nil {
+		return "", err
+	}
+	out, err := m.env.Call(ctx, "cmd.run_stdout", []any{path + suffix}, kwargs)
+	return data.Str(out), err
+}
+
+// saved returns what iptables-save prints of all tables, or of one. That it fails is an error.
+func (m *module) saved(ctx context.Context, family any, options string) (string, error) {
+	path, err := program(family)
+	if err != nil {
+		return "", err
+	}
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{path + "-save" + options}, nil)
+	if err != nil {
+		return "", err
+	}
+	all, _ := v.(*data.Map)
+	if code := all.Value("retcode"); code != int64(0) {
+		return "", loader.Execution("read the rules by %s-save%s: %s", path, options, all.Text("stderr"))
+	}
+	return all.Text("stdout"), nil
+}
+
+// hasOption reports whether the program of a family knows an option.
+func (m *module) hasOption(ctx context.Context, option string, family any) (bool, error) {
+	help, err := m.stdout(ctx, family, " --help", data.NewMap("output_loglevel", "quiet"))
+	return strings.Contains(help, option), err
+}
+
+// line returns a command line: the program, what makes it wait for others, the table, and words.
+func (m *module) line(ctx context.Context, family, table any, words ...string) (string, error) {
+	path, err := program(family)
+	if err != nil {
+		return "", err
+	}
+	waits, err := m.hasOption(ctx, "--wait", family)
+	wait := ""
+	if waits {
+		wait = "--wait"
+	}
+	// the command and the chain are parts of one word of Salt's format: "-A INPUT"
+	return path + " " + wait + " -t " + data.Str(table) + " " + strings.Join(words, " "), err
+}
+
+// stderr runs a command on a table and returns what it complains of.
+func (m *module) stderr(ctx context.Context, family, table any, words ...string) (string, error) {
+	line, err := m.line(ctx, family, table, words...)
+	if err != nil {
+		return "", err
+	}
+	out, err := m.env.Call(ctx, "cmd.run_stderr", []any{line}, nil)
+	return data.Str(out), err
+}
+
+type familyArgs struct {
+	Family any `default:"'ipv4'"`
+}
+
+// version returns the version of iptables.
+//
+// CLI Example:
+//
+//	salt '*' iptables.version
+//	salt '*' iptables.version family=ipv6
+func (m *module) version(ctx context.Context, a familyArgs) (any, error) {
+	out, err := m.stdout(ctx, a.Family, " --version", nil)
+	if err != nil {
+		return nil, err
+	}
+	words := strings.Fields(out)
+	if len(words) < 2 {
+		return nil, loader.Execution("iptables tells no version: %q", out)
+	}
+	return words[1], nil
+}
+
+type ruleArgs struct {
+	Table  any `default:"'filter'"`
+	Chain  any `default:"None"`
+	Rule   any `default:"None"`
+	Family any `default:"'ipv4'"`
+}
+
+// check reports whether a chain has a rule, in the form of iptables without the chain.
+//
+// CLI Example:
+//
+//	salt '*' iptables.check filter INPUT rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
+func (m *module) check(ctx context.Context, a ruleArgs) (any, error) {
+	switch {
+	case !data.Truth(a.Chain):
+		return noChain, nil
+	case !data.Truth(a.Rule):
+		return noRule, nil
+	}
+	known, err := m.hasOption(ctx, "--check", a.Family)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		return m.compare(ctx, a)
+	}
+	path, err := program(a.Family)
+	if err != nil {
+		return nil, err
+	}
+	line := path + " -t " + data.Str(a.Table) + " -C " + data.Str(a.Chain) + " " + data.Str(a.Rule)
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{line}, data.NewMap("output_loglevel", "quiet"))
+	all, _ := v.(*data.Map)
+	return all.Value("retcode") == int64(0), err
+}
+
+// probeChain is the chain in which compare has iptables write a rule down.
+const probeChain = "0xb21ebeef0001"
+
+// compare is check where iptables has no option for that: the rule is written into a chain of its own, and compared with those of
+// the chain as iptables-save prints them.
+func (m *module) compare(ctx context.Context, a ruleArgs) (any, error) {
+	path, err := program(a.Family)
+	if err != nil {
+		return nil, err
+	}
+	run := func(words string) error {
+		_, err := m.env.Call(ctx, "cmd.run", []any{path + " -t " + data.Str(a.Table) + " " + words}, nil)
+		return err
+	}
+	if err := errors.Join(run("-N "+probeChain), run("-A "+probeChain+" "+data.Str(a.Rule))); err != nil {
+		return nil, err
+	}
+	out, err := m.saved(ctx, a.Family, "")
+	if err = errors.Join(err, run("-F "+probeChain), run("-X "+probeChain)); err != nil {
+		return nil, err
+	}
+	lines := map[string]bool{}
+	for line := range strings.Lines(out) {
+		lines[strings.TrimSuffix(line, "\n")] = true
+	}
+	for line := range lines {
+		if strings.HasPrefix(line, "-A "+probeChain) && lines[strings.ReplaceAll(line, probeChain, data.Str(a.Chain))] {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// append puts a rule at the end of a chain, unless the chain has it. It reports whether it did.
+//
+// CLI Example:
+//
+//	salt '*' iptables.append filter INPUT rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
+func (m *module) append(ctx context.Context, a ruleArgs) (any, error) {
+	there, err := m.check(ctx, a)
+	if _, complaint := there.(string); complaint || err != nil {
+		return there, err
+	}
+	if there == true {
+		return false, nil
+	}
+	out, err := m.stderr(ctx, a.Family, a.Table, "-A", data.Str(a.Chain), data.Str(a.Rule))
+	return out == "", err
+}
+
+type insertArgs struct {
+	Table    any `default:"'filter'"`
+	Chain    any `default:"None"`
+	Position any `default:"None"`
+	Rule     any `default:"None"`
+	Family   any `default:"'ipv4'"`
+}
+
+// insert puts a rule into a chain, unless the chain has it: then it returns False. Else it returns what iptables complains of, "" for
+// nothing.
+//
+// position
+//
+//	Where the rule goes. A number below 0 counts from the end: -1 is before the last rule.
+//
+// CLI Example:
+//
+//	salt '*' iptables.insert filter INPUT position=3 rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
+func (m *module) insert(ctx context.Context, a insertArgs) (any, error) {
+	switch {
+	case !data.Truth(a.Chain):
+		return noChain, nil
+	case !data.Truth(a.Position):
+		return noPosition, nil
+	case !data.Truth(a.Rule):
+		return noRule, nil
+	}
+	position, err := m.position(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	there, err := m.check(ctx, ruleArgs{a.Table, a.Chain, a.Rule, a.Family})
+	if err != nil || there == true {
+		return false, err
+	}
+	return m.stderr(ctx, a.Family, a.Table, "-I", data.Str(a.Chain), data.Str(position), data.Str(a.Rule))
+}
+
+// position returns where a rule goes, counted from 1.
+func (m *module) position(ctx context.Context, a insertArgs) (any, error) {
+	number, err := loader.Int(a.Position)
+	if err != nil {
+		return nil, loader.Invocation("the position of a rule is a number, not %s", data.Repr(a.Position))
+	}
+	if number >= 0 {
+		return a.Position, nil
+	}
+	chain, err := m.chain(ctx, a.Table, a.Chain, a.Family)
+	if err != nil {
+		return nil, err
+	}
+	if chain == nil {
+		return nil, loader.Exception("KeyError", "%s", data.Repr(a.Chain))
+	}
+	rules, _ := chain.Value("rules").([]any)
+	return max(int64(len(rules))+number+1, 1), nil
+}
+
+type deleteArgs struct {
+	Table    any
+	Chain    any `default:"None"`
+	Position any `default:"None"`
+	Rule     any `default:"None"`
+	Family   any `default:"'ipv4'"`
+}
+
+// delete takes a rule out of a chain: the one at a position, or the one that is given. It returns what iptables complains of, "" for
+// nothing.
+//
+// CLI Example:
+//
+//	salt '*' iptables.delete filter INPUT position=3
+//	salt '*' iptables.delete filter INPUT rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
+func (m *module) delete(ctx context.Context, a deleteArgs) (any, error) {
+	if data.Truth(a.Position) {
+		if data.Truth(a.Rule) {
+			return "Error: Only specify a position or a rule, not both", nil
+		}
+		a.Rule = a.Position
+	}
+	return m.stderr(ctx, a.Family, a.Table, "-D", data.Str(a.Chain), data.Str(a.Rule))
+}
+
+type flushArgs struct {
+	Table  any `default:"'filter'"`
+	Chain  any `default:"''"`
+	Family any `default:"'ipv4'"`
+}
+
+// flush takes all rules out of a chain, or out of all chains of a table. It returns what iptables complains of, "" for nothing.
+//
+// CLI Example:
+//
+//	salt '*' iptables.flush filter INPUT
+func (m *module) flush(ctx context.Context, a flushArgs) (any, error) {
+	return m.stderr(ctx, a.Family, a.Table, "-F", data.Str(a.Chain))
+}

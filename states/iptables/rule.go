@@ -1,0 +1,269 @@
+package iptables
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+func trimmed(v any) string { return strings.TrimSpace(data.Str(v)) }
+
+// A deed is one of the three ways to change rules: how it is done, whether it is done already, and what is said of it. In texts
+// {name}, {family}, {command} and {saved} stand for what they name.
+type deed struct {
+	command string // letter of iptables
+	there   bool   // the rule is to be there
+	do      func(ctx context.Context, m *module, r rule) (ok bool, err error)
+
+	same, would, done, saved, failed string
+}
+
+// A rule is one that a state is about.
+type rule struct {
+	args        optionArgs
+	chain       any
+	text, whole string // without and with the program
+	position    any
+	hasPosition bool
+	save        any
+	family      string
+}
+
+// append keeps a rule in a chain; it goes to the end where it is not there. All further arguments are long options of iptables without
+// their dashes; see the function iptables.build_rule.
+//
+// save
+//
+//	True: save the rules for the next start of the system. A text: save them in this file.
+//
+//	httpd:
+//	  iptables.append:
+//	    - table: filter
+//	    - chain: INPUT
+//	    - jump: ACCEPT
+//	    - match:
+//	        - state
+//	        - comment
+//	    - comment: "Allow HTTP"
+//	    - connstate: NEW
+//	    - dport: 80
+//	    - protocol: tcp
+//	    - save: True
+func (m *module) append(ctx context.Context, a optionArgs) (any, error) {
+	return m.bring(ctx, a, deed{
+		command: "A", there: true,
+		do: func(ctx context.Context, m *module, r rule) (bool, error) {
+			ok, err := m.call(ctx, "append", r.args.Table, r.chain, r.text, r.args.Family)
+			return data.Truth(ok), err
+		},
+		same:   "iptables rule for {name} already set ({command}) for {family}",
+		would:  "iptables rule for {name} needs to be set ({command}) for {family}",
+		done:   "Set iptables rule for {name} to: {command} for {family}",
+		saved:  "Set and saved iptables rule {name} for {family}\n{command}\n{saved}",
+		failed: "Failed to set iptables rule for {name}.\nAttempted rule was {command} for {family}",
+	})
+}
+
+// insert keeps a rule in a chain; it goes to a position where it is not there. All further arguments are those of iptables.append.
+//
+// position
+//
+//	Where the rule goes, from 1.
+//
+//	httpd:
+//	  iptables.insert:
+//	    - position: 1
+//	    - chain: INPUT
+//	    - jump: ACCEPT
+//	    - dport: 80
+//	    - protocol: tcp
+func (m *module) insert(ctx context.Context, a optionArgs) (any, error) {
+	return m.bring(ctx, a, deed{
+		command: "I", there: true,
+		do: func(ctx context.Context, m *module, r rule) (bool, error) {
+			if !r.hasPosition {
+				return false, loader.Exception("KeyError", "'position'")
+			}
+			complaint, err := m.call(ctx, "insert", r.args.Table, r.chain, r.position, r.text, r.args.Family)
+			return !data.Truth(complaint), err
+		},
+		same:   "iptables rule for {name} already set for {family} ({command})",
+		would:  "iptables rule for {name} needs to be set for {family} ({command})",
+		done:   "Set iptables rule for {name} to: {command} for {family}",
+		saved:  "Set and saved iptables rule {name} for {family}\n{command}\n{saved}",
+		failed: "Failed to set iptables rule for {name}.\nAttempted rule was {command}",
+	})
+}
+
+// delete takes a rule out of a chain: the one that its arguments say, which are those of iptables.append, or the one at a position.
+//
+//	httpd:
+//	  iptables.delete:
+//	    - chain: INPUT
+//	    - jump: ACCEPT
+//	    - dport: 80
+//	    - protocol: tcp
+func (m *module) delete(ctx context.Context, a optionArgs) (any, error) {
+	return m.bring(ctx, a, deed{
+		command: "D",
+		do:      deleteAll,
+		same:    "iptables rule for {name} already absent for {family} ({command})",
+		would:   "iptables rule for {name} needs to be deleted for {family} ({command})",
+		done:    "Delete iptables rule for {name} {command}",
+		saved:   "Deleted and saved iptables rule {name} for {family}\n{command}\n{saved}",
+		failed:  "Failed to delete iptables rule for {name}.\nAttempted rule was {command}",
+	})
+}
+
+// mostCopies is how often a rule is deleted at most.
+const mostCopies = 1000
+
+// deleteAll deletes the rule at a position, or all copies of one.
+func deleteAll(ctx context.Context, m *module, r rule) (bool, error) {
+	if r.hasPosition {
+		complaint, err := m.call(ctx, "delete", r.args.Table, r.chain, r.position, nil, r.args.Family)
+		return !data.Truth(complaint), err
+	}
+	for range mostCopies {
+		complaint, err := m.call(ctx, "delete", r.args.Table, r.chain, nil, r.text, r.args.Family)
+		if err != nil || data.Truth(complaint) {
+			return false, err
+		}
+		there, err := m.check(ctx, r)
+		if err != nil || !there {
+			return !there, err
+		}
+	}
+	return false, nil
+}
+
+// rule builds the rule of a state.
+func (m *module) rule(ctx context.Context, a optionArgs, command string) (rule, error) {
+	r := rule{args: a, family: data.Str(a.Family), save: a.Kwargs.Value("save")}
+	options := &data.Map{}
+	options.Update(a.Kwargs)
+	options.Delete("__agg__")
+	options.Set("name", a.Name)
+	options.Set("table", a.Table)
+	options.Set("family", a.Family)
+	text, err := m.env.Call(ctx, "iptables.build_rule", nil, options)
+	if err != nil {
+		return r, err
+	}
+	options.Set("full", "True")
+	options.Set("command", command)
+	whole, err := m.env.Call(ctx, "iptables.build_rule", nil, options)
+	if err != nil {
+		return r, err
+	}
+	r.text, r.whole = data.Str(text), trimmed(whole)
+	r.position, r.hasPosition = a.Kwargs.Get("position")
+	r.chain, err = a.need("chain")
+	return r, err
+}
+
+func (m *module) check(ctx context.Context, r rule) (bool, error) {
+	there, err := m.call(ctx, "check", r.args.Table, r.chain, r.text, r.args.Family)
+	return there == true, err
+}
+
+func (d deed) text(format string, r rule, saved string) string {
+	return strings.NewReplacer("{name}", r.args.Name, "{family}", r.family, "{command}", r.whole, "{saved}", saved).Replace(format)
+}
+
+// bring does a deed, or those of all rules that were joined.
+func (m *module) bring(ctx context.Context, a optionArgs, d deed) (*data.Map, error) {
+	if rules, ok := a.Kwargs.Value("rules").([]any); ok {
+		return m.joined(ctx, a, rules, d)
+	}
+	r, err := m.rule(ctx, a, d.command)
+	if err != nil {
+		return nil, err
+	}
+	there, err := m.check(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	atPosition := !d.there && r.hasPosition
+	switch {
+	case there == d.there && !atPosition:
+		return m.kept(ctx, r, d)
+	case change.Test(ctx):
+		return change.Would(a.Name, nil, d.text(d.would, r, "")), nil
+	}
+	ok, err := d.do(ctx, m, r)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return change.Failed(a.Name, d.text(d.failed, r, "")), nil
+	}
+	if !data.Truth(r.save) {
+		return set(a.Name, d.text(d.done, r, "")), nil
+	}
+	out, err := m.save(ctx, r.save, a.Family)
+	return set(a.Name, d.text(d.saved, r, out)), err
+}
+
+// kept is the result for a rule that is as wanted; what is saved may not be.
+func (m *module) kept(ctx context.Context, r rule, d deed) (*data.Map, error) {
+	comment := d.text(d.same, r, "")
+	if !data.Truth(r.save) || !d.there {
+		return change.Done(r.args.Name, comment), nil
+	}
+	same, err := m.savedAlready(ctx, r.save, r.args.Family)
+	switch {
+	case err != nil:
+		return nil, err
+	case same:
+		return change.Done(r.args.Name, comment), nil
+	case change.Test(ctx):
+		return change.Would(r.args.Name, nil, comment+"\niptables rules for "+r.family+" need to be saved"), nil
+	}
+	out, err := m.save(ctx, r.save, r.args.Family)
+	return change.Done(r.args.Name, comment+fmt.Sprintf("\nSaved iptables rule %s for %s\n%s\n%s", r.args.Name, r.family, r.whole, out)), err
+}
+
+// file returns the file that the argument save names; None for that of the system.
+func file(save any) any {
+	if save == true {
+		return nil
+	}
+	return save
+}
+
+func (m *module) save(ctx context.Context, save, family any) (string, error) {
+	out, err := m.call(ctx, "save", file(save), family)
+	return data.Str(out), err
+}
+
+// savedAlready reports whether the rules that are saved are those in force.
+func (m *module) savedAlready(ctx context.Context, save, family any) (bool, error) {
+	saved, err := m.call(ctx, "get_saved_rules", file(save), family)
+	if missing(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	now, err := m.call(ctx, "get_rules", family)
+	return data.Equal(rulesOf(saved), rulesOf(now)), err
+}
+
+// rulesOf returns the rules of all chains, one list after the other.
+func rulesOf(tables any) []any {
+	var all []any
+	list, _ := tables.(*data.Map)
+	for _, t := range list.All() {
+		chains, _ := t.(*data.Map)
+		for _, v := range chains.All() {
+			chain, _ := v.(*data.Map)
+			all = append(all, chain.Value("rules"))
+		}
+	}
+	return all
+}
