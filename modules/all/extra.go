@@ -9,6 +9,7 @@ import (
 	"github.com/brineproject/brine/fileserver/roots"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/alternatives"
+	"github.com/brineproject/brine/modules/archive"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/network"
@@ -20,6 +21,7 @@ import (
 func extra(render.Brought) []loader.Plugin {
 	return []loader.Plugin{
 		alternatives.Plugin(),
+		archive.Plugin(),
 		environ.Plugin(),
 		hashutil.Plugin(),
 		network.Plugin(),

@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/cmd"
 	"github.com/brineproject/brine/states/environ"
 	"github.com/brineproject/brine/states/event"
@@ -23,6 +24,7 @@ import (
 // Plugins returns the states, in the order in which providers of one name are tried.
 func Plugins() []loader.Plugin {
 	return []loader.Plugin{
+		archive.Plugin(),
 		cmd.Plugin(),
 		environ.Plugin(),
 		event.Plugin(),

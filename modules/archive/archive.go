@@ -1,0 +1,164 @@
+// Package archive is Salt's module archive: it packs, unpacks and lists archives (salt/modules/archive.py).
+//
+// programs.go runs tar, gzip, zip, unzip and rar; list.go reads archives without unpacking them; zip.go and unzip.go know the ZIP
+// format themselves. xz is needed for what is compressed by it, rar for RAR archives.
+//
+// What differs: a ZIP archive in which a name leads out of the destination is refused before anything is unpacked, also where a
+// symbolic link leads out; files come to their places as a whole; runas of zip and unzip works on Linux only; jinja is the only
+// template engine.
+package archive
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/unpack"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module archive.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "archive", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("cmd_unzip", docCmdUnzip, m.cmdUnzip).Secret("password"),
+		loader.F("cmd_zip", docCmdZip, m.cmdZip),
+		loader.F("gunzip", docGunzip, m.gunzip),
+		loader.F("gzip", docGzip, m.gzip),
+		loader.F("is_encrypted", docIsEncrypted, m.isEncrypted),
+		loader.F("list", docList, m.list).Def("list_"),
+		loader.F("rar", docRar, m.rar),
+		loader.F("tar", docTar, m.tar),
+		loader.F("unrar", docUnrar, m.unrar),
+		loader.F("unzip", docUnzip, m.unzip).Secret("password"),
+		loader.F("zip", docZip, m.zip).Def("zip_"),
+	}}, nil
+}
+
+func (m *module) runner() unpack.Runner {
+	if m.env.Run != nil {
+		return m.env.Run
+	}
+	return process.Run
+}
+
+// needs refuses a call for want of a program.
+func needs(program string) error {
+	if process.Find(program) == "" {
+		return loader.NotFound("The '%s' binary was not found in $PATH.", program)
+	}
+	return nil
+}
+
+// lines runs a program and returns the lines of its output.
+func (m *module) lines(ctx context.Context, argv []any, kwargs *data.Map) ([]any, error) {
+	kwargs.Set("python_shell", false)
+	v, err := m.env.Call(ctx, "cmd.run", []any{argv}, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	return splitLines(data.Str(v)), nil
+}
+
+func splitLines(s string) []any {
+	lines := []any{}
+	for line := range strings.Lines(s) {
+		lines = append(lines, strings.TrimRight(line, "\r\n"))
+	}
+	return lines
+}
+
+// sources returns paths with the files that their wildcards stand for.
+func sources(v any) ([]any, error) {
+	out := []any{}
+	for _, source := range names(v) {
+		if !strings.ContainsAny(source, "*?[") {
+			out = append(out, source)
+			continue
+		}
+		found, err := filepath.Glob(source)
+		if err != nil {
+			return nil, loader.Execution("expand %s: %w", source, err)
+		}
+		for _, path := range found {
+			out = append(out, path)
+		}
+	}
+	return out, nil
+}
+
+// names returns a list of texts, which one text may hold separated by commas.
+func names(v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		list := strings.Split(v, ",")
+		for i := range list {
+			list[i] = strings.TrimSpace(list[i])
+		}
+		return list
+	case []any:
+		return texts(v)
+	case data.Tuple:
+		return texts(v)
+	}
+	return []string{data.Str(v)}
+}
+
+func texts(list []any) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = data.Str(v)
+	}
+	return out
+}
+
+// trimmed shortens a list of files: to 100 where trim is true, to as many as a number says.
+func trimmed(files []any, trim any) []any {
+	count := 100
+	switch n := trim.(type) {
+	case bool:
+		if !n {
+			return files
+		}
+	case int64:
+		count = int(n)
+	default:
+		var err error
+		if count, err = strconv.Atoi(data.Str(trim)); err != nil {
+			return files
+		}
+	}
+	if count < 0 || len(files) <= count {
+		return files
+	}
+	return append(files[:count:count], "List trimmed after "+strconv.Itoa(count)+" files.")
+}
+
+// rendered returns paths as the template engine makes them.
+func (m *module) rendered(ctx context.Context, template any, paths ...*any) error {
+	if !data.Truth(template) {
+		return nil
+	}
+	if template != "jinja" {
+		return loader.Execution("Attempted to render file paths with unavailable engine %s", data.Str(template))
+	}
+	for _, p := range paths {
+		v, err := m.env.Call(ctx, "file.apply_template_on_contents", []any{*p, template, data.NewMap(), data.NewMap(), "base"}, nil)
+		if err != nil {
+			return loader.Execution("Failed to render file path with error: %w", err)
+		}
+		*p = v
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+)
+
+type tarArgs struct {
+	Options  any
+	Tarfile  any
+	Sources  any `default:"None"`
+	Dest     any `default:"None"`
+	Cwd      any `default:"None"`
+	Template any `default:"None"`
+	Runas    any `default:"None"`
+}
+
+// tar runs the program tar and returns the lines that it prints.
+//
+// options
+//
+//	What tar is to do, in its own words: cf, xzf and so on.
+//
+// tarfile
+//
+//	The archive.
+//
+// sources
+//
+//	What to pack, or which members to unpack: a list, or separated by commas; wildcards are expanded.
+//
+// dest
+//
+//	The folder to unpack in.
+//
+// cwd, template, runas
+//
+//	The working folder, a template engine for the words of the command, and who runs it.
+//
+// CLI Example:
+//
+//	salt '*' archive.tar cjvf /tmp/tarfile.tar.bz2 /tmp/file_1,/tmp/file_2
+//	salt '*' archive.tar xf foo.tar dest=/target/directory
+func (m *module) tar(ctx context.Context, a tarArgs) (any, error) {
+	if err := needs("tar"); err != nil {
+		return nil, err
+	}
+	if !data.Truth(a.Options) {
+		return nil, loader.Invocation("Tar options can not be empty")
+	}
+	argv := []any{"tar"}
+	for word := range strings.FieldsSeq(data.Str(a.Options)) {
+		argv = append(argv, word)
+	}
+	argv = append(argv, data.Str(a.Tarfile))
+	list, err := sources(a.Sources)
+	if err != nil {
+		return nil, err
+	}
+	argv = append(argv, list...)
+	if data.Truth(a.Dest) {
+		argv = append(argv, "-C", data.Str(a.Dest))
+	}
+	return orError(m.lines(ctx, argv, data.NewMap("cwd", a.Cwd, "template", a.Template, "runas", a.Runas)))
+}
+
+// orError returns nil for a list that there is not.
+func orError(list []any, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+type gzipArgs struct {
+	Sourcefile any
+	Template   any `default:"None"`
+	Runas      any `default:"None"`
+	Options    any `default:"None"`
+}
+
+// gzip compresses a file by the program gzip, with one option where it is given, and returns the lines that it prints.
+//
+// CLI Example:
+//
+//	salt '*' archive.gzip /tmp/sourcefile.txt
+//	salt '*' archive.gzip /tmp/sourcefile.txt options='-9 --verbose'
+func (m *module) gzip(ctx context.Context, a gzipArgs) (any, error) {
+	return m.compress(ctx, "gzip", a.Sourcefile, a.Options, a.Template, a.Runas)
+}
+
+type gunzipArgs struct {
+	Gzipfile any
+	Template any `default:"None"`
+	Runas    any `default:"None"`
+	Options  any `default:"None"`
+}
+
+// gunzip decompresses a file by the program gunzip, with one option where it is given, and returns the lines that it prints.
+//
+// CLI Example:
+//
+//	salt '*' archive.gunzip /tmp/sourcefile.txt.gz
+//	salt '*' archive.gunzip /tmp/sourcefile.txt.gz options='--verbose'
+func (m *module) gunzip(ctx context.Context, a gunzipArgs) (any, error) {
+	return m.compress(ctx, "gunzip", a.Gzipfile, a.Options, a.Template, a.Runas)
+}
+
+func (m *module) compress(ctx context.Context, program string, file, options, template, runas any) (any, error) {
+	if err := needs(program); err != nil {
+		return nil, err
+	}
+	argv := []any{program}
+	if data.Truth(options) {
+		argv = append(argv, options)
+	}
+	return orError(m.lines(ctx, append(argv, data.Str(file)), data.NewMap("template", template, "runas", runas)))
+}
+
+type cmdZipArgs struct {
+	ZipFile  any
+	Sources  any
+	Template any `default:"None"`
+	Cwd      any `default:"None"`
+	Runas    any `default:"None"`
+}
+
+// cmdZip packs files by the program zip and returns the lines that it prints. sources is a list, or separated by commas; wildcards
+// are expanded.
+//
+// CLI Example:
+//
+//	salt '*' archive.cmd_zip /tmp/zipfile.zip /tmp/sourcefile1,/tmp/sourcefile2
+func (m *module) cmdZip(ctx context.Context, a cmdZipArgs) (any, error) {
+	return m.pack(ctx, "zip", []any{"zip", "-r", data.Str(a.ZipFile)}, a)
+}
+
+func (m *module) pack(ctx context.Context, program string, argv []any, a cmdZipArgs) (any, error) {
+	if err := needs(program); err != nil {
+		return nil, err
+	}
+	list, err := sources(a.Sources)
+	if err != nil {
+		return nil, err
+	}
+	return orError(m.lines(ctx, append(argv, list...), data.NewMap("cwd", a.Cwd, "template", a.Template, "runas", a.Runas)))
+}
+
+type cmdUnzipArgs struct {
+	ZipFile    any
+	Dest       any
+	Excludes   any `default:"None"`
+	Options    any `default:"None"`
+	Template   any `default:"None"`
+	Runas      any `default:"None"`
+	TrimOutput any `default:"False"`
+	Password   any `default:"None"`
+}
+
+// cmdUnzip unpacks a ZIP archive by the program unzip and returns the lines that it prints.
+//
+// excludes
+//
+//	Members that are left out: a list, or separated by commas.
+//
+// options
+//
+//	Further options of unzip.
+//
+// trim_output : False
+//
+//	How many lines to return; True means 100.
+//
+// password
+//
+//	The password of the archive. Whoever lists processes can see it; archive.unzip shows it to nobody.
+//
+// CLI Example:
+//
+//	salt '*' archive.cmd_unzip /tmp/zipfile.zip /home/strongbad/ excludes=file_1,file_2
+func (m *module) cmdUnzip(ctx context.Context, a cmdUnzipArgs) (any, error) {
+	if err := needs("unzip"); err != nil {
+		return nil, err
+	}
+	argv, level := []any{"unzip"}, "debug"
+	if data.Truth(a.Password) {
+		argv, level = append(argv, "-P", data.Str(a.Password)), "quiet"
+	}
+	if data.Truth(a.Options) {
+		words, err := process.Words(data.Str(a.Options))
+		if err != nil {
+			return nil, loader.Exception("ValueError", "%w", err)
+		}
+		for _, word := range words {
+			argv = append(argv, word)
+		}
+	}
+	argv = append(argv, data.Str(a.ZipFile), "-d", data.Str(a.Dest))
+	if a.Excludes != nil {
+		argv = append(argv, "-x")
+		for _, name := range names(a.Excludes) {
+			argv = append(argv, name)
+		}
+	}
+	kwargs := data.NewMap("template", a.Template, "runas", a.Runas, "python_shell", false, "redirect_stderr", true, "output_loglevel", level)
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{argv}, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	result, _ := v.(*data.Map)
+	if result.Value("retcode") != int64(0) {
+		return nil, loader.Execution("%s", result.Text("stdout"))
+	}
+	return trimmed(splitLines(result.Text("stdout")), a.TrimOutput), nil
+}
+
+type rarArgs struct {
+	Rarfile  any
+	Sources  any
+	Template any `default:"None"`
+	Cwd      any `default:"None"`
+	Runas    any `default:"None"`
+}
+
+// rar packs files by the program rar and returns the lines that it prints. sources is a list, or separated by commas; wildcards are
+// expanded.
+//
+// CLI Example:
+//
+//	salt '*' archive.rar /tmp/rarfile.rar /tmp/sourcefile1,/tmp/sourcefile2
+func (m *module) rar(ctx context.Context, a rarArgs) (any, error) {
+	argv := []any{"rar", "a", "-idp", data.Str(a.Rarfile)}
+	return m.pack(ctx, "rar", argv, cmdZipArgs{Sources: a.Sources, Cwd: a.Cwd, Template: a.Template, Runas: a.Runas})
+}
+
+type unrarArgs struct {
+	Rarfile    any
+	Dest       any
+	Excludes   any `default:"None"`
+	Template   any `default:"None"`
+	Runas      any `default:"None"`
+	TrimOutput any `default:"False"`
+}
+
+// unrar unpacks a RAR archive by the program unrar, or rar, and returns the lines that it prints. Members in excludes are left out;
+// trim_output says how many lines to return, True being 100.
+//
+// CLI Example:
+//
+//	salt '*' archive.unrar /tmp/rarfile.rar /home/strongbad/ excludes=file_1,file_2
+func (m *module) unrar(ctx context.Context, a unrarArgs) (any, error) {
+	program := cmp.Or(process.Find("unrar"), process.Find("rar"))
+	if program == "" {
+		return nil, loader.NotFound(`None of provided binaries(["'unrar'", "'rar'"]) was found in $PATH.`)
+	}
+	argv := []any{program, "x", "-idp", data.Str(a.Rarfile)}
+	for _, name := range names(a.Excludes) {
+		argv = append(argv, "-x", name)
+	}
+	files, err := m.lines(ctx, append(argv, data.Str(a.Dest)), data.NewMap("template", a.Template, "runas", a.Runas))
+	if err != nil {
+		return nil, err
+	}
+	return trimmed(files, a.TrimOutput), nil
+}

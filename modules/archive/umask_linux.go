@@ -1,0 +1,21 @@
+package archive
+
+import (
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// umask returns the mask of this process, which reading does not change.
+func umask() fs.FileMode {
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		if mask, ok := strings.CutPrefix(line, "Umask:"); ok {
+			if n, err := strconv.ParseUint(strings.TrimSpace(mask), 8, 32); err == nil {
+				return fs.FileMode(n)
+			}
+		}
+	}
+	return usualMask
+}

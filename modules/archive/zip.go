@@ -1,0 +1,232 @@
+package archive
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+type zipArgs struct {
+	ZipFile  any
+	Sources  any
+	Template any  `default:"None"`
+	Cwd      any  `default:"None"`
+	Runas    any  `default:"None"`
+	Zip64    bool `default:"False"`
+}
+
+// zip packs files and folders into a ZIP archive and returns the names that they have in it.
+//
+// sources
+//
+//	A list, or separated by commas; wildcards are expanded. Paths that are not absolute need cwd.
+//
+// cwd
+//
+//	The folder below which names in the archive begin; without it, that is /.
+//
+// zip64 : False
+//
+//	Large archives are written as such in any case.
+//
+// template, runas
+//
+//	A template engine for the paths, and as whom to read and write.
+//
+// CLI Example:
+//
+//	salt '*' archive.zip /tmp/zipfile.zip /tmp/sourcefile1,/tmp/sourcefile2
+func (m *module) zip(ctx context.Context, a zipArgs) (any, error) {
+	who, err := m.account(ctx, a.Runas)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.rendered(ctx, a.Template, &a.ZipFile, &a.Sources); err != nil {
+		return nil, err
+	}
+	list, err := sources(a.Sources)
+	if err != nil {
+		return nil, err
+	}
+	cwd, err := base(a.Cwd, texts(list))
+	if err != nil {
+		return nil, err
+	}
+	var p packer
+	err = as(who, func() error { return p.pack(data.Str(a.ZipFile), cwd, texts(list)) })
+	if err != nil {
+		return nil, loader.Execution("Exception encountered creating zipfile: %w", loader.OSError(err))
+	}
+	return values(p.names), nil
+}
+
+// base returns the folder that names begin below, and refuses paths that are not absolute without one.
+func base(cwd any, sources []string) (string, error) {
+	if data.Truth(cwd) {
+		dir, ok := cwd.(string)
+		if !ok || !filepath.IsAbs(dir) {
+			return "", loader.Invocation("cwd must be absolute")
+		}
+		return dir, nil
+	}
+	if slices.ContainsFunc(sources, func(s string) bool { return !filepath.IsAbs(s) }) {
+		return "", loader.Invocation("Relative paths require the 'cwd' parameter")
+	}
+	return "", nil
+}
+
+// A packer writes a ZIP archive and remembers the names in it.
+type packer struct {
+	z     *zip.Writer
+	names []string
+}
+
+func (p *packer) pack(file, cwd string, sources []string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	p.z = zip.NewWriter(f)
+	for _, source := range sources {
+		if cwd != "" && !filepath.IsAbs(source) {
+			source = filepath.Join(cwd, source)
+		}
+		if err == nil {
+			err = p.add(source, cwd)
+		}
+	}
+	return errors.Join(err, p.z.Close(), f.Close())
+}
+
+// add packs a file, or a folder with all that is in it. What is not there is passed over.
+func (p *packer) add(source, cwd string) error {
+	info, err := os.Stat(source)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return p.file(source, relative(source, cwd))
+	}
+	return p.folder(source, cwd)
+}
+
+// folder packs a folder: itself, its files, and then its folders. Links to folders are not followed.
+func (p *packer) folder(dir, cwd string) error {
+	name := relative(dir, cwd)
+	if err := p.entry(dir, name+"/", nil); err != nil {
+		return err
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var below []string
+	for _, e := range list {
+		path := filepath.Join(dir, e.Name())
+		switch info, err := os.Stat(path); {
+		case err != nil:
+			return err
+		case info.IsDir() && e.Type()&fs.ModeSymlink == 0:
+			below = append(below, path)
+		case info.IsDir():
+		default:
+			if err := p.file(path, filepath.ToSlash(filepath.Join(name, e.Name()))); err != nil {
+				return err
+			}
+		}
+	}
+	for _, path := range below {
+		if err := p.folder(path, cwd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *packer) file(path, name string) error {
+	f, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return p.entry(path, name, f)
+}
+
+// openRegular opens a file that is no pipe and no device.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New(path + " is no regular file")
+	}
+	return os.Open(path)
+}
+
+func (p *packer) entry(path, name string, content io.Reader) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	h, err := zip.FileInfoHeader(info)
+	if err != nil {
+		return err
+	}
+	if h.Name = name; content != nil {
+		h.Method = zip.Deflate
+	}
+	w, err := p.z.CreateHeader(h)
+	if err == nil && content != nil {
+		_, err = io.Copy(w, content)
+	}
+	if err == nil {
+		p.names = append(p.names, name)
+	}
+	return err
+}
+
+// relative returns a path as it is named in the archive.
+func relative(path, cwd string) string {
+	from := "/"
+	if cwd != "" && strings.HasPrefix(path, cwd) {
+		from = cwd
+	}
+	rel, err := filepath.Rel(from, path)
+	if err != nil {
+		return strings.TrimLeft(filepath.ToSlash(path), "/")
+	}
+	return filepath.ToSlash(rel)
+}
+
+// An account is as whom files are read and written.
+type account struct{ uid, gid int }
+
+func (m *module) account(ctx context.Context, runas any) (*account, error) {
+	if !data.Truth(runas) {
+		return nil, nil
+	}
+	v, err := m.env.Call(ctx, "user.info", []any{runas}, nil)
+	if err != nil {
+		return nil, err
+	}
+	info, _ := v.(*data.Map)
+	uid, ok := info.Value("uid").(int64)
+	gid, ok2 := info.Value("gid").(int64)
+	if !ok || !ok2 {
+		return nil, loader.Invocation("User '%s' does not exist", data.Str(runas))
+	}
+	return &account{int(uid), int(gid)}, nil
+}

@@ -1,0 +1,118 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/state/change"
+)
+
+// own gives what was unpacked to its user and group.
+func (e *extraction) own(ctx context.Context) error {
+	if !data.Truth(e.a.User) && !data.Truth(e.a.Group) {
+		return nil
+	}
+	dirs, rest := e.of("top_level_dirs"), append(e.of("top_level_files"), e.of("top_level_links")...)
+	if on := data.Str(e.a.EnforceOwnershipOn); data.Truth(e.a.EnforceOwnershipOn) {
+		if dirs, rest = nil, []string{on}; isDir(on) {
+			dirs, rest = rest, nil
+		}
+	}
+	o := &owning{e: e}
+	for _, dir := range dirs {
+		if err := o.dir(ctx, dir); err != nil {
+			return err
+		}
+	}
+	for _, file := range rest {
+		o.file(ctx, file)
+	}
+	e.owned = o
+	return nil
+}
+
+// An owning is what became of changing owners.
+type owning struct {
+	e               *extraction
+	missing, failed []string
+}
+
+// full returns a path below the folder; one that is absolute is meant so.
+func (o *owning) full(path string) string {
+	if path != "" && path == data.Str(o.e.a.EnforceOwnershipOn) {
+		return path
+	}
+	return join(o.e.name, path)
+}
+
+func (o *owning) dir(ctx context.Context, dir string) error {
+	full := o.full(dir)
+	if !isDir(full) {
+		if !change.Test(ctx) {
+			o.missing = append(o.missing, full)
+		}
+		return nil
+	}
+	var recurse []any
+	if data.Truth(o.e.a.User) {
+		recurse = append(recurse, "user")
+	}
+	if data.Truth(o.e.a.Group) {
+		recurse = append(recurse, "group")
+	}
+	result, err := o.e.state(ctx, "file.directory", data.NewMap("user", o.e.a.User, "group", o.e.a.Group, "recurse", recurse), full)
+	if err != nil {
+		return err
+	}
+	if data.Truth(result.Value("changes")) {
+		o.e.changes().Set("updated ownership", true)
+	}
+	if r := result.Value("result"); !data.Truth(r) && !(r == nil && change.Test(ctx)) {
+		o.failed = append(o.failed, full)
+	}
+	return nil
+}
+
+func (o *owning) file(ctx context.Context, file string) {
+	full := o.full(file)
+	info, err := os.Lstat(full)
+	if err != nil {
+		if !change.Test(ctx) {
+			if errors.Is(err, fs.ErrNotExist) {
+				o.missing = append(o.missing, full)
+			}
+			o.failed = append(o.failed, full)
+		}
+		return
+	}
+	uid, gid := ids(info)
+	if (o.e.uid == -1 || o.e.uid == uid) && (o.e.gid == -1 || o.e.gid == gid) {
+		return
+	}
+	if !change.Test(ctx) && os.Lchown(full, int(o.e.uid), int(o.e.gid)) != nil {
+		o.failed = append(o.failed, file)
+		return
+	}
+	o.e.changes().Set("updated ownership", true)
+}
+
+// report says what has no owner as wanted.
+func (o *owning) report() {
+	if o == nil {
+		return
+	}
+	e := o.e
+	if o.missing != nil {
+		if !data.Truth(e.a.IfMissing) {
+			e.ret.Set("result", false)
+		}
+		e.say("\n\nWhile trying to enforce user/group ownership, the following paths were missing:\n" + bullets(o.missing))
+	}
+	if o.failed != nil {
+		e.ret.Set("result", false)
+		e.say("\n\nWhile trying to enforce user/group ownership, Salt was unable to change ownership on the following paths:\n" + bullets(o.failed))
+	}
+}

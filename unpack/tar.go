@@ -1,0 +1,165 @@
+package unpack
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/brineproject/brine/process"
+)
+
+// A Runner runs a program to its end, as process.Run does.
+type Runner func(ctx context.Context, cmd *exec.Cmd) error
+
+// A Tar is a tar archive that is being read.
+type Tar struct {
+	*tar.Reader
+
+	close []func() error
+}
+
+// Open opens the tar archive of a file. What is compressed by xz is read through the program, by run. The caller closes the Tar.
+func Open(ctx context.Context, file string, run Runner) (*Tar, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tar{close: []func() error{f.Close}}
+	plain, err := t.decompress(ctx, f, run)
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	t.Reader = tar.NewReader(plain)
+	return t, nil
+}
+
+// OpenWith opens the tar archive that a program writes to its output.
+func OpenWith(ctx context.Context, argv []string, run Runner) *Tar {
+	t := &Tar{}
+	t.Reader = tar.NewReader(t.output(ctx, argv, nil, run))
+	return t
+}
+
+// Close ends the reading.
+func (t *Tar) Close() error {
+	var errs []error
+	for i := len(t.close) - 1; i >= 0; i-- {
+		errs = append(errs, t.close[i]())
+	}
+	t.close = nil
+	return errors.Join(errs...)
+}
+
+// decompress returns the plain bytes of a file, by how it begins.
+func (t *Tar) decompress(ctx context.Context, f io.Reader, run Runner) (io.Reader, error) {
+	r := bufio.NewReaderSize(f, 1<<16)
+	start, _ := r.Peek(6)
+	switch {
+	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+		return z, nil
+	case bytes.HasPrefix(start, []byte("BZh")):
+		return bzip2.NewReader(r), nil
+	case bytes.Equal(start, []byte("\xfd7zXZ\x00")), bytes.HasPrefix(start, []byte("\x5d\x00\x00")):
+		if process.Find("xz") == "" {
+			return nil, ErrNoXZ
+		}
+		return t.output(ctx, []string{process.Find("xz"), "--decompress", "--stdout"}, r, run), nil
+	}
+	return r, nil
+}
+
+// output returns what a program writes, which gets in as its input.
+func (t *Tar) output(ctx context.Context, argv []string, in io.Reader, run Runner) io.Reader {
+	ctx, cancel := context.WithCancel(ctx)
+	out, w := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var said tail
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, w, &said
+		err := run(ctx, cmd)
+		if err != nil {
+			err = &ProgramError{Said: strings.TrimSpace(string(said)), Err: fmt.Errorf("run %s: %w", argv[0], err)}
+		}
+		w.CloseWithError(err)
+	}()
+	t.close = append(t.close, func() error {
+		cancel()
+		out.Close()
+		<-done
+		return nil
+	})
+	return out
+}
+
+// A ProgramError says that a program that decompresses failed.
+type ProgramError struct {
+	Said string // on its error output, the beginning
+	Err  error
+}
+
+// Error returns what ran and how it ended.
+func (e *ProgramError) Error() string { return e.Err.Error() }
+
+// Unwrap returns how it ended.
+func (e *ProgramError) Unwrap() error { return e.Err }
+
+// A tail keeps the beginning of what is written to it.
+type tail []byte
+
+func (t *tail) Write(b []byte) (int, error) {
+	*t = append(*t, b[:min(len(b), 4096-min(len(*t), 4096))]...)
+	return len(b), nil
+}
+
+// Each calls visit for each member, whose content can be read from t until visit returns. An archive without members must be
+// one: zeros where the first member would be.
+func (t *Tar) Each(visit func(h *tar.Header) error) error {
+	for n := 0; ; n++ {
+		h, err := t.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && n == 0:
+			return unreadable(err)
+		case err != nil:
+			return fmt.Errorf("read the archive after %d members: %w", n, err)
+		case n == maxMembers:
+			return fmt.Errorf("the archive has more than %d members", maxMembers)
+		}
+		if h.Name = strings.TrimRight(h.Name, "/"); h.Name == "" {
+			h.Name = "."
+		}
+		if err := visit(h); err != nil {
+			return err
+		}
+	}
+}
+
+// unreadable returns the error for an archive that does not begin as one.
+func unreadable(err error) error {
+	if known, ok := errors.AsType[*ProgramError](err); ok {
+		return known
+	}
+	return fmt.Errorf("%w: %w", ErrFormat, err)
+}
+
+// IsDir, IsLink tell what a member of a tar archive is.
+func IsDir(h *tar.Header) bool { return h.Typeflag == tar.TypeDir }
+
+// IsLink reports whether a member is a symbolic link.
+func IsLink(h *tar.Header) bool { return h.Typeflag == tar.TypeSymlink }
