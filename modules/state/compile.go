@@ -17,6 +17,7 @@ type highState struct {
 	engine   *render.Engine
 	compiler *state.Compiler
 	pillar   *data.Map
+	above    *data.Map // options that count more than those of the master
 }
 
 // highState makes what a call compiles with. The options come from those of the minion and of its master, the pillar is
@@ -45,6 +46,7 @@ func (h *highState) open(ctx context.Context, m *module, opts *data.Map) error {
 		return err
 	}
 	env.Opts = state.MasterOptions(opts, master)
+	env.Opts.Update(h.above)
 	h.env = m.env.Functions.With(&env).Env()
 	if h.engine, err = render.New(render.Options{Env: h.env, Files: render.Client(files), Renderers: m.brought.Renderers}); err != nil {
 		return err

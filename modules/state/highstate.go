@@ -82,13 +82,12 @@ func (m *module) top(ctx context.Context, a runTopArgs) (any, error) {
 	if r == nil {
 		return stopped, err
 	}
-	opts := r.env.Opts.Clone()
-	opts.Set("state_top", data.Str(a.Topfn))
+	r.above = data.NewMap("state_top", data.Str(a.Topfn))
 	if saltenv, ok := a.Kwargs.Get("saltenv"); ok {
-		opts.Set("state_top_saltenv", saltenv)
+		r.above.Set("state_top_saltenv", saltenv)
 	}
 	pillar := r.pillar
-	if err := r.open(ctx, m, opts); err != nil {
+	if err := r.open(ctx, m, r.env.Opts.Clone()); err != nil {
 		return nil, err
 	}
 	r.pillar = pillar
