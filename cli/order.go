@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/config"
@@ -77,7 +78,7 @@ func (s *saltRun) control(ctx context.Context, kind string, order *data.Map, yie
 // order publishes an order and hands on the answers.
 func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error {
 	arg, _ := order.Value("arg").([]any)
-	r := client.Request{Fun: order.Value("fun"), Arg: arg, Ret: order.Text("ret"), JID: order.Text("jid"), Timeout: s.timeout()}
+	r := client.Request{Fun: order.Value("fun"), Arg: arg, Ret: returnersIn(order.Value("ret")), JID: order.Text("jid"), Kwargs: returning(order), Timeout: s.timeout()}
 	var err error
 	if r.Target, r.Kind, err = s.target(); err != nil {
 		return err
@@ -93,6 +94,10 @@ func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id stri
 		return err
 	}
 	defer local.Close()
+	if data.Truth(order.Value("batch")) {
+		s.local = local
+		return s.orderBatch(ctx, r, order, yield)
+	}
 	job, err := local.Publish(ctx, r)
 	var nobody *client.NoMinionsError
 	if errors.As(err, &nobody) {
@@ -101,17 +106,74 @@ func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id stri
 	if err != nil {
 		return err
 	}
-	silent := order.Value("silent") == true
-	for result, err := range local.Results(ctx, job, s.wait(silent)) {
-		switch {
-		case err != nil:
+	missing := missingOf(order)
+	for result, err := range local.Results(ctx, job, s.wait(missing.silent)) {
+		if err != nil {
 			return err
-		case result.Missing && (!silent || result.Reason == client.NoKey):
-		case !yield(result.ID, orderAnswer(job, result)):
+		}
+		answer := orderAnswer(job, result)
+		if result.Missing {
+			var told bool
+			if answer, told = missing.answer(result.Reason); !told {
+				continue
+			}
+		}
+		if !yield(result.ID, answer) {
 			return nil
 		}
 	}
 	return nil
+}
+
+// returnersIn returns the returners of an order as one text.
+func returnersIn(v any) string {
+	list, ok := v.([]any)
+	if !ok && v != nil {
+		return data.Str(v)
+	}
+	names := make([]string, len(list))
+	for i, name := range list {
+		names[i] = data.Str(name)
+	}
+	return strings.Join(names, ",")
+}
+
+// returning returns the options of the publication that say how minions return.
+func returning(order *data.Map) *data.Map {
+	kwargs := data.NewMap()
+	for _, name := range []string{"ret_config", "ret_kwargs"} {
+		if v := order.Value(name); data.Truth(v) {
+			kwargs.Set(name, v)
+		}
+	}
+	return kwargs
+}
+
+// A missing says what the caller of an order wants to hear of minions that did not answer.
+type missing struct {
+	silent bool // that they did not
+	keys   bool // that they have no accepted key
+	failed bool // that they have failed, where they are named with a nil answer otherwise
+}
+
+// missingOf reads the fields silent and expect_minions of an order.
+func missingOf(order *data.Map) missing {
+	expect, given := order.Get("expect_minions")
+	if !given {
+		return missing{silent: order.Value("silent") == true}
+	}
+	return missing{silent: data.Truth(expect), keys: true, failed: true}
+}
+
+// answer returns what stands for the answer of a minion that gave none; told is false where the caller does not want to hear of it.
+func (m missing) answer(why client.Reason) (answer *data.Map, told bool) {
+	if why == client.NoKey && !m.keys || why != client.NoKey && !m.silent {
+		return nil, false
+	}
+	if m.failed {
+		answer = data.NewMap("failed", true)
+	}
+	return answer, true
 }
 
 // orderAnswer returns an answer in the form of Salt's clients (salt/client/__init__.py, get_iter_returns).

@@ -43,6 +43,10 @@ type Host struct {
 	Masters   func() []string
 	RequestTo func(ctx context.Context, master string, load *data.Map) (reply any, err error)
 
+	// Control calls a function of the master in whose process the plug-ins are, as a job of its own with its events, and returns the job:
+	// fun, jid, user, fun_args, return, success. kind is runner or wheel. Nil elsewhere.
+	Control func(ctx context.Context, kind string, c Control) *data.Map
+
 	// CompilePillar returns the pillar of this minion, compiled anew: by its first master, or by itself where it has none.
 	CompilePillar func(ctx context.Context, q PillarQuery) (*data.Map, error)
 
@@ -51,10 +55,19 @@ type Host struct {
 	Await func(ctx context.Context, tag string, act func() error) (*data.Map, error)
 	// Order gives an order to the master on this host as the program salt does, and hands the answers to yield until that
 	// returns false. The fields of order are those of LocalClient.cmd: tgt, tgt_type, fun, arg, ret, jid, timeout,
-	// gather_job_timeout. With silent true the minions that did not answer come at the end, each with a nil answer. With the
-	// field client, which is runner or wheel, the order is for the function fun of the master itself, with arg and kwarg; its
-	// job is the only answer, of no id.
+	// gather_job_timeout, ret_config, ret_kwargs, batch and failhard. With silent true the minions that did not answer come at the end,
+	// each with a nil answer. With the field expect_minions those without an accepted key come with failed true, as in Salt, and where
+	// it is true those as well that did not answer. With the field client, which is runner or wheel, the order is for the function fun
+	// of the master itself, with arg and kwarg; its job is the only answer, of no id.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
+}
+
+// A Control is a call of a function of the master itself.
+type Control struct {
+	Fun    string
+	Args   []any
+	Kwargs *data.Map
+	User   string // who calls
 }
 
 // A PillarQuery says which pillar of the minion is asked for. What is "" or nil is left to who compiles.

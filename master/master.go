@@ -98,7 +98,9 @@ type Options struct {
 	Render render.Brought
 	// Sources are the external pillars, nil those of package pillar alone; Tops the systems that master_tops may name.
 	Sources []pillar.Source
-	Tops    []tops.Source
+	// States are the state functions of orchestrations; nil has none.
+	States []loader.Plugin
+	Tops   []tops.Source
 	// Order gives minions orders for runners, through the master's own request port; see loader.Host. Nil gives none.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
 	// Engines are those that the option engines may name.

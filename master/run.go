@@ -45,6 +45,7 @@ func newControl(p *parts) (*control, error) {
 	env := &loader.Env{Opts: p.settings.all(), Log: p.o.Log, Shelves: p.shelves}
 	env.Host.Order = p.o.Order
 	env.Host.FireMaster = func(_ context.Context, tag string, body *data.Map) error { return p.bus.Fire(tag, body) }
+	env.Host.Control = c.within
 	connected := func() ([]string, error) { return p.presence.connected(), nil }
 	var err error
 	if c.wheels, err = shelf(env, p.o.Wheel, wheels.Needs{Keys: p.keys, Connected: connected}); err != nil {
@@ -56,6 +57,9 @@ func newControl(p *parts) (*control, error) {
 		return nil, err
 	}
 	env.Shelves["modules"] = c.modules
+	if env.Shelves["states"], err = loader.NewRegistry(c.modules.Env(), p.o.States); err != nil {
+		return nil, err
+	}
 	env.Shelves["wheel"] = c.wheels
 	if c.runners, err = shelf(env, p.o.Runners, runners.Needs{Jobs: p.jobs, Keys: p.keys, Bank: p.data.bank, Files: p.files, Connected: connected,
 		Mine: mineOf(p), Tokens: &ownTokens{p.gate}, Locks: p.files, Pillar: p.compiler, GitPillar: gitpillar.Among(p.o.Sources)}); err != nil {
@@ -231,6 +235,16 @@ func reply(refused *data.Map, err error) (any, error) {
 func (c *control) call(ctx context.Context, call runner.Call) *data.Map {
 	if call.JID == "" {
 		call.JID = c.ids.Next()
+	}
+	return c.runner.Run(ctx, call)
+}
+
+// within calls a function for one that runs already, as a job of its own.
+func (c *control) within(ctx context.Context, kind string, order loader.Control) *data.Map {
+	call := runner.Call{Fun: order.Fun, Args: order.Args, Kwargs: order.Kwargs, User: order.User, JID: c.ids.Next()}
+	if kind == string(runner.Wheel) {
+		call.Tag = true
+		return c.wheel.Run(ctx, call)
 	}
 	return c.runner.Run(ctx, call)
 }

@@ -13,10 +13,12 @@ import (
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/gitfs"
 	"github.com/brineproject/brine/fileserver/minionfs"
 	"github.com/brineproject/brine/fileserver/roots"
+	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/mine"
@@ -24,9 +26,11 @@ import (
 	externals "github.com/brineproject/brine/pillars/all"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/presence"
+	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/runner"
 	runners "github.com/brineproject/brine/runners/all"
 	"github.com/brineproject/brine/runners/gitpillar"
+	states "github.com/brineproject/brine/states/all"
 	wheels "github.com/brineproject/brine/wheel/all"
 )
 
@@ -47,20 +51,25 @@ func newHost(r *run) (*host, error) {
 	h := &host{HostProgram: cli.HostProgram{In: r.in, Opts: r.opts, Out: r.out}, r: r, jobs: &jobs{r: r}}
 	env := &loader.Env{Opts: r.opts, Log: r.log, Shelves: map[string]*loader.Registry{}}
 	env.Host.Order = cli.MasterOrder(r.cfg, r.in.Env)
-	env.Host.FireMaster = h.fire
+	env.Host.FireMaster, env.Host.Control = h.fire, h.within
 	tree := pki.Visit(r.opts.Text("pki_dir"), pki.Options{})
 	connected := func() ([]string, error) { return presence.Read(r.opts.Text("cachedir")) }
 	var err error
 	functions := *env
-	brought := modules.Brought()
+	functions.Grains = h.grains()
+	served := h.files()
+	brought := h.brought(served)
 	plugins := modules.Plugins(brought)
 	if env.Shelves["modules"], err = loader.NewRegistry(&functions, plugins); err != nil {
+		return nil, err
+	}
+	if env.Shelves["states"], err = loader.NewRegistry(env.Shelves["modules"].Env(), states.Plugins()); err != nil {
 		return nil, err
 	}
 	if env.Shelves["wheel"], err = loader.NewRegistry(&functions, wheels.Plugins(wheels.Needs{Keys: tree, Connected: connected})); err != nil {
 		return nil, err
 	}
-	needs := h.needs(tree, connected)
+	needs := h.needs(tree, connected, served)
 	sources := externals.Sources()
 	needs.GitPillar = gitpillar.Among(sources)
 	needs.Pillar = newPillars(r, *env, plugins, brought.Renderers, sources)
@@ -70,8 +79,8 @@ func newHost(r *run) (*host, error) {
 }
 
 // needs are what runners work on. What cannot be opened is missing, and the runners that need it say so.
-func (h *host) needs(tree *pki.Dir, connected func() ([]string, error)) runners.Needs {
-	n := runners.Needs{Jobs: h.jobs, Keys: tree, Connected: connected, Tokens: &tokens{h}, Files: h.files()}
+func (h *host) needs(tree *pki.Dir, connected func() ([]string, error), served *fileserver.Server) runners.Needs {
+	n := runners.Needs{Jobs: h.jobs, Keys: tree, Connected: connected, Tokens: &tokens{h}, Files: served}
 	if n.Files != nil {
 		n.Locks = n.Files
 	}
@@ -110,9 +119,43 @@ func (h *host) mine(tree *pki.Dir, bank *localfs.Cache) func(context.Context, an
 	}
 }
 
+// brought is what functions render and get files with: those of the master's own file server.
+func (h *host) brought(served *fileserver.Server) render.Brought {
+	b := modules.Brought()
+	if served != nil {
+		b.Files.Local = func(*loader.Env) (fileclient.Source, error) { return fileclient.Local(served), nil }
+	}
+	return b
+}
+
+// grains returns those of this host, which are collected when something asks for them first.
+func (h *host) grains() func() *data.Map {
+	return sync.OnceValue(func() *data.Map {
+		g, err := grains.New(grains.Options{Opts: h.Opts, Env: h.In.Env, Log: h.r.log}).Collect(context.Background())
+		if err != nil {
+			h.r.log.WithError(err).Error("grains of the master")
+			return data.NewMap()
+		}
+		return g
+	})
+}
+
+// within calls a function for one that runs already, as a job of its own.
+func (h *host) within(ctx context.Context, kind string, order loader.Control) *data.Map {
+	k := runner.Kind(kind)
+	call := runner.Call{Fun: order.Fun, Args: order.Args, Kwargs: order.Kwargs, User: order.User, JID: h.r.ids.Next(), Tag: k == runner.Wheel}
+	functions := h.runners
+	if k == runner.Wheel {
+		functions = h.runners.Env().Shelf("wheel")
+	}
+	return h.clientOf(k, functions).Run(ctx, call)
+}
+
 // client calls runners, tells the master of them and keeps the results.
-func (h *host) client() *runner.Client {
-	o := runner.Options{Kind: runner.Runner, Functions: h.runners, Fire: h.fire, ID: h.Opts.Text("id"), Log: h.r.log}
+func (h *host) client() *runner.Client { return h.clientOf(runner.Runner, h.runners) }
+
+func (h *host) clientOf(kind runner.Kind, functions *loader.Registry) *runner.Client {
+	o := runner.Options{Kind: kind, Functions: functions, Fire: h.fire, ID: h.Opts.Text("id"), Log: h.r.log}
 	if returns, ok := h.Opts.Get("runner_returns"); !ok || data.Truth(returns) {
 		o.Keep = h.jobs.keep
 	}

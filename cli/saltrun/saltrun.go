@@ -38,7 +38,7 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	if err != nil {
 		return cli.Leave(fmt.Errorf("salt-run: %w", err), stdout, stderr)
 	}
-	r := &run{in: in, o: o, cfg: cfg, opts: cfg.Map().Clone()}
+	r := &run{in: in, o: o, cfg: cfg, opts: cfg.Map().Clone(), ids: newIDs(cfg.UniqueJID)}
 	if err := cli.ReadClientConfig(r.opts, in, time.Now()); err != nil {
 		return cli.Leave(fmt.Errorf("salt-run: %w", err), stdout, stderr)
 	}
@@ -72,6 +72,7 @@ type run struct {
 	log  *logrus.Logger
 	out  *cli.Printer
 	host *host
+	ids  *job.IDs
 
 	failed bool // something could not be printed
 }
@@ -117,10 +118,7 @@ func (r *run) docs() int {
 func (r *run) function(ctx context.Context) int {
 	jid := job.ID(r.o.JID)
 	if jid == "" {
-		jid = job.NewIDs(nil).Next()
-		if r.cfg.UniqueJID {
-			jid = job.NewUniqueIDs(nil).Next()
-		}
+		jid = r.ids.Next()
 	}
 	call := runner.Call{Fun: r.o.Call.Fun, JID: jid, User: r.host.User(), Show: r.show, Print: func(text string) {
 		r.out.Printf("%s", text)
@@ -143,6 +141,14 @@ func (r *run) function(ctx context.Context) int {
 		r.out.Printf("jid: %s\n", jid)
 	}
 	return r.code(r.host.client().Run(ctx, call))
+}
+
+// newIDs returns what makes the ids of jobs.
+func newIDs(unique bool) *job.IDs {
+	if unique {
+		return job.NewUniqueIDs(nil)
+	}
+	return job.NewIDs(nil)
 }
 
 // bind gives a call its arguments. The error is that of Salt for a runner that is not there or does not take them.

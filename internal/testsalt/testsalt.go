@@ -26,6 +26,7 @@ import (
 	modules "github.com/brineproject/brine/modules/all"
 	pillars "github.com/brineproject/brine/pillars/all"
 	runners "github.com/brineproject/brine/runners/all"
+	states "github.com/brineproject/brine/states/all"
 	"github.com/brineproject/brine/tops"
 	"github.com/brineproject/brine/transport"
 	wheels "github.com/brineproject/brine/wheel/all"
@@ -113,7 +114,7 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), EventSinks: saltmaster.EventSinks(cfg), Engines: engines.Engines(), Login: logins.Open, Runners: runners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins, Render: modules.Brought(), Sources: pillars.Sources(), Tops: tops.Sources(), Log: m.Log}); err != nil {
+	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), EventSinks: saltmaster.EventSinks(cfg), Engines: engines.Engines(), Login: logins.Open, Runners: runners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins, States: states.Plugins(), Order: cli.MasterOrder(cfg, os.Getenv), Render: modules.Brought(), Sources: pillars.Sources(), Tops: tops.Sources(), Log: m.Log}); err != nil {
 		t.Fatal(err)
 	}
 	reply, publish := m.Master.Addrs()

@@ -4,10 +4,10 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -63,7 +63,7 @@ func (m *module) cmd(ctx context.Context, a cmdArgs) (any, error) {
 	batch, subset := a.Options.Value("batch"), a.Options.Value("subset")
 	switch {
 	case data.Truth(batch):
-		return m.inBatches(ctx, a, batch)
+		return m.inBatches(ctx, a)
 	case data.Truth(subset):
 		some, err := m.some(ctx, a, subset)
 		if err != nil {
@@ -123,8 +123,14 @@ func order(a cmdArgs) *data.Map {
 	if text, ok := tgt.(string); ok && a.TgtType == "list" {
 		tgt = listOf(loader.SplitInput(text))
 	}
-	return data.NewMap("tgt", tgt, "tgt_type", a.TgtType, "fun", a.Fun, "arg", loader.ConditionInput(args, words),
+	o := data.NewMap("tgt", tgt, "tgt_type", a.TgtType, "fun", a.Fun, "arg", loader.ConditionInput(args, words),
 		"ret", a.Ret, "timeout", a.Timeout)
+	for _, name := range []string{"gather_job_timeout", "ret_config", "ret_kwargs", "batch", "batch_wait", "failhard", "expect_minions"} {
+		if v, ok := a.Options.Get(name); ok && v != nil {
+			o.Set(name, v)
+		}
+	}
+	return o
 }
 
 func listOf(v any) []any {
@@ -170,7 +176,7 @@ func (m *module) some(ctx context.Context, a cmdArgs, subset any) ([]any, error)
 		return nil, err
 	}
 	fun := a.Fun
-	a.Fun, a.Arg, a.Kwarg, a.Ret = "sys.list_functions", nil, nil, ""
+	a.Fun, a.Arg, a.Kwarg, a.Ret, a.Options = "sys.list_functions", nil, nil, "", nil
 	found, err := m.answers(ctx, a)
 	if err != nil {
 		return nil, err
@@ -185,32 +191,24 @@ func (m *module) some(ctx context.Context, a cmdArgs, subset any) ([]any, error)
 	return ids, nil
 }
 
-// inBatches gives an order to a few minions at a time (salt/cli/batch.py).
-func (m *module) inBatches(ctx context.Context, a cmdArgs, batch any) (any, error) {
-	ask := a
-	ask.Fun, ask.Arg, ask.Kwarg, ask.Ret = "test.ping", nil, nil, ""
-	there, err := m.answers(ctx, ask)
-	if err != nil {
-		return nil, err
-	}
-	size, err := batchSize(data.Str(batch), len(there))
+// inBatches gives an order to a few minions at a time (salt/cli/batch.py). Where salt.function asks, each answer has its return code
+// and job, too.
+func (m *module) inBatches(ctx context.Context, a cmdArgs) (any, error) {
+	answers, err := m.answers(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	all := data.NewMap()
-	for part := range slices.Chunk(there, size) {
-		var ids []any
-		for _, one := range part {
-			ids = append(ids, one.id)
+	for _, one := range answers {
+		if failed, ok := one.ret.Get("failed"); ok {
+			all.Set(one.id, data.NewMap("failed", failed))
+			continue
 		}
-		a.Tgt, a.TgtType = ids, "list"
-		answers, err := m.answers(ctx, a)
-		if err != nil {
-			return nil, err
+		ret := data.NewMap("out", outputter(one.ret.Value("ret")), "ret", one.ret.Value("ret"))
+		if data.Truth(a.Options.Value("_cmd_meta")) {
+			ret.Update(data.NewMap("retcode", one.ret.Value("retcode"), "jid", one.ret.Value("jid")))
 		}
-		for _, one := range answers {
-			all.Set(one.id, data.NewMap("out", outputter(one.ret.Value("ret")), "ret", one.ret.Value("ret")))
-		}
+		all.Set(one.id, ret)
 	}
 	return all, nil
 }
@@ -223,19 +221,6 @@ func outputter(ret any) any {
 		}
 	}
 	return "highstate"
-}
-
-// batchSize reads a number or a share of n minions; it is 1 at least.
-func batchSize(batch string, n int) (int, error) {
-	number, share := strings.CutSuffix(strings.TrimSpace(batch), "%")
-	size, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return 0, loader.Invocation("Invalid batch data sent: %s\nData must be in the form of %%10, 10%% or 3", batch)
-	}
-	if share {
-		size = size / 100 * float64(n)
-	}
-	return int(min(max(size, 1), 1e6)), nil
 }
 
 type runnerArgs struct {
@@ -270,6 +255,7 @@ func (m *module) runner(ctx context.Context, a runnerArgs) (any, error) {
 	if v, ok := pub.Get("__env__"); ok {
 		saltenv = v
 	}
+	pub.Set("__orchestration_jid__", jid)
 	if takes(shelf, a.Name, "saltenv") {
 		kwarg.Set("saltenv", saltenv)
 	}
@@ -359,19 +345,23 @@ func (m *module) low(ctx context.Context, client string, shelf *loader.Registry,
 	case shelf == nil:
 		return nil, loader.Execution(notOnMaster)
 	}
+	args, words := loader.ParseInput(arg)
+	words.Update(kwarg)
+	user, ok := pub.Get("__pub_user")
+	if !ok {
+		user = "UNKNOWN"
+	}
+	m.tell(ctx, client, fun, arg, words, pub)
+	if m.env.Host.Control != nil {
+		return m.env.Host.Control(ctx, client, loader.Control{Fun: fun, Args: args, Kwargs: words, User: data.Str(user)}), nil
+	}
 	f, ok := shelf.Func(fun)
 	if !ok {
 		return nil, loader.Exception("KeyError", "%s", data.Repr(fun))
 	}
-	args, words := loader.ParseInput(arg)
-	words.Update(kwarg)
 	funArgs := slices.Clone(args)
 	if words.Len() > 0 {
 		funArgs = append(funArgs, words)
-	}
-	user, ok := pub.Get("__pub_user")
-	if !ok {
-		user = "UNKNOWN"
 	}
 	job := data.NewMap("fun", client+"."+fun, "jid", loader.JobOf(ctx).Value("jid"), "user", user, "fun_args", funArgs)
 	v, err := shelf.Invoke(ctx, fun, args, words)
@@ -386,6 +376,22 @@ func (m *module) low(ctx context.Context, client string, shelf *loader.Registry,
 	code, _ := loader.ContextOf(ctx).Get("retcode")
 	job.Set("success", (err == nil || loader.KindOf(err) == loader.KindType) && !data.Truth(code))
 	return job, nil
+}
+
+// tell fires the event of the arguments of a step of an orchestration (salt/utils/event.py, fire_args).
+func (m *module) tell(ctx context.Context, client, fun string, arg []any, words, pub *data.Map) {
+	jid := pub.Value("__orchestration_jid__")
+	if !data.Truth(jid) || m.env.Host.FireMaster == nil {
+		return
+	}
+	body := data.NewMap("type", client, "name", fun, "args", words)
+	if client == "runner" {
+		body = data.NewMap("type", client, "name", fun, "args", append([]any{}, arg...), "kwargs", words)
+	}
+	tag := eventbus.Tagify("run", jid, "args")
+	if err := m.env.Host.FireMaster(ctx, tag, body); err != nil {
+		m.env.Log.Warnf("Failed to fire args event %s with data %s: %v", tag, data.Repr(body), err)
+	}
 }
 
 type mmoduleArgs struct {

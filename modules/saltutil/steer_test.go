@@ -260,7 +260,13 @@ func TestOrders(t *testing.T) {
 	}
 	var orders []string
 	host := loader.Host{Order: func(_ context.Context, order *data.Map, yield func(string, *data.Map) bool) error {
-		orders = append(orders, data.Repr(order.Value("tgt"))+" "+order.Text("fun")+" "+data.Repr(order.Value("arg")))
+		text := data.Repr(order.Value("tgt")) + " " + order.Text("fun") + " " + data.Repr(order.Value("arg"))
+		for _, name := range []string{"batch", "failhard", "expect_minions", "ret_config", "ret_kwargs", "gather_job_timeout"} {
+			if v, ok := order.Get(name); ok {
+				text += " " + name + "=" + data.Str(v)
+			}
+		}
+		orders = append(orders, text)
 		ids := []any{"a", "b", "c"}
 		if order.Text("tgt_type") == "list" {
 			ids = append(order.Value("tgt").([]any), "too late")
@@ -283,9 +289,13 @@ func TestOrders(t *testing.T) {
 		{"cmd a,b test.arg arg=[1,x=2] kwarg={y:3} tgt_type=list", "{'a': {'ret': True}, 'b': {'ret': True}}",
 			"['a', 'b'] test.arg [1, {'__kwarg__': True, 'y': 3, 'x': 2}]"},
 		{"cmd * test.ping batch=2", "{'a': {'out': 'highstate', 'ret': True}, 'b': {'out': 'highstate', 'ret': True}, 'c': {'out': 'highstate', 'ret': True}}",
-			"'*' test.ping [], ['a', 'b'] test.ping [], ['c'] test.ping []"},
+			"'*' test.ping [] batch=2"},
 		{"cmd * test.ping batch=10%", "{'a': {'out': 'highstate', 'ret': True}, 'b': {'out': 'highstate', 'ret': True}, 'c': {'out': 'highstate', 'ret': True}}",
-			"'*' test.ping [], ['a'] test.ping [], ['b'] test.ping [], ['c'] test.ping []"},
+			"'*' test.ping [] batch=10%"},
+		{"cmd * test.ping batch=1 failhard=True _cmd_meta=True", "{'a': {'out': 'highstate', 'ret': True, 'retcode': None, 'jid': None}, 'b': {'out': 'highstate', 'ret': True, 'retcode': None, 'jid': None}, 'c': {'out': 'highstate', 'ret': True, 'retcode': None, 'jid': None}}",
+			"'*' test.ping [] batch=1 failhard=True"},
+		{"cmd * test.ping expect_minions=True ret_config=alt ret_kwargs={h:1} gather_job_timeout=3 timeout=2", "{'a': {'ret': True}, 'b': {'ret': True}, 'c': {'ret': True}}",
+			"'*' test.ping [] expect_minions=True ret_config=alt ret_kwargs={'h': 1} gather_job_timeout=3"},
 		{"cmd * nosuch.fun subset=1", "{}", "'*' sys.list_functions []"},
 	} {
 		orders = nil
@@ -384,6 +394,51 @@ func TestSyncTellsOfPython(t *testing.T) {
 		call(t, f.Registry, "sync_modules")
 		if warned := strings.Contains(said.String(), "Python"); warned != (step.want != "") || !strings.Contains(said.String(), step.want) {
 			t.Errorf("%s: the log says %q", step.what, said.String())
+		}
+	}
+}
+
+// TestControlIsAJob holds that functions of the master run as jobs of their own where the host lends that, and that an orchestration
+// hears of the arguments first.
+func TestControlIsAJob(t *testing.T) {
+	f := newFake(t)
+	shelf, err := loader.NewRegistry(&loader.Env{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	r := f.registry(t, loader.Host{
+		FireMaster: func(_ context.Context, tag string, body *data.Map) error {
+			told = append(told, tag+" "+data.Repr(body))
+			return nil
+		},
+		Control: func(_ context.Context, kind string, c loader.Control) *data.Map {
+			return data.NewMap("fun", kind+"."+c.Fun, "user", c.User, "return", append(c.Args, c.Kwargs))
+		},
+	})
+	r.Env().Shelves = map[string]*loader.Registry{"runners": shelf, "wheel": shelf}
+	for _, tt := range []struct {
+		fun    string
+		args   []any
+		kwargs *data.Map
+		want   string
+		told   string
+	}{
+		{"runner", []any{"x.f", []any{int64(1)}}, data.NewMap("full_return", true, "__orchestration_jid__", "20261122010203040506", "__pub_user", "ann", "k", "v"),
+			"{'fun': 'runner.x.f', 'user': 'ann', 'return': [1, {'k': 'v'}]}",
+			"salt/run/20261122010203040506/args {'type': 'runner', 'name': 'x.f', 'args': [1], 'kwargs': {'k': 'v'}}"},
+		{"wheel", []any{"x.f", "a"}, data.NewMap("__orchestration_jid__", "20261122010203040506", "k", "v"),
+			"{'fun': 'wheel.x.f', 'user': 'UNKNOWN', 'return': ['a', {'k': 'v'}]}",
+			"salt/run/20261122010203040506/args {'type': 'wheel', 'name': 'x.f', 'args': {'k': 'v'}}"},
+		{"runner", []any{"x.f"}, nil, "[{}]", ""},
+	} {
+		told = nil
+		got, err := r.Invoke(t.Context(), "saltutil."+tt.fun, tt.args, tt.kwargs)
+		if err != nil || data.Repr(got) != tt.want {
+			t.Errorf("%s gives %s, %v, want %s", tt.fun, data.Repr(got), err, tt.want)
+		}
+		if events := strings.Join(told, "\n"); events != tt.told {
+			t.Errorf("%s tells %s, want %s", tt.fun, events, tt.told)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func Plugins(n Needs) []loader.Plugin {
 		reactor.Plugin(),
 		salt.Plugin(),
 		saltutil.Plugin(n.Files),
-		state.Plugin(),
+		state.Plugin(n.Pillar),
 		test.Plugin(),
 	}
 }

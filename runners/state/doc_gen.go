@@ -34,3 +34,97 @@ const docEvent = "\n" +
 	"        salt-run state.event pretty=True\n" +
 	"        salt-run state.event 'salt/minion/jerry/start' count=1 quiet=True\n" +
 	"    "
+
+const docOrchestrate = "\n" +
+	"    Runs states on the master: those of the module salt, which give orders to minions, above all. The result is a run of states\n" +
+	"    of the master's id.\n" +
+	"\n" +
+	"    mods\n" +
+	"\n" +
+	"        A list, or names with commas between them, of SLS.\n" +
+	"\n" +
+	"    saltenv, pillarenv\n" +
+	"\n" +
+	"        The environments of files and of pillar.\n" +
+	"\n" +
+	"    test\n" +
+	"\n" +
+	"        True changes nothing and says what would be done.\n" +
+	"\n" +
+	"    exclude\n" +
+	"\n" +
+	"        Ids and SLS to leave out.\n" +
+	"\n" +
+	"    pillar, pillar_enc\n" +
+	"\n" +
+	"        A dictionary that goes over the pillar, and the renderer that decrypts it.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run state.orchestrate webserver\n" +
+	"        salt-run state.orchestrate webserver saltenv=dev test=True\n" +
+	"        salt-run state.orchestrate webserver pillar='{version: 7}'\n" +
+	"    "
+
+const docOrchestrateHigh = "\n" +
+	"    Runs high data on the master.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run state.orchestrate_high '{stage_one: {salt.state: [{tgt: \"db*\"}, {sls: postgres_setup}]}}'\n" +
+	"    "
+
+const docOrchestrateShowSLS = "\n" +
+	"    Returns the high data of some SLS as the master compiles them for an orchestration.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run state.orch_show_sls my-orch-formula.my-orch-state 'pillar={ nodegroup: ng1 }'\n" +
+	"    "
+
+const docOrchestrateSingle = "\n" +
+	"    Runs one state on the master. Further arguments are for it.\n" +
+	"\n" +
+	"    fun\n" +
+	"\n" +
+	"        The state function.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run state.orchestrate_single fun=salt.wheel name=key.list_all\n" +
+	"    "
+
+const docPause = "\n" +
+	"    Lets an orchestration that runs wait before the state of an id, or before the next one.\n" +
+	"\n" +
+	"    jid\n" +
+	"\n" +
+	"        Its job.\n" +
+	"\n" +
+	"    duration\n" +
+	"\n" +
+	"        Seconds. Default: until state.resume.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run state.pause 20171130110407769519\n" +
+	"        salt-run state.pause 20171130110407769519 deploy 20\n" +
+	"    "
+
+const docResume = "\n" +
+	"    Lets an orchestration that state.pause stops go on.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run state.resume 20171130110407769519\n" +
+	"        salt-run state.resume 20171130110407769519 deploy\n" +
+	"    "
+
+const docSoftKill = "\n" +
+	"    Ends an orchestration that runs before the state of an id, or before the next one.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-run state.soft_kill 20171130110407769519\n" +
+	"        salt-run state.soft_kill 20171130110407769519 deploy\n" +
+	"    "

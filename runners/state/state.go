@@ -1,138 +1,48 @@
-// Package state is Salt's runner state. So far it has the function event, by which shell scripts watch the bus
-// (salt/runners/state.py).
+// Package state is Salt's runner state: it runs orchestrations, which are states of the master itself, and lets shell scripts watch the
+// bus (salt/runners/state.py).
+//
+// orchestrate.go runs and shows orchestrations; minion.go is what they run in: the execution modules and states of the master, with its
+// file roots and pillar, under its own id. pause.go steers an orchestration that runs, and event.go watches.
 package state
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/match"
-	"github.com/brineproject/brine/output"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/pillar"
 )
 
 //go:generate go run github.com/brineproject/brine/internal/docgen
 
-// Plugin returns the runner state.
-func Plugin() loader.Plugin { return loader.Plugin{Name: "state", New: newModule} }
-
-type module struct{ env *loader.Env }
-
-func newModule(env *loader.Env) (*loader.Module, error) {
-	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("event", docEvent, m.event)}}, nil
+// A Compiler compiles pillars.
+type Compiler interface {
+	Compile(ctx context.Context, r pillar.Request) (*data.Map, error)
 }
 
-type eventArgs struct {
-	Tagmatch string `default:"'*'"`
-	Count    int    `default:"-1"`
-	Quiet    bool   `default:"False"`
-	SockDir  any    `default:"None"`
-	Pretty   bool   `default:"False"`
-	Node     string `default:"'master'"`
+// Plugin returns the runner state. Without a compiler orchestrations have no pillar but what their callers give them.
+func Plugin(c Compiler) loader.Plugin {
+	return loader.Plugin{Name: "state", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, c) }}
 }
 
-// event prints events as they come: the tag, a tab and the contents as JSON. It ends after count of them, and with Ctrl-C.
-//
-// tagmatch
-//
-//	A glob or a regular expression for the tag.
-//
-// count
-//
-//	After how many events it ends; -1 never.
-//
-// quiet
-//
-//	True prints nothing and only waits.
-//
-// sock_dir
-//
-//	The folder with the sockets of the bus, in place of the option of that name.
-//
-// pretty
-//
-//	True prints the contents on several lines.
-//
-// node
-//
-//	minion watches the bus of the minion on this host, whose id is that of the options.
-//
-// CLI Example:
-//
-//	salt-run state.event pretty=True
-//	salt-run state.event 'salt/minion/jerry/start' count=1 quiet=True
-func (m *module) event(ctx context.Context, a eventArgs) (any, error) {
-	fits, own := matcher(a.Tagmatch), runner.RunOf(ctx).Tag+"/new" // its own beginning may be on its way still
-	for bus := (*eventbus.Client)(nil); ; {
-		if bus == nil {
-			var err error
-			if bus, err = m.dial(ctx, a); err != nil {
-				return nil, loader.Execution("%w", err)
-			}
-		}
-		e, err := bus.Next(ctx)
-		switch {
-		case errors.Is(err, eventbus.ErrClosed) && ctx.Err() == nil: // the master went; wait for its return
-			if bus = nil; !wait(ctx) {
-				return nil, context.Cause(ctx)
-			}
-			continue
-		case err != nil:
-			return nil, errors.Join(err, bus.Close())
-		}
-		if !fits(e.Tag) || e.Tag == own {
-			m.env.Log.Debugf("Skipping event tag: %s", e.Tag)
-			continue
-		}
-		if err := show(ctx, a, e); err != nil {
-			return nil, errors.Join(err, bus.Close())
-		}
-		if a.Count > 0 {
-			a.Count--
-			m.env.Log.Debugf("Remaining event matches: %d", a.Count)
-		}
-		if a.Count == 0 {
-			return nil, bus.Close()
-		}
-	}
+type module struct {
+	env      *loader.Env
+	compiler Compiler
 }
 
-// show prints an event.
-func show(ctx context.Context, a eventArgs, e eventbus.Event) error {
-	if a.Quiet {
-		return nil
-	}
-	body, err := e.Map()
-	if err != nil {
-		return fmt.Errorf("event %s: %w", e.Tag, err)
-	}
-	text, err := asJSON(body, a.Pretty)
-	if err != nil {
-		return fmt.Errorf("event %s: %w", e.Tag, err)
-	}
-	runner.RunOf(ctx).Printf("%s\t%s\n", e.Tag, text)
-	return nil
-}
-
-func asJSON(body *data.Map, pretty bool) (string, error) {
-	if !pretty {
-		return output.JSON(body)
-	}
-	o, err := output.New("json", output.Options{Indent: "pretty"})
-	if err != nil {
-		return "", err
-	}
-	return o.Format(body)
-}
-
-// matcher reads a glob or a regular expression (salt/utils/stringutils.py, expr_match).
-func matcher(expr string) func(tag string) bool {
-	glob := match.CompileGlob(expr)
-	re, err := match.CompileRegexp(`\A(?:` + expr + `)\Z`)
-	return func(tag string) bool { return glob.Match(tag) || err == nil && re.Match(tag) }
+func newModule(env *loader.Env, c Compiler) (*loader.Module, error) {
+	m := &module{env, c}
+	orchestrate := loader.F("orchestrate", docOrchestrate, m.orchestrate)
+	show := loader.F("orchestrate_show_sls", docOrchestrateShowSLS, m.orchestrateShowSLS)
+	pause, resume := loader.F("pause", docPause, m.pause), loader.F("resume", docResume, m.resume)
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("event", docEvent, m.event),
+		orchestrate, orchestrate.Alias("orch"), orchestrate.Alias("sls"),
+		loader.F("orchestrate_high", docOrchestrateHigh, m.orchestrateHigh),
+		loader.F("orchestrate_single", docOrchestrateSingle, m.orchestrateSingle),
+		show, show.Alias("orch_show_sls"),
+		pause, pause.Alias("set_pause"),
+		resume, resume.Alias("rm_pause"),
+		loader.F("soft_kill", docSoftKill, m.softKill),
+	}}, nil
 }

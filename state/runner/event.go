@@ -62,6 +62,12 @@ func (r *Runner) event(ctx context.Context, ret, low *data.Map, of int) {
 		tag = "salt/job/" + r.o.JID + "/prog/" + id + "/" + data.Str(ret.Value("__run_num__"))
 		body.Set("len", int64(of))
 	}
+	if r.env.Option("__role") == "master" && r.env.Host.FireMaster != nil { // an orchestration: the bus is here
+		if err := r.env.Host.FireMaster(ctx, tag, body); err != nil {
+			r.env.Log.Warnf("fire event %s: %v", tag, err)
+		}
+		return
+	}
 	if _, err := r.env.Call(ctx, "event.fire_master", []any{body, tag}, data.NewMap("preload", data.NewMap("jid", r.o.JID))); err != nil {
 		r.env.Log.Warnf("fire event %s: %v", tag, err)
 	}

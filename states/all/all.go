@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/states/kmod"
 	"github.com/brineproject/brine/states/module"
 	"github.com/brineproject/brine/states/pkgrepo"
+	"github.com/brineproject/brine/states/salt"
 	"github.com/brineproject/brine/states/schedule"
 	"github.com/brineproject/brine/states/service"
 	"github.com/brineproject/brine/states/stateconf"
@@ -35,6 +36,7 @@ func Plugins() []loader.Plugin {
 		kmod.Plugin(),
 		module.Plugin(),
 		pkgrepo.Plugin(),
+		salt.Plugin(),
 		schedule.Plugin(),
 		service.Plugin(),
 		stateconf.Plugin(),

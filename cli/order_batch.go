@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/brineproject/brine/batch"
+	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/payload"
+)
+
+// orderBatch gives an order to so many minions at a time. Our master does it itself; beside Salt's master this program does it.
+func (s *saltRun) orderBatch(ctx context.Context, r client.Request, order *data.Map, yield func(id string, answer *data.Map) bool) error {
+	s.o.Batch, s.o.Failhard = data.Str(order.Value("batch")), data.Truth(order.Value("failhard"))
+	if wait := order.Value("batch_wait"); wait != nil {
+		var err error
+		if s.o.BatchWait, err = loader.Float(wait); err != nil {
+			return err
+		}
+	}
+	plan, err := s.plan()
+	if err != nil {
+		return err
+	}
+	taker := &batchTaker{yield: yield, missing: missingOf(order), failhard: plan.Failhard, seen: map[string]bool{}}
+	ordered := r
+	ordered.Kwargs = r.Kwargs.Clone()
+	ordered.Kwargs.Update(data.NewMap("batch", s.o.Batch, "batch_wait", s.o.BatchWait, "failhard", s.o.Failhard,
+		"timeout", plan.Timeout.Seconds(), "gather_job_timeout", plan.Gather.Seconds()))
+	j, err := s.local.PublishBatch(ctx, ordered)
+	var nobody *client.NoMinionsError
+	switch {
+	case errors.Is(err, client.ErrNoBatches):
+		e := batch.NewEngine(batch.Options{Plan: plan, Host: s.local.BatchHost(r), Observer: taker})
+		if err = e.Gather(ctx, r.Target, r.Kind); err == nil {
+			err = e.Work(ctx, false)
+		}
+		if errors.Is(err, batch.ErrNobody) || taker.over {
+			return nil
+		}
+		return err
+	case errors.As(err, &nobody):
+		return nil
+	case err != nil:
+		return err
+	}
+	end, err := s.local.FollowBatch(ctx, j, taker, func() bool { return taker.over })
+	if err == nil && end != nil && end.Error != "" {
+		err = errors.New("batch " + string(j.ID) + ": " + end.Error)
+	}
+	return err
+}
+
+// A batchTaker hands the answers in a batch on.
+type batchTaker struct {
+	yield    func(id string, answer *data.Map) bool
+	missing  missing
+	failhard bool // the first failure ends the batch; those at work are not waited for, as in Salt
+	over     bool // no more answers are wanted
+	seen     map[string]bool
+}
+
+var _ batch.Observer = (*batchTaker)(nil)
+
+func (t *batchTaker) give(id string, answer *data.Map) {
+	if t.seen[id] || t.over {
+		return
+	}
+	t.seen[id] = true
+	t.over = !t.yield(id, answer)
+}
+
+// Down names the minions that get no job.
+func (t *batchTaker) Down(ids []string) {
+	for _, id := range ids {
+		t.Silent(id)
+	}
+}
+
+// Starting ends the batch when the answers so far are enough.
+func (t *batchTaker) Starting([]string) error {
+	if t.over {
+		return batch.ErrStop
+	}
+	return nil
+}
+
+// Answered hands an answer on.
+func (t *batchTaker) Answered(r batch.Return) {
+	v, err := payload.UnmarshalText(r.Load, payload.WireLimits())
+	load, ok := v.(*data.Map)
+	if err != nil || !ok {
+		t.Silent(r.Minion)
+		return
+	}
+	answer := data.NewMap("ret", load.Value("return"))
+	if out := load.Text("out"); out != "" {
+		answer.Set("out", out)
+	}
+	answer.Update(data.NewMap("retcode", int64(r.Retcode), "jid", string(r.Job)))
+	t.give(r.Minion, answer)
+	t.over = t.over || t.failhard && r.Retcode != 0
+}
+
+// Silent names a minion that has not answered.
+func (t *batchTaker) Silent(id string) {
+	if answer, told := t.missing.answer(client.NoResponse); told {
+		t.give(id, answer)
+	}
+}
