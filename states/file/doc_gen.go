@@ -54,6 +54,24 @@ const docBlockreplace = "\n" +
 	"            - append_if_not_found: True\n" +
 	"    "
 
+const docCached = "\n" +
+	"    Brings a file into the minion's cache.\n" +
+	"\n" +
+	"    name\n" +
+	"\n" +
+	"        A URL: salt://, http(s):// or another; or a path on the minion, which only must be there.\n" +
+	"\n" +
+	"    source_hash, source_hash_name, skip_verify, use_etag\n" +
+	"\n" +
+	"        As in file.managed.\n" +
+	"\n" +
+	"    In test mode nothing is fetched; that is told as Salt 3008 tells it.\n" +
+	"\n" +
+	"        https://www.example.org/vacuum/1.2.tgz:\n" +
+	"          file.cached:\n" +
+	"            - source_hash: md5=aa0ef1a6b4e2ea4b0d4c4e4f2a5fbb6a\n" +
+	"    "
+
 const docComment = "\n" +
 	"    Puts a comment sign before the lines that a regular expression matches.\n" +
 	"\n" +
@@ -88,6 +106,26 @@ const docCopy = "\n" +
 	"        /etc/example.conf:\n" +
 	"          file.copy:\n" +
 	"            - source: /tmp/example.conf\n" +
+	"    "
+
+const docDecode = "\n" +
+	"    Brings a file to what a text in base64 holds. Changes are hashes.\n" +
+	"\n" +
+	"    encoded_data, contents_pillar\n" +
+	"\n" +
+	"        The text, or where it is in pillar.\n" +
+	"\n" +
+	"    encoding_type\n" +
+	"\n" +
+	"        base64; there is no other.\n" +
+	"\n" +
+	"    checksum\n" +
+	"\n" +
+	"        The kind of hash to compare by.\n" +
+	"\n" +
+	"        /etc/example.bin:\n" +
+	"          file.decode:\n" +
+	"            - encoded_data: Z2V0IHNhbHRlZA==\n" +
 	"    "
 
 const docDirectory = "\n" +
@@ -126,6 +164,26 @@ const docExists = "\n" +
 	"\n" +
 	"        /etc/fstab:\n" +
 	"          file.exists: []\n" +
+	"    "
+
+const docHardlink = "\n" +
+	"    Gives a file another name.\n" +
+	"\n" +
+	"    target\n" +
+	"\n" +
+	"        The file, which must be there.\n" +
+	"\n" +
+	"    force\n" +
+	"\n" +
+	"        Replace another file that has the name.\n" +
+	"\n" +
+	"    makedirs, user, group, dir_mode\n" +
+	"\n" +
+	"        Make folders above it, with these owners and this mode.\n" +
+	"\n" +
+	"        /etc/grub.conf:\n" +
+	"          file.hardlink:\n" +
+	"            - target: /boot/grub/grub.conf\n" +
 	"    "
 
 const docKeyvalue = "\n" +
@@ -257,8 +315,65 @@ const docMissing = "\n" +
 	"          file.missing: []\n" +
 	"    "
 
+const docMknod = "\n" +
+	"    Makes a device or a named pipe.\n" +
+	"\n" +
+	"    ntype\n" +
+	"\n" +
+	"        c for a character device, b for a block device, p for a pipe.\n" +
+	"\n" +
+	"    major, minor\n" +
+	"\n" +
+	"        The numbers of a device. One with other numbers is not replaced.\n" +
+	"\n" +
+	"        /dev/fifo:\n" +
+	"          file.mknod:\n" +
+	"            - ntype: p\n" +
+	"            - mode: \"0660\"\n" +
+	"    "
+
+const docModBeacon = "\n" +
+	"    Has a beacon watch what file.managed or file.directory keeps, where their argument beacon asks for it.\n" +
+	"\n" +
+	"        /etc/motd:\n" +
+	"          file.managed:\n" +
+	"            - contents: Be nice.\n" +
+	"            - beacon: True\n" +
+	"    "
+
 const docModRunCheckCmd = "\n" +
 	"    Runs the command of check_cmd with a file, and returns True, or what a state that fails adds to its result.\n" +
+	"    "
+
+const docNotCached = "\n" +
+	"    Removes a file from the minion's cache.\n" +
+	"\n" +
+	"    name\n" +
+	"\n" +
+	"        The URL that it came from.\n" +
+	"\n" +
+	"        https://www.example.org/vacuum/1.2.tgz:\n" +
+	"          file.not_cached: []\n" +
+	"    "
+
+const docPatch = "\n" +
+	"    Applies a patch to a file or to the files of a folder, by the program patch. One that does not fit as a whole changes nothing.\n" +
+	"\n" +
+	"    source, source_hash, source_hash_name, skip_verify, template, context, defaults, saltenv\n" +
+	"\n" +
+	"        Where the patch comes from, as in file.managed.\n" +
+	"\n" +
+	"    options, strip\n" +
+	"\n" +
+	"        Options of the program; how many folders to take from the names in the patch, for a folder.\n" +
+	"\n" +
+	"    reject_file\n" +
+	"\n" +
+	"        Where to leave what does not fit.\n" +
+	"\n" +
+	"        /opt/example.conf:\n" +
+	"          file.patch:\n" +
+	"            - source: salt://example.patch\n" +
 	"    "
 
 const docPrepend = "\n" +
@@ -271,6 +386,26 @@ const docPrepend = "\n" +
 	"        /etc/motd:\n" +
 	"          file.prepend:\n" +
 	"            - text: Trust no one unless you have eaten much salt with him.\n" +
+	"    "
+
+const docPruned = "\n" +
+	"    Removes a folder that is empty.\n" +
+	"\n" +
+	"    recurse\n" +
+	"\n" +
+	"        Remove empty folders below it first.\n" +
+	"\n" +
+	"    ignore_errors\n" +
+	"\n" +
+	"        So, and do not fail for those that are not empty.\n" +
+	"\n" +
+	"    older_than\n" +
+	"\n" +
+	"        Only those that did not change for so many days.\n" +
+	"\n" +
+	"        /srv/old:\n" +
+	"          file.pruned:\n" +
+	"            - recurse: True\n" +
 	"    "
 
 const docRecurse = "\n" +
@@ -326,6 +461,25 @@ const docReplace = "\n" +
 	"            - append_if_not_found: True\n" +
 	"    "
 
+const docRetentionSchedule = "\n" +
+	"    Keeps some of the backups in a folder by their times, and removes the others.\n" +
+	"\n" +
+	"    retain\n" +
+	"\n" +
+	"        How many to keep of most_recent, first_of_hour, first_of_day, first_of_week, first_of_month and first_of_year; all keeps each.\n" +
+	"\n" +
+	"    strptime_format\n" +
+	"\n" +
+	"        How the time stands in the names; others stay. Without it the time is when a file changed, and none stays.\n" +
+	"\n" +
+	"        /var/backups/example:\n" +
+	"          file.retention_schedule:\n" +
+	"            - retain:\n" +
+	"                most_recent: 5\n" +
+	"                first_of_day: 7\n" +
+	"            - strptime_format: example_%Y%m%d_%H%M%S.tar.gz\n" +
+	"    "
+
 const docSerialize = "\n" +
 	"    Writes data to a file.\n" +
 	"\n" +
@@ -350,6 +504,14 @@ const docSerialize = "\n" +
 	"            - serializer: json\n" +
 	"    "
 
+const docShortcut = "\n" +
+	"    Is about links of Windows, which other systems do not have: there it fails. It is not made on Windows yet, either.\n" +
+	"\n" +
+	"        C:\\Users\\Public\\Desktop\\notes.lnk:\n" +
+	"          file.shortcut:\n" +
+	"            - target: C:\\notes.txt\n" +
+	"    "
+
 const docSymlink = "\n" +
 	"    Makes a symbolic link.\n" +
 	"\n" +
@@ -372,6 +534,36 @@ const docSymlink = "\n" +
 	"        /etc/grub.conf:\n" +
 	"          file.symlink:\n" +
 	"            - target: /boot/grub/grub.conf\n" +
+	"    "
+
+const docTidied = "\n" +
+	"    Removes files that are old or large from a folder and those below it.\n" +
+	"\n" +
+	"    age, size\n" +
+	"\n" +
+	"        What is so many days old, or so large, as 10k: either is enough.\n" +
+	"\n" +
+	"    age_size_logical_operator, age_size_only\n" +
+	"\n" +
+	"        AND asks for both; age or size, for this one alone.\n" +
+	"\n" +
+	"    time_comparison\n" +
+	"\n" +
+	"        The time that counts: atime, mtime or ctime.\n" +
+	"\n" +
+	"    matches, exclude, full_path_match\n" +
+	"\n" +
+	"        Regular expressions for names, or for whole paths, of what is removed, and of what is not.\n" +
+	"\n" +
+	"    rmdirs, rmlinks, followlinks\n" +
+	"\n" +
+	"        Remove folders, too; leave links; go into folders that links lead to.\n" +
+	"\n" +
+	"        /tmp/cores:\n" +
+	"          file.tidied:\n" +
+	"            - age: 7\n" +
+	"            - matches:\n" +
+	"              - core\\..*\n" +
 	"    "
 
 const docTouch = "\n" +

@@ -1,8 +1,9 @@
 // Package file is Salt's state file: files, folders and links, and text in them (salt/states/file.py).
 //
 // managed.go is about files whose content is given, directory.go and recurse.go about folders, link.go about symbolic links, place.go
-// about files that are copied, moved, touched or removed, lines.go and edit.go about text in files, serialize.go about data in them. The
-// module file does the work and the comparing, for test mode, too.
+// about files that are copied, moved, touched or removed, lines.go and edit.go about text in files, serialize.go about data in them, hardlink.go and nodes.go about other kinds of files, tidy.go
+// and retention.go about what is to go, cached.go about the cache, patch.go and decode.go about what becomes of other files. The module file
+// does the work and the comparing, for test mode, too.
 //
 // What differs: texts that accumulate are kept with the job and not in a file of the cache; folders are walked in the order of names;
 // a text that a template becomes is never cached. What the module file says of itself holds here, too.
@@ -35,21 +36,32 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		loader.F("accumulated", docAccumulated, m.accumulated),
 		loader.F("append", docAppend, m.append),
 		loader.F("blockreplace", docBlockreplace, m.blockreplace),
+		loader.F("cached", docCached, m.cached),
 		loader.F("comment", docComment, m.comment),
 		loader.F("copy", docCopy, m.copy).Def("copy_"),
+		loader.F("decode", docDecode, m.decode),
 		loader.F("directory", docDirectory, m.directory),
 		loader.F("exists", docExists, m.exists),
+		loader.F("hardlink", docHardlink, m.hardlink),
 		loader.F("keyvalue", docKeyvalue, m.keyvalue),
 		loader.F("line", docLine, m.line),
 		loader.F("managed", docManaged, m.managed),
 		loader.F("missing", docMissing, m.missing),
+		loader.F("mknod", docMknod, m.mknod),
+		loader.F("mod_beacon", docModBeacon, m.modBeacon),
 		loader.F("mod_run_check_cmd", docModRunCheckCmd, m.modRunCheckCmd),
+		loader.F("not_cached", docNotCached, m.notCached),
+		loader.F("patch", docPatch, m.patch),
 		loader.F("prepend", docPrepend, m.prepend),
+		loader.F("pruned", docPruned, m.pruned),
 		loader.F("recurse", docRecurse, m.recurse),
 		loader.F("rename", docRename, m.rename),
 		loader.F("replace", docReplace, m.replace),
+		loader.F("retention_schedule", docRetentionSchedule, m.retentionSchedule),
 		loader.F("serialize", docSerialize, m.serialize),
+		loader.F("shortcut", docShortcut, m.shortcut),
 		loader.F("symlink", docSymlink, m.symlink),
+		loader.F("tidied", docTidied, m.tidied),
 		loader.F("touch", docTouch, m.touch),
 		loader.F("uncomment", docUncomment, m.uncomment),
 	}}, nil

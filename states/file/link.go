@@ -85,11 +85,17 @@ func (m *module) linked(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 
 // linkOwners completes user and group and says what is wrong with them.
 func (m *module) linkOwners(ctx context.Context, a *symlinkArgs) (string, error) {
+	wrong, err := m.wrongOwners(ctx, a)
+	return sentences(wrong), err
+}
+
+// wrongOwners completes user and group of a link, and returns what is wrong with them and with its name.
+func (m *module) wrongOwners(ctx context.Context, a *symlinkArgs) ([]string, error) {
 	a.User = m.ownerOf(a.User, a.Kwargs)
 	if a.InheritUserAndGroup && isLink(a.Name) {
 		user, group, err := m.owners(ctx, a.Name)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if a.User == nil {
 			a.User = user
@@ -100,7 +106,7 @@ func (m *module) linkOwners(ctx context.Context, a *symlinkArgs) (string, error)
 	}
 	var err error
 	if a.User, a.Group, err = m.completeOwners(ctx, a.User, a.Group); err != nil {
-		return "", err
+		return nil, err
 	}
 	var wrong []string
 	for _, who := range []struct {
@@ -109,7 +115,7 @@ func (m *module) linkOwners(ctx context.Context, a *symlinkArgs) (string, error)
 	}{{"file.user_to_uid", "User", a.User}, {"file.group_to_gid", "Group", a.Group}} {
 		id, err := m.call(ctx, who.fun, nil, who.v)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if id == "" {
 			wrong = append(wrong, who.word+" "+data.Str(who.v)+" does not exist")
@@ -118,11 +124,7 @@ func (m *module) linkOwners(ctx context.Context, a *symlinkArgs) (string, error)
 	if !filepath.IsAbs(a.Name) {
 		wrong = append(wrong, notAbsolute(a.Name))
 	}
-	complaint := strings.Join(wrong, ". ")
-	if len(wrong) > 1 {
-		complaint += "."
-	}
-	return complaint, nil
+	return wrong, nil
 }
 
 // completeOwners fills in the minion's user and that user's group.

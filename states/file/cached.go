@@ -1,0 +1,264 @@
+package file
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+type cachedArgs struct {
+	Name           any
+	SourceHash     any  `default:"''"`
+	SourceHashName any  `default:"None"`
+	SkipVerify     bool `default:"False"`
+	Saltenv        any  `default:"'base'"`
+	UseETag        bool `name:"use_etag" default:"False"`
+}
+
+// cached brings a file into the minion's cache.
+//
+// name
+//
+//	A URL: salt://, http(s):// or another; or a path on the minion, which only must be there.
+//
+// source_hash, source_hash_name, skip_verify, use_etag
+//
+//	As in file.managed.
+//
+// In test mode nothing is fetched; that is told as Salt 3008 tells it.
+//
+//	https://www.example.org/vacuum/1.2.tgz:
+//	  file.cached:
+//	    - source_hash: md5=aa0ef1a6b4e2ea4b0d4c4e4f2a5fbb6a
+func (m *module) cached(ctx context.Context, a cachedArgs) (any, error) {
+	name, parsed := source(a.Name)
+	if parsed == nil {
+		return change.Failed(a.Name, "Only URLs or local file paths are valid input"), nil
+	}
+	if !a.SkipVerify && !data.Truth(a.SourceHash) && !a.UseETag && remote(parsed.Scheme) {
+		return change.Failed(name, "Unable to verify upstream hash of source file "+redacted(name)+
+			", please set source_hash or set skip_verify or use_etag to True"), nil
+	}
+	sum, complaint, err := m.sourceSum(ctx, a, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case complaint != "":
+		return change.Failed(name, complaint), nil
+	case parsed.Scheme == "" || parsed.Scheme == "file":
+		return m.localCached(ctx, a, name, parsed.Path, sum)
+	case change.Test(ctx):
+		return m.cacheForecast(ctx, a, name, sum)
+	}
+	return m.fetched(ctx, a, name, sum)
+}
+
+// source returns a URL or path, and its parts; no parts for what is neither.
+func source(v any) (string, *url.URL) {
+	name, ok := v.(string)
+	if !ok {
+		return "", nil
+	}
+	scheme, rest, ok := strings.Cut(name, ":")
+	if !ok || !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`).MatchString(scheme) {
+		return name, &url.URL{Path: name}
+	}
+	u := &url.URL{Scheme: strings.ToLower(scheme), Path: rest}
+	if host, ok := strings.CutPrefix(rest, "//"); ok {
+		host, path, _ := strings.Cut(host, "/")
+		if strings.Contains(host, "[") != strings.Contains(host, "]") {
+			return name, nil
+		}
+		u.Host, u.Path = host, "/"+path
+	}
+	return name, u
+}
+
+func remote(scheme string) bool {
+	switch scheme {
+	case "http", "https", "ftp", "swift", "s3":
+		return true
+	}
+	return false
+}
+
+// redacted returns a URL without the user and password in it.
+func redacted(url string) string {
+	return regexp.MustCompile(`(?i)(https?)://.*@`).ReplaceAllString(url, "$1://<redacted>@")
+}
+
+// A fileSum is the hash that a file must have; none where hsum is "".
+type fileSum struct{ kind, hsum string }
+
+// sourceSum returns the hash that is asked for, or what is wrong with it.
+func (m *module) sourceSum(ctx context.Context, a cachedArgs, name string) (fileSum, string, error) {
+	kind, _ := m.env.Option("hash_type").(string)
+	if !data.Truth(a.SourceHash) {
+		return fileSum{kind: kind}, "", nil
+	}
+	v, err := m.call(ctx, "file.get_source_sum",
+		data.NewMap("source", name, "source_hash", a.SourceHash, "source_hash_name", a.SourceHashName, "saltenv", a.Saltenv))
+	if loader.KindOf(err) == loader.KindExecution {
+		return fileSum{}, err.Error(), nil
+	}
+	sum, _ := v.(*data.Map)
+	if err == nil && sum.Len() == 0 {
+		return fileSum{}, "Failed to get source hash from " + data.Str(a.SourceHash) +
+			". This may be a bug. If this error persists, please report it and set skip_verify to True to work around it.", nil
+	}
+	if t := sum.Text("hash_type"); t != "" {
+		kind = t
+	}
+	return fileSum{kind, sum.Text("hsum")}, "", err
+}
+
+func (m *module) hash(ctx context.Context, path, kind string) (string, error) {
+	v, err := m.call(ctx, "file.get_hash", nil, path, kind)
+	return data.Str(v), err
+}
+
+// localCached says whether a file of the minion is there, with its hash.
+func (m *module) localCached(ctx context.Context, a cachedArgs, name, path string, sum fileSum) (any, error) {
+	full := realPath(home(path))
+	switch {
+	case !exists(full):
+		return change.Failed(name, "File "+full+" is not present on the minion"), nil
+	case a.SkipVerify || sum.hsum == "":
+		return change.Done(name, "File "+full+" is present on the minion"), nil
+	}
+	has, err := m.hash(ctx, full, sum.kind)
+	switch {
+	case err != nil:
+		return nil, err
+	case has == sum.hsum:
+		return change.Done(name, "File "+full+" is present on the minion and has hash "+has), nil
+	}
+	return change.Failed(name, "File "+full+" is present on the minion, but the hash ("+has+") does not match the specified hash ("+sum.hsum+")"), nil
+}
+
+// realPath returns a path without links, as far as it leads.
+func realPath(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if path == "/" {
+		return path
+	}
+	return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
+}
+
+// cacheForecast says what would be done.
+func (m *module) cacheForecast(ctx context.Context, a cachedArgs, name string, sum fileSum) (any, error) {
+	v, err := m.call(ctx, "cp.is_cached", data.NewMap("saltenv", a.Saltenv), name)
+	if err != nil {
+		return nil, err
+	}
+	switch copied := data.Str(v); {
+	case !data.Truth(v):
+		return change.Would(name, nil, "File will be cached: "+name), nil
+	case sum.hsum == "":
+		return change.Would(name, nil, "No hash found. File will be cached: "+name), nil
+	default:
+		has, err := m.hash(ctx, copied, sum.kind)
+		if err != nil {
+			return nil, err
+		}
+		if has == sum.hsum {
+			return change.Done(name, "File already cached: "+name), nil
+		}
+		return change.Would(name, nil, "Hashes don't match.\nFile will be cached: "+name), nil
+	}
+}
+
+// fetched brings the file into the cache, if another than that is there.
+func (m *module) fetched(ctx context.Context, a cachedArgs, name string, sum fileSum) (any, error) {
+	before, err := m.cachedHash(ctx, a, name, sum.kind)
+	if err != nil {
+		return nil, err
+	}
+	wanted := any(nil)
+	if sum.hsum != "" {
+		wanted = sum.hsum
+	}
+	v, err := m.call(ctx, "cp.cache_file", data.NewMap("saltenv", a.Saltenv, "source_hash", wanted, "use_etag", a.UseETag), name)
+	switch {
+	case err != nil:
+		return change.Failed(name, redacted(err.Error())), nil
+	case !data.Truth(v):
+		return change.Failed(name, "Failed to cache "+redacted(name)+", check minion log for more information"), nil
+	}
+	path := data.Str(v)
+	after, err := m.hash(ctx, path, sum.kind)
+	if err != nil {
+		return nil, err
+	}
+	changes := data.NewMap()
+	if before != any(after) {
+		changes.Set("hash", change.OldNew(before, after))
+	}
+	switch {
+	case a.SkipVerify || sum.hsum == "":
+		return change.New(name, true, changes, "File is cached to "+path), nil
+	case after == sum.hsum:
+		return change.New(name, true, changes, "File is already cached to "+path+" with hash "+after), nil
+	}
+	return change.New(name, false, changes, "File is cached to "+path+", but the hash ("+after+") does not match the specified hash ("+sum.hsum+")"), nil
+}
+
+// cachedHash returns the hash of the copy in the cache, nothing where there is none.
+func (m *module) cachedHash(ctx context.Context, a cachedArgs, name, kind string) (any, error) {
+	v, err := m.call(ctx, "cp.is_cached", data.NewMap("saltenv", a.Saltenv), name)
+	if err != nil || !data.Truth(v) {
+		return nil, err
+	}
+	return m.hash(ctx, data.Str(v), kind)
+}
+
+type notCachedArgs struct {
+	Name    any
+	Saltenv any `default:"'base'"`
+}
+
+// notCached removes a file from the minion's cache.
+//
+// name
+//
+//	The URL that it came from.
+//
+//	https://www.example.org/vacuum/1.2.tgz:
+//	  file.not_cached: []
+func (m *module) notCached(ctx context.Context, a notCachedArgs) (any, error) {
+	name, parsed := source(a.Name)
+	switch {
+	case parsed == nil:
+		return change.Failed(a.Name, "Only URLs or local file paths are valid input"), nil
+	case parsed.Scheme == "" || parsed.Scheme == "file":
+		return change.Done(name, "File "+realPath(home(parsed.Path))+" is a local path, no action taken"), nil
+	}
+	v, err := m.call(ctx, "cp.is_cached", data.NewMap("saltenv", a.Saltenv), name)
+	if err != nil {
+		return nil, err
+	}
+	path, deleted := data.Str(v), data.NewMap("deleted", true)
+	switch {
+	case !data.Truth(v):
+		return change.Done(name, name+" is not cached"), nil
+	case change.Test(ctx):
+		return change.Would(name, deleted, path+" is set for deletion"), nil
+	}
+	if err := os.Remove(path); err != nil {
+		return change.Failed(name, "Failed to delete "+path+": "+loader.OSError(err).Error()), nil
+	}
+	return change.New(name, true, deleted, path+" was deleted"), nil
+}

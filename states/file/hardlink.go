@@ -1,0 +1,163 @@
+package file
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+type hardlinkArgs struct {
+	Name     string
+	Target   string
+	Force    bool      `default:"False"`
+	Makedirs bool      `default:"False"`
+	User     any       `default:"None"`
+	Group    any       `default:"None"`
+	DirMode  any       `default:"None"`
+	Kwargs   *data.Map `kwargs:"kwargs"`
+}
+
+// hardlink gives a file another name.
+//
+// target
+//
+//	The file, which must be there.
+//
+// force
+//
+//	Replace another file that has the name.
+//
+// makedirs, user, group, dir_mode
+//
+//	Make folders above it, with these owners and this mode.
+//
+//	/etc/grub.conf:
+//	  file.hardlink:
+//	    - target: /boot/grub/grub.conf
+func (m *module) hardlink(ctx context.Context, a hardlinkArgs) (any, error) {
+	a.Name = home(a.Name)
+	a.DirMode = normalMode(a.DirMode)
+	if a.Name == "" {
+		return change.Failed(a.Name, "Must provide name to file.hardlink"), nil
+	}
+	owners := symlinkArgs{Name: a.Name, User: a.User, Group: a.Group, Kwargs: a.Kwargs}
+	wrong, err := m.wrongOwners(ctx, &owners)
+	if err != nil {
+		return nil, err
+	}
+	a.User, a.Group = owners.User, owners.Group
+	if !filepath.IsAbs(a.Target) {
+		wrong = append(wrong, "Specified target "+a.Target+" is not an absolute path")
+	}
+	if len(wrong) > 0 {
+		return change.Failed(a.Name, sentences(wrong)), nil
+	}
+	if change.Test(ctx) {
+		return m.hardlinkForecast(ctx, a)
+	}
+	return m.hardlinked(ctx, a)
+}
+
+// sentences joins what is wrong; a point ends more than one.
+func sentences(wrong []string) string {
+	text := strings.Join(wrong, ". ")
+	if len(wrong) > 1 {
+		text += "."
+	}
+	return text
+}
+
+// hardlinkForecast says what would be done.
+func (m *module) hardlinkForecast(ctx context.Context, a hardlinkArgs) (any, error) {
+	switch {
+	case !exists(a.Target):
+		return change.Failed(a.Name, "Target "+a.Target+" for hard link does not exist"), nil
+	case isDir(a.Target):
+		return change.Failed(a.Name, "Unable to hard link from directory "+a.Target), nil
+	case isDir(a.Name):
+		return change.Failed(a.Name, "Unable to hard link to directory "+a.Name), nil
+	case !exists(a.Name):
+		return change.Would(a.Name, data.NewMap("new", a.Name), "Hard link "+a.Name+" to "+a.Target+" is set for creation"), nil
+	}
+	many, err := m.call(ctx, "file.is_hardlink", nil, a.Name)
+	switch {
+	case err != nil:
+		return nil, err
+	case data.Truth(many) && sameFile(a.Name, a.Target):
+		return change.Done(a.Name, "The hard link "+a.Name+" is presently targetting "+a.Target), nil
+	case data.Truth(many):
+		return change.Would(a.Name, data.NewMap("change", a.Name), "Link "+a.Name+" target is set to be changed to "+a.Target), nil
+	case a.Force:
+		return change.Would(a.Name, nil, "The file or directory "+a.Name+" is set for removal to make way for a new hard link targeting "+a.Target), nil
+	}
+	return change.Failed(a.Name, "File or directory exists where the hard link "+a.Name+" should be. Did you mean to use force?"), nil
+}
+
+// sameFile reports whether two paths, as they stand, are names of one file.
+func sameFile(a, b string) bool {
+	x, err := os.Lstat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Lstat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+func (m *module) hardlinked(ctx context.Context, a hardlinkArgs) (any, error) {
+	switch dir := dirname(a.Name); {
+	case isDir(a.Name):
+		return change.Failed(a.Name, "Unable to hard link to directory "+a.Name), nil
+	case isDir(a.Target):
+		return change.Failed(a.Name, "Unable to hard link from directory "+a.Target), nil
+	case !exists(a.Target):
+		return change.Failed(a.Name, "Target "+a.Target+" for hard link does not exist"), nil
+	case isDir(dir):
+	case !a.Makedirs:
+		return change.Failed(a.Name, "Directory "+dir+" for hard link is not present"), nil
+	default:
+		if _, err := m.call(ctx, "file.makedirs", data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name); err != nil {
+			return nil, err
+		}
+	}
+	return m.relink(ctx, a)
+}
+
+// relink makes the link, and removes what has its name if that is another link or may be removed.
+func (m *module) relink(ctx context.Context, a hardlinkArgs) (any, error) {
+	many, err := m.call(ctx, "file.is_hardlink", nil, a.Name)
+	if err != nil {
+		return nil, err
+	}
+	changes := data.NewMap()
+	done, failed := "Created new hard link ", "Unable to create new hard link "
+	switch linked := data.Truth(many); {
+	case linked && sameFile(a.Name, a.Target):
+		return change.Done(a.Name, "Target of hard link "+a.Name+" is already pointing to "+a.Target), nil
+	case linked:
+		done, failed = "Set target of hard link ", "Unable to set target of hard link "
+	case isFile(a.Name) && !a.Force:
+		return change.Failed(a.Name, "File exists where the hard link "+a.Name+" should be"), nil
+	case isFile(a.Name):
+		changes.Set("forced", "File for hard link was forcibly replaced")
+	case exists(a.Name):
+		return change.Done(a.Name, ""), nil
+	}
+	if lexists(a.Name) && exists(a.Name) {
+		if err := os.Remove(a.Name); err != nil {
+			return nil, loader.OSError(err)
+		}
+	}
+	if _, err := m.call(ctx, "file.link", nil, a.Target, a.Name); err != nil {
+		if loader.KindOf(err) != loader.KindExecution {
+			return nil, err
+		}
+		return change.New(a.Name, false, changes, failed+a.Name+" -> "+a.Target+": "+err.Error()), nil
+	}
+	changes.Set("new", a.Name)
+	return change.New(a.Name, true, changes, done+a.Name+" -> "+a.Target), nil
+}

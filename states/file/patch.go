@@ -1,0 +1,296 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/output"
+	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/state/change"
+)
+
+type patchArgs struct {
+	Name           string
+	Source         any       `default:"None"`
+	SourceHash     any       `default:"None"`
+	SourceHashName any       `default:"None"`
+	SkipVerify     bool      `default:"False"`
+	Template       any       `default:"None"`
+	Context        any       `default:"None"`
+	Defaults       any       `default:"None"`
+	Options        string    `default:"''"`
+	RejectFile     any       `default:"None"`
+	Strip          any       `default:"None"`
+	Saltenv        any       `default:"None"`
+	Kwargs         *data.Map `kwargs:"kwargs"`
+}
+
+// patch applies a patch to a file or to the files of a folder, by the program patch. One that does not fit as a whole changes nothing.
+//
+// source, source_hash, source_hash_name, skip_verify, template, context, defaults, saltenv
+//
+//	Where the patch comes from, as in file.managed.
+//
+// options, strip
+//
+//	Options of the program; how many folders to take from the names in the patch, for a folder.
+//
+// reject_file
+//
+//	Where to leave what does not fit.
+//
+//	/opt/example.conf:
+//	  file.patch:
+//	    - source: salt://example.patch
+func (m *module) patch(ctx context.Context, a patchArgs) (any, error) {
+	ret, warnings, err := m.patched(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if len(warnings) > 0 {
+		ret.Set("warnings", warnings)
+	}
+	return ret, nil
+}
+
+func (m *module) patched(ctx context.Context, a patchArgs) (*data.Map, []any, error) {
+	given := a.Name
+	a.Name = home(a.Name)
+	if complaint := a.complaint(); complaint != "" {
+		return change.Failed(given, complaint), nil, nil
+	}
+	warnings := []any{}
+	for _, gone := range []string{"hash", "dry_run_first"} {
+		if a.Kwargs.Has(gone) {
+			warnings = append(warnings, "The '"+gone+"' argument is no longer used and has been ignored.")
+		}
+	}
+	if complaint := rejectComplaint(a.RejectFile); complaint != "" {
+		return change.Failed(given, complaint), warnings, nil
+	}
+	options, complaint, err := a.words()
+	if err != nil || complaint != "" {
+		return change.Failed(given, complaint), warnings, err
+	}
+	url, more, err := m.patchSource(ctx, &a)
+	warnings = append(warnings, more...)
+	if loader.KindOf(err) == loader.KindExecution {
+		return change.Failed(given, err.Error()), warnings, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "__salt.tmp.")
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &patching{m: m, a: a, given: given, options: options, dir: dir}
+	ret, err := p.run(ctx, url)
+	return ret, warnings, errors.Join(err, os.RemoveAll(dir))
+}
+
+func (a patchArgs) complaint() string {
+	_, err := exec.LookPath("patch")
+	switch {
+	case err != nil:
+		return "patch executable not found on minion"
+	case a.Name == "":
+		return "A file/directory to be patched is required"
+	case !filepath.IsAbs(a.Name):
+		return a.Name + " is not an absolute path"
+	case !exists(a.Name):
+		return a.Name + " does not exist"
+	}
+	return ""
+}
+
+func rejectComplaint(v any) string {
+	path := data.Str(v)
+	switch {
+	case v == nil:
+		return ""
+	case !filepath.IsAbs(path):
+		return "'" + path + "' is not an absolute path"
+	case !isDir(dirname(path)):
+		return "Parent directory for reject_file '" + path + "' either does not exist, or is not a directory"
+	}
+	return ""
+}
+
+// words returns the options of the program without those about how much to strip, which become strip; or what is wrong with them.
+func (a *patchArgs) words() (kept []string, complaint string, err error) {
+	words, err := process.Words(a.Options)
+	if err != nil {
+		return nil, "", loader.Exception("ValueError", "%w", err)
+	}
+	var refused []string
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		if notAllowed(word) {
+			refused = append(refused, word)
+		}
+		value, named, isStrip := word, "", false
+		switch {
+		case strings.HasPrefix(word, "-p"):
+			value, named, isStrip = word[2:], "-p", true
+		case strings.HasPrefix(word, "--strip"):
+			value, named, isStrip = word[strings.LastIndexByte(word, '=')+1:], "-strip", true
+			if !strings.Contains(word, "=") {
+				i++
+				value = ""
+				if i < len(words) {
+					value = words[i]
+				}
+			}
+		}
+		if !isStrip {
+			kept = append(kept, word)
+			continue
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(value))
+		if err != nil {
+			return nil, "Invalid format for '" + named + "' CLI option. Consider using the 'strip' option for this state.", nil //nolint:nilerr // told
+		}
+		a.Strip = int64(n)
+	}
+	if len(refused) > 0 {
+		return nil, "The following CLI options are not allowed: " + strings.Join(refused, ", "), nil
+	}
+	return kept, "", nil
+}
+
+// notAllowed reports whether the state itself says this option.
+func notAllowed(word string) bool {
+	for _, own := range []string{"-N", "--forward", "-r", "--reject-file", "-o", "--output"} {
+		if strings.HasPrefix(word, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// patchSource returns where the patch is, of a list the first that is there. It keeps the hash that goes with it.
+func (m *module) patchSource(ctx context.Context, a *patchArgs) (string, []any, error) {
+	v, err := m.call(ctx, "file.source_list", nil, a.Source, a.SourceHash, change.CallOf(ctx).SaltEnv)
+	if err != nil {
+		return "", nil, err
+	}
+	url := data.Str(firstOf(v))
+	if tuple, ok := v.(data.Tuple); ok && len(tuple) > 0 {
+		url = data.Str(tuple[0])
+	}
+	if a.Saltenv == nil || !strings.HasPrefix(url, "salt://") {
+		return url, nil, nil
+	}
+	if _, env, ok := strings.Cut(url, "?saltenv="); ok {
+		if env != data.Str(a.Saltenv) {
+			return url, []any{"Ignoring 'saltenv' option in favor of saltenv included in the source URL."}, nil
+		}
+		return url, nil, nil
+	}
+	return url + "?saltenv=" + data.Str(a.Saltenv), nil, nil
+}
+
+// A patching is one run of the state, with a folder for what it needs meanwhile.
+type patching struct {
+	m       *module
+	a       patchArgs
+	given   string
+	options []string
+	dir     string
+}
+
+func (p *patching) run(ctx context.Context, url string) (*data.Map, error) {
+	file := filepath.Join(p.dir, "patch")
+	failed, err := p.fetch(ctx, url, file)
+	if failed != nil || err != nil {
+		return failed, err
+	}
+	rejects := filepath.Join(p.dir, "rejects")
+	if p.a.RejectFile != nil {
+		rejects = data.Str(p.a.RejectFile)
+	}
+	strip := []string{}
+	if isDir(p.a.Name) && p.a.Strip != nil {
+		strip = append(strip, "-p"+data.Str(p.a.Strip))
+	}
+	tried, err := p.apply(ctx, file, false, append([]string{"-N", "-r", rejects, "-o", filepath.Join(p.dir, "output")}, strip...))
+	switch {
+	case err != nil:
+		return nil, err
+	case tried.Value("retcode") != int64(0):
+		return p.refused(ctx, tried, rejects)
+	case change.Test(ctx):
+		return change.Would(p.given, tried, "The patch would be applied"), nil
+	}
+	done, err := p.apply(ctx, file, false, strip)
+	if err != nil {
+		return nil, err
+	}
+	if done.Value("retcode") != int64(0) {
+		return change.New(p.given, false, done, "Failed to apply patch"), nil
+	}
+	return change.New(p.given, true, done, "Patch successfully applied"), nil
+}
+
+// fetch puts the patch into a file of the own folder, in test mode, too. What it returns is the result where that is not to be had.
+func (p *patching) fetch(ctx context.Context, url, file string) (*data.Map, error) {
+	call := *change.CallOf(ctx)
+	call.Test = false
+	a := p.a
+	ret, err := p.m.manage(change.WithCall(ctx, &call), managedArgs{Name: file, Source: url, SourceHash: a.SourceHash, SourceHashName: a.SourceHashName,
+		SkipVerify: a.SkipVerify, Template: a.Template, Context: a.Context, Defaults: a.Defaults, KeepSource: true, Makedirs: false, Replace: true,
+		Backup: "", ShowChanges: true, Create: true, ContentsNewline: true, ContentsDelimiter: ":", EncodingErrors: "strict", AllowEmpty: true,
+		FollowSymlinks: true, VerifySSL: true, WinInheritance: true, WinPermsReset: false, Kwargs: data.NewMap()})
+	switch {
+	case err != nil:
+		return change.Failed(p.given, "Failed to cache patch file "+redacted(url)+": "+err.Error()), nil
+	case !data.Truth(ret.Value("result")):
+		return ret, nil
+	}
+	return nil, nil
+}
+
+// apply runs the program.
+func (p *patching) apply(ctx context.Context, file string, dry bool, more []string) (*data.Map, error) {
+	options := []any{}
+	for _, word := range append(append([]string{}, p.options...), more...) {
+		options = append(options, word)
+	}
+	v, err := p.m.call(ctx, "file.patch", data.NewMap("options", options, "dry_run", dry), p.a.Name, file)
+	ret, ok := v.(*data.Map)
+	if err == nil && !ok {
+		err = loader.Execution("file.patch returned no result: %s", data.Str(v))
+	}
+	return ret, err
+}
+
+// refused says why a patch does not fit; where what did not fit is there already, there is nothing to do.
+func (p *patching) refused(ctx context.Context, tried *data.Map, rejects string) (*data.Map, error) {
+	back, err := p.apply(ctx, rejects, true, []string{"-R", "-f"})
+	switch {
+	case err != nil:
+		return nil, err
+	case tried.Value("retcode") == int64(2) && tried.Text("stderr") != "":
+		return change.Failed(p.given, tried.Text("stderr")), nil
+	case back.Value("retcode") == int64(0):
+		return change.Done(p.given, "Patch was already applied"), nil
+	}
+	comment := "Patch would not apply cleanly, no changes made. Results of dry-run are below."
+	if p.a.RejectFile == nil {
+		comment += " Run state again using the reject_file option to save rejects to a persistent file."
+	}
+	nested, err := output.New("nested", output.Options{NestedIndent: 14})
+	if err != nil {
+		return nil, err
+	}
+	text, err := nested.Format(tried)
+	return change.Failed(p.given, comment+"\n\n"+text), err
+}

@@ -1,0 +1,197 @@
+package file
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/schedule"
+	"github.com/brineproject/brine/state/change"
+)
+
+type retentionArgs struct {
+	Name           string
+	Retain         *data.Map
+	StrptimeFormat any `default:"None"`
+	Timezone       any `default:"None"`
+}
+
+// retentionSchedule keeps some of the backups in a folder by their times, and removes the others.
+//
+// retain
+//
+//	How many to keep of most_recent, first_of_hour, first_of_day, first_of_week, first_of_month and first_of_year; all keeps each.
+//
+// strptime_format
+//
+//	How the time stands in the names; others stay. Without it the time is when a file changed, and none stays.
+//
+//	/var/backups/example:
+//	  file.retention_schedule:
+//	    - retain:
+//	        most_recent: 5
+//	        first_of_day: 7
+//	    - strptime_format: example_%Y%m%d_%H%M%S.tar.gz
+func (m *module) retentionSchedule(ctx context.Context, a retentionArgs) (any, error) {
+	a.Name = home(a.Name)
+	switch {
+	case a.Name == "":
+		return change.Failed(a.Name, "Must provide name to file.retention_schedule"), nil
+	case !isDir(a.Name):
+		return change.Failed(a.Name, "Name provided to file.retention must be a directory"), nil
+	case a.Timezone != nil && !data.Truth(a.StrptimeFormat):
+		return nil, loader.TypeError("tzinfo argument must be None or of a tzinfo subclass, not type '%s'", loader.TypeName(a.Timezone))
+	}
+	timed, ignored, err := m.timed(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	retained, err := retainedOf(timed, a.Retain)
+	if err != nil {
+		return nil, err
+	}
+	var old []string
+	for _, f := range timed {
+		if !slices.Contains(retained, f.name) {
+			old = append(old, f.name)
+		}
+	}
+	deletable := sortedTexts(old, true)
+	changes := data.NewMap("retained", sortedTexts(retained, true), "deleted", deletable, "ignored", sortedTexts(ignored, true))
+	if len(old) == 0 {
+		changes = nil
+	}
+	if change.Test(ctx) {
+		ret := change.New(a.Name, true, changes, strconv.Itoa(len(old))+" backups would have been removed from "+a.Name+".\n")
+		if len(old) > 0 {
+			ret.Set("result", nil)
+		}
+		return ret, nil
+	}
+	for _, name := range deletable {
+		if _, err := m.call(ctx, "file.remove", nil, filepath.Join(a.Name, data.Str(name))); err != nil {
+			return nil, err
+		}
+	}
+	return change.New(a.Name, true, changes, strconv.Itoa(len(old))+" backups were removed from "+a.Name+".\n"), nil
+}
+
+// sortedTexts returns texts in order, or from the last to the first.
+func sortedTexts(list []string, backwards bool) []any {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if backwards {
+		slices.Reverse(list)
+	}
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// A timedFile is a file with its time, and with the seconds since 1970 that set files of one hour apart.
+type timedFile struct {
+	name  string
+	at    time.Time
+	epoch float64
+}
+
+// timed returns the files of a folder that have a time, and the names of the others.
+func (m *module) timed(ctx context.Context, a retentionArgs) (files []timedFile, ignored []string, err error) {
+	v, err := m.call(ctx, "file.readdir", nil, a.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range texts(v) {
+		f, ok, err := m.timeOf(ctx, a, name)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case ok:
+			files = append(files, f)
+		default:
+			ignored = append(ignored, name)
+		}
+	}
+	return files, ignored, nil
+}
+
+func (m *module) timeOf(ctx context.Context, a retentionArgs, name string) (timedFile, bool, error) {
+	if data.Truth(a.StrptimeFormat) {
+		at, err := schedule.ParseTime(name, data.Str(a.StrptimeFormat))
+		return timedFile{name, at, float64(at.UnixMicro()) / 1e6}, err == nil, nil
+	}
+	if name == "." || name == ".." {
+		return timedFile{}, false, nil
+	}
+	v, err := m.call(ctx, "file.lstat", nil, filepath.Join(a.Name, name))
+	st, _ := v.(*data.Map)
+	seconds, ok := st.Value("st_mtime").(float64)
+	whole, part := math.Modf(seconds)
+	return timedFile{name, time.Unix(int64(whole), int64(part*1e9)), seconds}, ok, err
+}
+
+// retainedOf returns the names of what the rules keep.
+func retainedOf(files []timedFile, rules *data.Map) ([]string, error) {
+	var kept []string
+	for rule, v := range rules.All() {
+		most, err := loader.Int(v)
+		switch {
+		case v == "all":
+			most = math.MaxInt32
+		case err != nil:
+			return nil, err
+		}
+		depth, ok := map[any]int{"first_of_year": 1, "first_of_month": 2, "first_of_day": 3, "first_of_hour": 4, "most_recent": 5, "first_of_week": 2}[rule]
+		if !ok {
+			return nil, loader.Exception("KeyError", "%s", data.Repr(rule))
+		}
+		key := timedFile.byDay
+		if rule == "first_of_week" {
+			key = timedFile.byWeek
+			most++ // as Salt counts
+		}
+		kept = append(kept, firsts(files, key, depth, int(most))...)
+	}
+	return kept, nil
+}
+
+// byDay returns what a file is sorted by: year, month, day, hour and time.
+func (f timedFile) byDay() [5]float64 {
+	return [5]float64{float64(f.at.Year()), float64(f.at.Month()), float64(f.at.Day()), float64(f.at.Hour()), f.epoch}
+}
+
+// byWeek is the same by year, week, day of the week and time.
+func (f timedFile) byWeek() [5]float64 {
+	_, week := f.at.ISOWeek()
+	return [5]float64{float64(f.at.Year()), float64(week), float64((f.at.Weekday() + 6) % 7), f.epoch}
+}
+
+// firsts returns the first file of each of the last groups, up to most; a group has the same first depth parts of the key. Of files of
+// one key the last by name counts.
+func firsts(files []timedFile, key func(timedFile) [5]float64, depth, most int) []string {
+	files = slices.Clone(files)
+	slices.SortStableFunc(files, func(a, b timedFile) int {
+		x, y := key(a), key(b)
+		return cmp.Or(slices.Compare(x[:], y[:]), cmp.Compare(b.name, a.name))
+	})
+	var names []string
+	for i := len(files) - 1; i >= 0 && len(names) < most; i-- {
+		now := key(files[i])
+		if i > 0 {
+			if before := key(files[i-1]); slices.Equal(before[:depth], now[:depth]) {
+				continue
+			}
+		}
+		names = append(names, files[i].name)
+	}
+	return names
+}

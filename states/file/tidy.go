@@ -1,0 +1,367 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/state/change"
+)
+
+type tidiedArgs struct {
+	Name                   string
+	Age                    any       `default:"0"`
+	Matches                any       `default:"None"`
+	Rmdirs                 bool      `default:"False"`
+	Size                   any       `default:"0"`
+	Exclude                any       `default:"None"`
+	FullPathMatch          bool      `default:"False"`
+	Followlinks            bool      `default:"False"`
+	TimeComparison         any       `default:"'atime'"`
+	AgeSizeLogicalOperator string    `default:"'OR'"`
+	AgeSizeOnly            any       `default:"None"`
+	Rmlinks                bool      `default:"True"`
+	Kwargs                 *data.Map `kwargs:"kwargs"`
+}
+
+// tidied removes files that are old or large from a folder and those below it.
+//
+// age, size
+//
+//	What is so many days old, or so large, as 10k: either is enough.
+//
+// age_size_logical_operator, age_size_only
+//
+//	AND asks for both; age or size, for this one alone.
+//
+// time_comparison
+//
+//	The time that counts: atime, mtime or ctime.
+//
+// matches, exclude, full_path_match
+//
+//	Regular expressions for names, or for whole paths, of what is removed, and of what is not.
+//
+// rmdirs, rmlinks, followlinks
+//
+//	Remove folders, too; leave links; go into folders that links lead to.
+//
+//	/tmp/cores:
+//	  file.tidied:
+//	    - age: 7
+//	    - matches:
+//	      - core\..*
+func (m *module) tidied(ctx context.Context, a tidiedArgs) (any, error) {
+	a.Name = home(a.Name)
+	switch {
+	case !filepath.IsAbs(a.Name):
+		return change.Failed(a.Name, notAbsolute(a.Name)), nil
+	case !isDir(a.Name):
+		return change.Failed(a.Name, a.Name+" does not exist or is not a directory."), nil
+	}
+	t, err := m.newTidying(a)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.walk(ctx, a.Name); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(t.old) == 0:
+		return change.Done(a.Name, "Nothing to remove from directory "+a.Name), nil
+	case change.Test(ctx):
+		return change.Would(a.Name, data.NewMap("removed", t.old), a.Name+" is set for tidy"), nil
+	}
+	removed := []any{}
+	for _, path := range t.old {
+		if _, err := m.call(ctx, "file.remove", nil, path); err != nil {
+			if loader.KindOf(err) != loader.KindExecution {
+				return nil, err
+			}
+			return change.New(a.Name, false, data.NewMap("removed", removed), err.Error()), nil
+		}
+		removed = append(removed, path)
+	}
+	comment := "Removed " + strconv.Itoa(len(t.old)) + " files or directories from directory " + a.Name
+	return change.New(a.Name, true, data.NewMap("removed", removed), comment), nil
+}
+
+// A tidying finds what is to be removed.
+type tidying struct {
+	m              *module
+	a              tidiedArgs
+	age, size      float64
+	only           string // age or size alone; or ""
+	both           bool
+	stamp          string
+	matches, spare []*match.Groups
+	today          time.Time
+	old            []any
+}
+
+func (m *module) newTidying(a tidiedArgs) (*tidying, error) {
+	t := &tidying{m: m, a: a, today: day(time.Now()), stamp: "atime", old: []any{}}
+	t.both = strings.EqualFold(a.AgeSizeLogicalOperator, "and")
+	if !t.both && !strings.EqualFold(a.AgeSizeLogicalOperator, "or") {
+		m.env.Log.Warn("Logical operator must be 'AND' or 'OR'. Defaulting to 'OR'...")
+	}
+	if data.Truth(a.AgeSizeOnly) {
+		t.only = strings.ToLower(data.Str(a.AgeSizeOnly))
+		if t.only != "age" && t.only != "size" {
+			m.env.Log.Warn("age_size_only parameter must be 'age' or 'size' if set. Defaulting to 'None'...")
+			t.only = ""
+		}
+	}
+	if stamp, ok := a.TimeComparison.(string); ok && (strings.EqualFold(stamp, "mtime") || strings.EqualFold(stamp, "ctime")) {
+		t.stamp = strings.ToLower(stamp)
+	}
+	var err error
+	if t.age, err = amount(a.Age); err != nil {
+		return nil, err
+	}
+	if text, ok := a.Size.(string); ok {
+		t.size = bytesOf(text)
+	} else if t.size, err = amount(a.Size); err != nil {
+		return nil, err
+	}
+	if a.Matches == nil {
+		a.Matches = ".*"
+	}
+	if t.matches, err = expressions(a.Matches); err != nil {
+		return nil, err
+	}
+	if data.Truth(a.Exclude) {
+		t.spare, err = expressions(a.Exclude)
+	}
+	return t, err
+}
+
+// amount returns a number, which no text is.
+func amount(v any) (float64, error) {
+	switch n := v.(type) {
+	case int64:
+		return float64(n), nil
+	case float64:
+		return n, nil
+	case bool:
+		if n {
+			return 1, nil
+		}
+		return 0, nil
+	}
+	return 0, loader.TypeError("'>=' not supported between instances of 'int' and '%s'", loader.TypeName(v))
+}
+
+// bytesOf reads 10, 1.5k, 2MiB or 3MB, the last of which counts in thousands; what is none of them is 0 (salt/utils/stringutils.py,
+// human_to_bytes).
+func bytesOf(size string) float64 {
+	size = strings.TrimSpace(size)
+	end := len(size) - len(strings.TrimLeft(size, "0123456789."))
+	n, err := strconv.ParseFloat(size[:end], 64)
+	unit := strings.ToLower(strings.TrimSpace(size[end:]))
+	if err != nil {
+		return 0
+	}
+	if unit == "" || unit == "b" {
+		return math.Trunc(n)
+	}
+	power := strings.IndexByte("bkmgtpezy", unit[0])
+	switch rest := unit[1:]; {
+	case power < 1:
+		return 0
+	case rest == "b":
+		return math.Trunc(n * math.Pow10(3*power))
+	case rest == "" || rest == "ib":
+		return math.Trunc(n * math.Pow(2, float64(10*power)))
+	}
+	return 0
+}
+
+// expressions compiles regular expressions that match from the beginning; a text is one of them.
+func expressions(v any) ([]*match.Groups, error) {
+	var all []*match.Groups
+	for _, expr := range texts(v) {
+		re, err := match.CompileAtStart(expr, false, false)
+		if err != nil {
+			return nil, loader.Exception("re.error", "%w", err)
+		}
+		all = append(all, re)
+	}
+	return all, nil
+}
+
+// day returns the midnight before a time, of the calendar and of no zone.
+func day(t time.Time) time.Time {
+	t = t.Local()
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+}
+
+// walk looks at what is in a folder, after what is below it. What goes away meanwhile is passed over.
+func (t *tidying) walk(ctx context.Context, dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.m.env.Log.Warnf("Unable to read %s: %s", dir, err)
+		return ctx.Err()
+	}
+	var files, folders []string
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !isDir(path) {
+			files = append(files, path)
+			continue
+		}
+		folders = append(folders, path)
+		if t.a.Followlinks || e.Type()&fs.ModeSymlink == 0 {
+			if err := t.walk(ctx, path); err != nil {
+				return err
+			}
+		}
+	}
+	for _, path := range append(files, folders...) {
+		if err := t.look(ctx, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look notes a path if it is to be removed.
+func (t *tidying) look(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		t.m.env.Log.Warnf("Unable to read %s due to permissions error.", path)
+		return nil
+	}
+	size := 0.0
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		if !t.a.Rmlinks {
+			return nil
+		}
+	case info.IsDir():
+		if !t.a.Rmdirs {
+			return nil
+		}
+	default:
+		size = float64(info.Size())
+	}
+	enough, err := t.enough(ctx, path, size)
+	if err != nil || !enough {
+		return err
+	}
+	named, err := t.named(path)
+	if named {
+		t.old = append(t.old, path)
+	}
+	return err
+}
+
+// enough reports whether a file is old or large enough.
+func (t *tidying) enough(ctx context.Context, path string, size float64) (bool, error) {
+	v, err := t.m.call(ctx, "file.stats", data.NewMap("follow_symlinks", false), path)
+	if err != nil {
+		return false, err
+	}
+	st, _ := v.(*data.Map)
+	seconds, _ := st.Value(t.stamp).(float64)
+	age := math.Abs(t.today.Sub(day(time.UnixMicro(int64(seconds*1e6)))).Hours() / 24)
+	old, large := age >= t.age, size >= t.size
+	switch {
+	case t.only == "age":
+		return old, nil
+	case t.only == "size":
+		return large, nil
+	case t.both:
+		return old && large, nil
+	}
+	return old || large, nil
+}
+
+// named reports whether the name of a path is one of those to remove.
+func (t *tidying) named(path string) (bool, error) {
+	name := path
+	if !t.a.FullPathMatch {
+		name = filepath.Base(path)
+	}
+	hit, err := anyMatches(t.matches, name)
+	if err != nil || !hit {
+		return false, err
+	}
+	spared, err := anyMatches(t.spare, name)
+	return !spared, err
+}
+
+func anyMatches(list []*match.Groups, name string) (bool, error) {
+	for _, re := range list {
+		if ok, err := re.Match(name); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+type prunedArgs struct {
+	Name         string
+	Recurse      bool `default:"False"`
+	IgnoreErrors bool `default:"False"`
+	OlderThan    any  `default:"None"`
+}
+
+// pruned removes a folder that is empty.
+//
+// recurse
+//
+//	Remove empty folders below it first.
+//
+// ignore_errors
+//
+//	So, and do not fail for those that are not empty.
+//
+// older_than
+//
+//	Only those that did not change for so many days.
+//
+//	/srv/old:
+//	  file.pruned:
+//	    - recurse: True
+func (m *module) pruned(ctx context.Context, a prunedArgs) (any, error) {
+	a.Name = home(a.Name)
+	recurse := a.Recurse || a.IgnoreErrors
+	switch {
+	case !isDir(a.Name):
+		return change.Done(a.Name, "Directory "+a.Name+" is not present"), nil
+	case change.Test(ctx):
+		return change.Would(a.Name, data.NewMap("deleted", a.Name), "Directory "+a.Name+" is set for removal"), nil
+	}
+	v, err := m.call(ctx, "file.rmdir", data.NewMap("recurse", recurse, "verbose", true, "older_than", a.OlderThan), a.Name)
+	if err != nil {
+		return nil, err
+	}
+	told, _ := v.(*data.Map)
+	told = told.Clone()
+	good := data.Truth(told.Value("result"))
+	told.Delete("result")
+	deleted := texts(told.Value("deleted"))
+	below := "Recursively removed empty directories under " + a.Name
+	switch {
+	case good && !recurse:
+		return change.New(a.Name, true, data.NewMap("deleted", a.Name), "Removed directory "+a.Name), nil
+	case good && len(deleted) == 0:
+		return change.Done(a.Name, ""), nil
+	case good || a.IgnoreErrors && len(deleted) > 0:
+		return change.New(a.Name, true, data.NewMap("deleted", sortedTexts(deleted, false)), below), nil
+	}
+	return change.New(a.Name, false, told, "Failed to remove directory "+a.Name), nil
+}
