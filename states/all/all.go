@@ -9,6 +9,7 @@ import (
 	"github.com/brineproject/brine/states/event"
 	"github.com/brineproject/brine/states/file"
 	"github.com/brineproject/brine/states/grains"
+	"github.com/brineproject/brine/states/group"
 	"github.com/brineproject/brine/states/ini"
 	"github.com/brineproject/brine/states/iptables"
 	"github.com/brineproject/brine/states/kmod"
@@ -20,6 +21,7 @@ import (
 	"github.com/brineproject/brine/states/stateconf"
 	"github.com/brineproject/brine/states/sysctl"
 	"github.com/brineproject/brine/states/test"
+	"github.com/brineproject/brine/states/user"
 )
 
 // Plugins returns the states, in the order in which providers of one name are tried.
@@ -31,6 +33,7 @@ func Plugins() []loader.Plugin {
 		event.Plugin(),
 		file.Plugin(),
 		grains.Plugin(),
+		group.Plugin(),
 		ini.Plugin(),
 		iptables.Plugin(),
 		kmod.Plugin(),
@@ -42,5 +45,6 @@ func Plugins() []loader.Plugin {
 		stateconf.Plugin(),
 		sysctl.Plugin(),
 		test.Plugin(),
+		user.Plugin(),
 	}
 }

@@ -1,0 +1,244 @@
+package group
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+type presentArgs struct {
+	Name      string
+	GID       any `default:"None"`
+	System    any `default:"False"`
+	Addusers  any `default:"None"`
+	Delusers  any `default:"None"`
+	Members   any `default:"None"`
+	NonUnique any `default:"False"`
+}
+
+// present makes a group, or brings it to how it is wanted.
+//
+// gid
+//
+//	Its id. Default: the one it has, or the next that is free.
+//
+// system
+//
+//	True: the id of a new group is one of those for the system.
+//
+// addusers
+//
+//	Users that are to be in it.
+//
+// delusers
+//
+//	Users that are not to be in it.
+//
+// members
+//
+//	The users that are in it, and no others.
+//
+// non_unique
+//
+//	True: another group may have the same id.
+//
+//	cheese:
+//	  group.present:
+//	    - gid: 7648
+//	    - addusers:
+//	      - user1
+func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+	if text := a.conflict(); text != "" {
+		return change.New(a.Name, nil, nil, text), nil // Salt's result, though nothing was tested
+	}
+	now, err := m.info(ctx, a.Name)
+	if err != nil {
+		return nil, err
+	}
+	if now.Len() == 0 {
+		return m.make(ctx, a)
+	}
+	lacks := a.lacks(now)
+	comment := "The following group attributes are set to be changed:\n" + a.lines(lacks)
+	switch {
+	case lacks.Len() == 0:
+		return change.Done(a.Name, fmt.Sprintf("Group %s is present and up to date", a.Name)), nil
+	case change.Test(ctx):
+		return change.Would(a.Name, nil, comment), nil
+	}
+	failure := m.bring(ctx, a, lacks)
+	if now, err = m.info(ctx, a.Name); err != nil {
+		return nil, err
+	}
+	left := a.lacks(now)
+	switch {
+	case failure != nil:
+		return change.New(a.Name, false, data.NewMap("Failed", left), failure.Error()), nil
+	case left.Len() > 0:
+		return change.New(a.Name, false, data.NewMap("Failed", left), comment+"Some changes could not be applied"), nil
+	}
+	return change.New(a.Name, true, data.NewMap("Final", "All changes applied successfully"), comment), nil
+}
+
+// conflict says which arguments do not go together.
+func (a presentArgs) conflict() string {
+	if a.Members != nil && (a.Addusers != nil || a.Delusers != nil) {
+		return `Error: Conflicting options "members" with "addusers" and/or "delusers" can not be used together. `
+	}
+	out := users(a.Delusers)
+	if slices.ContainsFunc(users(a.Addusers), func(u any) bool { return slices.Contains(out, u) }) {
+		return "Error. Same user(s) can not be added and deleted simultaneously"
+	}
+	return ""
+}
+
+// users returns the elements of a list; one text counts as a list of itself.
+func users(v any) []any {
+	if text, ok := v.(string); ok && text != "" {
+		return []any{text}
+	}
+	list, _ := v.([]any)
+	return list
+}
+
+// lacks returns what a group that is there lacks, by Salt's names.
+func (a presentArgs) lacks(now *data.Map) *data.Map {
+	l := &data.Map{}
+	if data.Truth(a.GID) {
+		gid, err := loader.Int(a.GID)
+		if err != nil {
+			return data.NewMap("result", false, "comment", "Invalid gid")
+		}
+		if now.Value("gid") != gid {
+			l.Set("gid", gid)
+		}
+	}
+	in, _ := now.Value("members").([]any)
+	wanted := users(a.Members)
+	switch same := within(in, wanted) && within(wanted, in); {
+	case a.Members == nil || same:
+	case len(wanted) == 0:
+		l.Set("delusers", in)
+	default:
+		l.Set("members", wanted)
+	}
+	if add := without(users(a.Addusers), in); len(add) > 0 {
+		l.Set("addusers", add)
+	}
+	if staying := without(users(a.Delusers), in); len(staying) < len(users(a.Delusers)) {
+		l.Set("delusers", without(users(a.Delusers), staying))
+	}
+	return l
+}
+
+func within(some, all []any) bool { return len(without(some, all)) == 0 }
+
+// without returns the elements of a list that are not in another.
+func without(list, other []any) []any {
+	return slices.DeleteFunc(slices.Clone(list), func(v any) bool { return slices.Contains(other, v) })
+}
+
+// lines returns what lacks in lines of the comment. All that go from a group that is to have no members are shown as a set, in order.
+func (a presentArgs) lines(lacks *data.Map) string {
+	var b strings.Builder
+	for key, v := range lacks.All() {
+		text := data.Str(v)
+		if key == "delusers" && a.Members != nil {
+			text = "{" + strings.Trim(text, "[]") + "}"
+		}
+		fmt.Fprintf(&b, "%s: %s\n", data.Str(key), text)
+	}
+	return b.String()
+}
+
+// bring gives a group what it lacks.
+func (m *module) bring(ctx context.Context, a presentArgs, lacks *data.Map) error {
+	call := func(fun string, args ...any) error {
+		_, err := m.env.Call(ctx, fun, append([]any{a.Name}, args...), nil)
+		return err
+	}
+	for key, v := range lacks.All() {
+		var err error
+		switch key {
+		case "gid":
+			err = call("group.chgid", v, nil, a.NonUnique)
+		case "members":
+			err = call("group.members", joined(v))
+		case "addusers", "delusers":
+			for _, user := range users(v) {
+				if err = call("group."+strings.TrimSuffix(data.Str(key), "s"), user); err != nil {
+					return err
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func joined(v any) string {
+	var names []string
+	for _, u := range users(v) {
+		names = append(names, data.Str(u))
+	}
+	return strings.Join(names, ",")
+}
+
+// make makes a group.
+func (m *module) make(ctx context.Context, a presentArgs) (*data.Map, error) {
+	if change.Test(ctx) {
+		return change.Would(a.Name, nil, fmt.Sprintf("Group %s set to be added", a.Name)), nil
+	}
+	holder, err := m.holder(ctx, a)
+	switch {
+	case err != nil:
+		return nil, err
+	case holder != "":
+		return change.Failed(a.Name, fmt.Sprintf("Group %s is not present but gid %s is already taken by group %s", a.Name, data.Str(a.GID), holder)), nil
+	}
+	made, err := m.env.Call(ctx, "group.add", []any{a.Name}, data.NewMap("gid", a.GID, "system", a.System, "non_unique", a.NonUnique))
+	switch {
+	case err != nil:
+		return nil, err
+	case made != true:
+		return change.Failed(a.Name, fmt.Sprintf("Failed to create new group %s", a.Name)), nil
+	}
+	members := joined(a.Members) + joined(a.Addusers) // never both
+	if members != "" {
+		if _, err := m.env.Call(ctx, "group.members", []any{a.Name, members}, nil); err != nil {
+			return nil, err
+		}
+	}
+	now, err := m.info(ctx, a.Name)
+	if err != nil {
+		return nil, err
+	}
+	if left := a.lacks(now); left.Len() > 0 {
+		return change.New(a.Name, false, data.NewMap("Failed", left),
+			fmt.Sprintf("Group %s has been created but, some changes could not be applied", a.Name)), nil
+	}
+	return change.New(a.Name, true, now, fmt.Sprintf("New group %s created", a.Name)), nil
+}
+
+// holder returns the group that has the id which another is to get, "" for none.
+func (m *module) holder(ctx context.Context, a presentArgs) (string, error) {
+	gid, err := loader.Int(a.GID)
+	if a.GID == nil || err != nil || data.Truth(a.NonUnique) {
+		return "", nil //nolint:nilerr // what is no id is nobody's
+	}
+	v, err := m.env.Call(ctx, "group.getent", []any{true}, nil)
+	list, _ := v.([]any)
+	for _, g := range list {
+		if g, ok := g.(*data.Map); ok && g.Value("gid") == gid {
+			return g.Text("name"), nil
+		}
+	}
+	return "", err
+}

@@ -1,0 +1,126 @@
+package user
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/state/change"
+)
+
+// alter brings a user that is there to how it is wanted.
+func (m *module) alter(ctx context.Context, before account, w *wish, lacks *data.Map) (*data.Map, error) {
+	failure := m.bring(ctx, before, w, lacks)
+	after, err := m.look(ctx, w.Name)
+	if err != nil {
+		return nil, err
+	}
+	left, err := m.lacks(after, w)
+	if err != nil {
+		return nil, err
+	}
+	changes := changed(before, after)
+	if lacks.Has("homeDoesNotExist") && !left.Has("homeDoesNotExist") {
+		changes.Set("homeDoesNotExist", lacks.Value("homeDoesNotExist"))
+	}
+	switch {
+	case failure != nil:
+		return change.New(w.Name, false, changes, failure.Error()), nil
+	case left.Len() > 0:
+		return change.New(w.Name, false, changes, "These values could not be changed: "+data.Str(hidden(left))), nil
+	}
+	return change.New(w.Name, true, changes, fmt.Sprintf("Updated user %s", w.Name)), nil
+}
+
+// changed returns what differs between two looks at a user, without hashes.
+func changed(before, after account) *data.Map {
+	changes := &data.Map{}
+	for key, v := range after.user.All() {
+		if !data.Equal(before.user.Value(key), v) {
+			changes.Set(key, v)
+		}
+	}
+	for key, v := range after.shadow.All() {
+		switch {
+		case data.Equal(before.shadow.Value(key), v):
+		case key == "passwd":
+			changes.Set(key, redacted)
+		default:
+			changes.Set(key, v)
+		}
+	}
+	return changes
+}
+
+// A move is one function to call.
+type move struct {
+	fun  string
+	args []any
+}
+
+// bring calls what gives a user what it lacks. Its groups come last, as that of its own counts among them.
+func (m *module) bring(ctx context.Context, now account, w *wish, lacks *data.Map) error {
+	for _, do := range slices.Concat(passwordMoves(w, lacks), homeMoves(lacks), otherMoves(w, lacks)) {
+		if _, err := m.call(ctx, do.fun, append([]any{w.Name}, do.args...)...); err != nil {
+			return err
+		}
+	}
+	if home, ok := lacks.Get("homeDoesNotExist"); ok {
+		return m.makeHome(ctx, now.user, data.Str(home))
+	}
+	return nil
+}
+
+func passwordMoves(w *wish, lacks *data.Map) (list []move) {
+	if lacks.Has("passwd") {
+		list = append(list, move{"shadow.set_password", []any{w.Password}})
+	}
+	if lacks.Has("empty_password") {
+		list = append(list, move{"shadow.del_password", nil})
+	}
+	if lock := w.PasswordLock; data.Truth(lock) && (lacks.Has("passwd") || lacks.Has("password_lock")) {
+		list = append(list, move{"shadow.lock_password", nil})
+	} else if lacks.Has("password_lock") {
+		list = append(list, move{"shadow.unlock_password", nil})
+	}
+	return list
+}
+
+// homeMoves returns what sets the home folder of a user, also to where it is.
+func homeMoves(lacks *data.Map) []move {
+	for _, key := range []string{"homeDoesNotExist", "home"} {
+		if home, ok := lacks.Get(key); ok {
+			return []move{{"user.chhome", []any{home, false}}}
+		}
+	}
+	return nil
+}
+
+// otherMoves returns what sets days, ids, shell, comment and groups.
+func otherMoves(w *wish, lacks *data.Map) (list []move) {
+	for _, d := range w.daysWanted() {
+		if lacks.Has(d.key) {
+			list = append(list, move{"shadow.set_" + d.key, []any{d.value}})
+		}
+	}
+	for _, key := range []string{"uid", "gid", "shell", "fullname", "roomnumber", "workphone", "homephone", "other"} {
+		if v, ok := lacks.Get(key); ok {
+			list = append(list, move{"user.ch" + key, []any{v}})
+		}
+	}
+	if v, ok := lacks.Get("groups"); ok {
+		list = append(list, move{"user.chgroups", []any{v, !data.Truth(w.RemoveGroups)}})
+	}
+	return list
+}
+
+// makeHome makes a home folder where there is none, for the user as it is now.
+func (m *module) makeHome(ctx context.Context, was *data.Map, home string) error {
+	user, err := m.dictionary(ctx, "user.info", was.Value("name"))
+	if err != nil {
+		return err
+	}
+	_, err = m.call(ctx, "file.mkdir", m.path(home), user.Value("uid"), user.Value("gid"), int64(0o755))
+	return err
+}
