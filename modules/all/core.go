@@ -25,6 +25,7 @@ import (
 	"github.com/brineproject/brine/modules/pillar"
 	"github.com/brineproject/brine/modules/publish"
 	"github.com/brineproject/brine/modules/rhservice"
+	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/saltutil"
 	"github.com/brineproject/brine/modules/schedule"
 	"github.com/brineproject/brine/modules/sdb"
@@ -36,6 +37,7 @@ import (
 	"github.com/brineproject/brine/modules/systemdservice"
 	"github.com/brineproject/brine/modules/test"
 	"github.com/brineproject/brine/modules/user"
+	"github.com/brineproject/brine/modules/yumpkg"
 	"github.com/brineproject/brine/render"
 )
 
@@ -65,6 +67,7 @@ func core(b render.Brought) []loader.Plugin {
 		pillar.Plugin(b),
 		publish.Plugin(),
 		rhservice.Plugin(),
+		rpm.Plugin(),
 		saltutil.Plugin(),
 		schedule.Plugin(),
 		sdb.Plugin(b),
@@ -76,5 +79,6 @@ func core(b render.Brought) []loader.Plugin {
 		systemdservice.Plugin(),
 		test.Plugin(),
 		user.Plugin(),
+		yumpkg.Plugin(),
 	}
 }

@@ -1,0 +1,382 @@
+package yumpkg
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
+	"github.com/brineproject/brine/packages/rpm"
+)
+
+// known stands in the context of a job for the packages that are installed.
+const known = "pkg.list_pkgs"
+
+type listPkgsArgs struct {
+	VersionsAsList any       `default:"False"`
+	Kwargs         *data.Map `kwargs:"kwargs"`
+}
+
+// listPkgs returns the versions of all packages that are installed.
+//
+// versions_as_list
+//
+//	True: a list for each package, and not a text with commas.
+//
+// attr
+//
+//	What to tell of each version: all, or a list of epoch, version, release, arch, install_date and install_date_time_t.
+//
+// CLI Example:
+//
+//	salt '*' pkg.list_pkgs attr=version,arch
+func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (any, error) {
+	if packages.True(a.Kwargs.Value("removed")) || packages.True(a.Kwargs.Value("purge_desired")) {
+		return &data.Map{}, nil
+	}
+	attr := a.Kwargs.Value("attr")
+	if attr != nil && attr != "all" {
+		attr = anys(words(attr))
+	}
+	use, ok := a.Kwargs.Get("use_context")
+	all, err := m.all(ctx, !ok || data.Truth(use))
+	if err != nil {
+		return nil, err
+	}
+	return m.env.Call(ctx, "pkg_resource.format_pkg_list", []any{all, packages.True(a.VersionsAsList), attr}, nil)
+}
+
+// all returns what is known of all packages that are installed; with cached true as the job has it already.
+func (m *module) all(ctx context.Context, cached bool) (*data.Map, error) {
+	if v, ok := loader.ContextOf(ctx).Get(known); ok && cached {
+		return v.(*data.Map), nil
+	}
+	out, err := m.said(ctx, "rpm", "-qa", "--queryformat", rpm.Format+"\n")
+	if err != nil {
+		return nil, err
+	}
+	all := parseInstalled(out, m.osArch())
+	loader.ContextOf(ctx).Set(known, all)
+	return all, nil
+}
+
+// parseInstalled reads lines of rpm.Format.
+func parseInstalled(text, osArch string) *data.Map {
+	all := &data.Map{}
+	for line := range strings.SplitSeq(text, "\n") {
+		i, ok := rpm.Parse(line, osArch)
+		if !ok {
+			continue
+		}
+		var epoch, release any
+		version := i.Version
+		if e, v, ok := strings.Cut(version, ":"); ok {
+			epoch, version = e, v
+		}
+		if v, r, ok := strings.Cut(version, "-"); ok {
+			version, release = v, r
+		}
+		list, _ := all.Value(i.Name).([]any)
+		all.Set(i.Name, append(list, data.NewMap("epoch", epoch, "version", version, "release", release, "arch", i.Arch,
+			"install_date", i.Date, "install_date_time_t", i.Time)))
+	}
+	for _, v := range all.All() {
+		slices.SortStableFunc(v.([]any), func(a, b any) int {
+			return strings.Compare(a.(*data.Map).Text("version"), b.(*data.Map).Text("version"))
+		})
+	}
+	return all
+}
+
+// forget has the packages that are installed read again.
+func forget(ctx context.Context) { loader.ContextOf(ctx).Delete(known) }
+
+// installed returns the versions of what is installed: texts with commas, lists, or what attr names.
+func (m *module) installed(ctx context.Context, asList bool, attr any) (*data.Map, error) {
+	kwargs := &data.Map{}
+	if data.Truth(attr) {
+		kwargs.Set("attr", attr)
+	}
+	v, err := m.listPkgs(ctx, listPkgsArgs{asList, kwargs})
+	all, _ := v.(*data.Map)
+	return all, err
+}
+
+// A listed is a line of what the program lists.
+type listed struct{ name, version, arch, repo string }
+
+// parseListed reads what the program lists. Lines may be broken where names are long, so words are taken in threes.
+func parseListed(text, osArch string) []listed {
+	var fields []string
+	for line := range strings.SplitSeq(text, "\n") {
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "installed packages", "available packages", "available upgrades", "updated packages", "upgraded packages":
+			continue
+		case "obsoleting packages":
+			return listedOf(fields, osArch)
+		}
+		fields = append(fields, strings.Fields(line)...)
+	}
+	return listedOf(fields, osArch)
+}
+
+func listedOf(fields []string, osArch string) []listed {
+	var all []listed
+	for f := range slices.Chunk(fields, 3) {
+		if len(f) < 3 {
+			break
+		}
+		name, arch := f[0], osArch
+		if i := strings.LastIndex(name, "."); i >= 0 {
+			name, arch = name[:i], name[i+1:]
+		}
+		all = append(all, listed{rpm.Resolve(name, arch, osArch), strings.TrimRight(f[1], "-"), arch, strings.TrimLeft(f[2], "@")})
+	}
+	return all
+}
+
+type namesArgs struct {
+	Names  []any     `args:"names"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// version returns the versions of packages: of one as a text, of several as a dictionary; "" for what is not installed.
+//
+// CLI Example:
+//
+//	salt '*' pkg.version bash zsh
+func (m *module) version(ctx context.Context, a namesArgs) (any, error) {
+	return m.env.Call(ctx, "pkg_resource.version", a.Names, packages.Own(a.Kwargs))
+}
+
+type refreshArgs struct {
+	Refresh any       `default:"True"`
+	Kwargs  *data.Map `kwargs:"kwargs"`
+}
+
+// listUpgrades returns the packages for which there is a newer version, with that version.
+//
+// refresh : True
+//
+//	Forget what is known of the repositories first. fromrepo, enablerepo, disablerepo, disableexcludes, branch and setopt are as for
+//	pkg.install.
+//
+// CLI Example:
+//
+//	salt '*' pkg.list_upgrades
+func (m *module) listUpgrades(ctx context.Context, a refreshArgs) (any, error) {
+	if packages.True(a.Refresh) {
+		kwargs := packages.Own(a.Kwargs)
+		kwargs.Set("check_update", false)
+		if _, err := m.refreshDB(ctx, kwargsArgs{kwargs}); err != nil {
+			return nil, err
+		}
+	}
+	args := append(append([]any{"--quiet"}, options(a.Kwargs)...), "list", map[string]string{"dnf": "upgrades", "dnf5": "--upgrades", "yum": "updates", "tdnf": "updates"}[m.program])
+	out, err := m.yum(ctx, packages.Quietly(), args...)
+	if err != nil || out.Code != 0 && strings.Contains(out.Stdout, "Error:") {
+		return &data.Map{}, err
+	}
+	upgrades := &data.Map{}
+	for _, l := range parseListed(out.Stdout, m.osArch()) {
+		upgrades.Set(l.name, l.version)
+	}
+	return upgrades, nil
+}
+
+// listRepoPkgs returns the versions of packages that the repositories have, from new to old: of packages that patterns name, or of all.
+//
+// byrepo : False
+//
+//	True: by repository.
+//
+// cacheonly : False
+//
+//	True: do not ask the repositories again.
+//
+// fromrepo, enablerepo, disablerepo
+//
+//	Which repositories to look in.
+//
+// CLI Example:
+//
+//	salt '*' pkg.list_repo_pkgs 'samba4*' fromrepo=base,updates
+func (m *module) listRepoPkgs(ctx context.Context, a namesArgs) (any, error) {
+	kwargs := packages.Own(a.Kwargs)
+	byRepo, cacheOnly := packages.Take(kwargs, "byrepo", false), packages.Take(kwargs, "cacheonly", false)
+	repos, err := m.chosenRepos(ctx, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]map[string][]string{}
+	for _, repo := range repos {
+		if err := m.offered(ctx, repo, data.Truth(cacheOnly), a.Names, found); err != nil {
+			return nil, err
+		}
+	}
+	if data.Truth(byRepo) {
+		all := &data.Map{}
+		for repo, pkgs := range found {
+			all.Set(repo, newestFirst(pkgs))
+		}
+		return all, nil
+	}
+	joined := map[string][]string{}
+	for _, pkgs := range found {
+		for name, versions := range pkgs {
+			joined[name] = append(joined[name], versions...)
+		}
+	}
+	return newestFirst(joined), nil
+}
+
+// chosenRepos returns the repositories that the arguments name, or else those that are enabled.
+func (m *module) chosenRepos(ctx context.Context, kwargs *data.Map) ([]string, error) {
+	from, off, on := packages.Take(kwargs, "fromrepo", nil), packages.Take(kwargs, "disablerepo", nil), packages.Take(kwargs, "enablerepo", nil)
+	if data.Truth(from) {
+		return words(from), nil
+	}
+	repos, err := m.repos(nil, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for k, v := range repos.All() {
+		name, repo := data.Str(k), v.(*data.Map)
+		enabled, ok := repo.Get("enabled")
+		if slices.Contains(words(on), name) || !slices.Contains(words(off), name) && (!ok || data.Str(enabled) == "1") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// offered adds what a repository has to found.
+func (m *module) offered(ctx context.Context, repo string, cacheOnly bool, names []any, found map[string]map[string][]string) error {
+	args := []any{"--quiet", "--showduplicates", "repository-packages", repo, "list"}
+	switch m.program {
+	case "tdnf":
+		args = []any{"--quiet", "--enablerepo=" + repo, "list"}
+	case "dnf5":
+		args = []any{"--quiet", "--repo=" + repo, "list", "--showduplicates"}
+	}
+	if cacheOnly {
+		args = append(args, "-C")
+	}
+	out, err := m.yum(ctx, packages.Quietly(), append(args, names...)...)
+	if err != nil || out.Code != 0 && strings.Contains(out.Stdout, "Error:") {
+		return err
+	}
+	for _, l := range parseListed(out.Stdout, m.osArch()) {
+		if found[l.repo] == nil {
+			found[l.repo] = map[string][]string{}
+		}
+		if !slices.Contains(found[l.repo][l.name], l.version) {
+			found[l.repo][l.name] = append(found[l.repo][l.name], l.version)
+		}
+	}
+	return nil
+}
+
+// newestFirst returns packages with their versions from new to old.
+func newestFirst(pkgs map[string][]string) *data.Map {
+	var names []string
+	for name := range pkgs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	all := &data.Map{}
+	for _, name := range names {
+		versions := slices.Clone(pkgs[name])
+		slices.SortStableFunc(versions, func(a, b string) int { return rpm.CompareEVR(b, a) })
+		all.Set(name, anys(versions))
+	}
+	return all
+}
+
+type kwargsArgs struct {
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// listDownloaded returns the packages that were downloaded and are kept, by name and version.
+//
+// CLI Example:
+//
+//	salt '*' pkg.list_downloaded
+func (m *module) listDownloaded(ctx context.Context, _ kwargsArgs) (any, error) {
+	return m.downloaded(ctx)
+}
+
+func (m *module) downloaded(ctx context.Context) (*data.Map, error) {
+	all := &data.Map{}
+	err := filepath.WalkDir(m.path("/var/cache/"+m.program), func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".rpm" {
+			return err
+		}
+		v, err := m.env.Call(ctx, "lowpkg.bin_pkg_info", []any{path}, nil)
+		info, _ := v.(*data.Map)
+		if err != nil || info == nil {
+			return err
+		}
+		file, err := d.Info()
+		if err != nil {
+			return err
+		}
+		versions, _ := all.Value(info.Text("name")).(*data.Map)
+		if versions == nil {
+			versions = &data.Map{}
+			all.Set(info.Text("name"), versions)
+		}
+		at := file.ModTime()
+		versions.Set(info.Text("version"), data.NewMap("path", path, "size", file.Size(), "creation_date_time_t", at.Unix(),
+			"creation_date_time", at.Truncate(time.Second).Format("2006-01-02T15:04:05")))
+		return nil
+	})
+	return all, err
+}
+
+// infoInstalled returns what is known of packages that are installed. The arguments are those of lowpkg.info.
+//
+// CLI Example:
+//
+//	salt '*' pkg.info_installed bash attr=version,vendor
+func (m *module) infoInstalled(ctx context.Context, a namesArgs) (any, error) {
+	v, err := m.env.Call(ctx, "lowpkg.info", a.Names, packages.Own(a.Kwargs))
+	info, _ := v.(*data.Map)
+	ret := &data.Map{}
+	for name, p := range info.All() {
+		switch p := p.(type) {
+		case *data.Map:
+			ret.Set(name, withSource(p))
+		case []any:
+			list := make([]any, len(p))
+			for i, one := range p {
+				one, _ := one.(*data.Map)
+				list[i] = withSource(one)
+			}
+			ret.Set(name, list)
+		}
+	}
+	return ret, err
+}
+
+// withSource returns what is known of a package under the names that pkg has.
+func withSource(p *data.Map) *data.Map {
+	out := &data.Map{}
+	for k, v := range p.All() {
+		if k == "source_rpm" {
+			k = "source"
+		}
+		out.Set(k, v)
+	}
+	return out
+}

@@ -1,0 +1,354 @@
+package yumpkg
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
+)
+
+type listReposArgs struct {
+	Basedir any       `default:"None"`
+	Kwargs  *data.Map `kwargs:"kwargs"`
+}
+
+// listRepos returns the repositories by their ids.
+//
+// basedir
+//
+//	The folder of their files, or several. Default: what the configuration of the program says.
+//
+// CLI Example:
+//
+//	salt '*' pkg.list_repos basedir=/path/to/dir
+func (m *module) listRepos(_ context.Context, a listReposArgs) (any, error) {
+	return m.repos(a.Basedir, a.Kwargs)
+}
+
+func (m *module) repos(basedir any, _ *data.Map) (*data.Map, error) {
+	dirs, err := m.dirs(basedir)
+	if err != nil {
+		return nil, err
+	}
+	repos := &data.Map{}
+	for _, dir := range dirs {
+		files, err := os.ReadDir(m.path(dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, loader.Execution("list repositories: %w", err)
+		}
+		for _, f := range files {
+			if strings.HasSuffix(f.Name(), ".repo") {
+				m.addRepos(repos, dir+"/"+f.Name())
+			}
+		}
+	}
+	return repos, nil
+}
+
+// addRepos adds the repositories of a file. One that cannot be read is logged, as the program can go on without it, too.
+func (m *module) addRepos(repos *data.Map, path string) {
+	f, err := readRepos(m.path(path))
+	if err != nil {
+		m.env.Log.Errorf("Failed to parse file %s, error: %v", path, err)
+		return
+	}
+	for name, repo := range f.repos.All() {
+		repo.(*data.Map).Set("file", path)
+		repos.Set(name, repo)
+	}
+}
+
+// dirs returns the folders of the files of repositories.
+func (m *module) dirs(basedir any) ([]string, error) {
+	dirs := words(basedir)
+	if len(dirs) == 0 {
+		var err error
+		if dirs, err = m.configuredDirs(); err != nil {
+			return nil, err
+		}
+	}
+	if len(dirs) == 0 {
+		return nil, loader.Invocation("Could not determine any repo directories")
+	}
+	return dirs, nil
+}
+
+func (m *module) configuredDirs() ([]string, error) {
+	paths := []string{"/etc/yum/yum.conf", "/etc/yum.conf", "/etc/dnf/dnf.conf", "/etc/tdnf/tdnf.conf"}
+	for _, path := range paths {
+		if _, err := os.Stat(m.path(path)); err != nil {
+			continue
+		}
+		f, err := readRepos(m.path(path))
+		if err != nil {
+			return nil, loader.Execution("Unable to read from %s: %w", path, err)
+		}
+		section, _ := f.repos.Value("main").(*data.Map)
+		if dirs, ok := section.Get("reposdir"); ok {
+			return words(dirs), nil
+		}
+		return []string{"/etc/yum/repos.d", "/etc/yum.repos.d"}, nil
+	}
+	if m.program == "dnf5" { // it needs no configuration
+		return []string{"/etc/yum.repos.d"}, nil
+	}
+	return nil, loader.Execution("No suitable yum config file found in: %s", data.Repr(data.Tuple(anys(paths))))
+}
+
+// coprID returns the id of a repository of Fedora's community.
+func coprID(repo string) string {
+	short, ok := strings.CutPrefix(repo, "copr:")
+	if !ok {
+		return repo
+	}
+	owner, project, _ := strings.Cut(short, "/")
+	return "copr:copr.fedorainfracloud.org:" + owner + ":" + project
+}
+
+type repoArgs struct {
+	Repo    string
+	Basedir any       `default:"None"`
+	Kwargs  *data.Map `kwargs:"kwargs"`
+}
+
+// getRepo returns the lines of a repository, or nothing where there is none of that id.
+//
+// basedir
+//
+//	The folder of the files, or several.
+//
+// CLI Example:
+//
+//	salt '*' pkg.get_repo myrepo
+func (m *module) getRepo(_ context.Context, a repoArgs) (any, error) {
+	repos, err := m.repos(a.Basedir, a.Kwargs)
+	repo, _ := repos.Value(coprID(a.Repo)).(*data.Map)
+	repo = repo.Clone()
+	repo.Delete("file")
+	return repo, err
+}
+
+// delRepo removes a repository, and its file where it has no other, and says so.
+//
+// basedir
+//
+//	The folder of the files, or several.
+//
+// CLI Example:
+//
+//	salt '*' pkg.del_repo myrepo
+func (m *module) delRepo(_ context.Context, a repoArgs) (any, error) {
+	id := coprID(a.Repo)
+	repos, err := m.repos(a.Basedir, a.Kwargs)
+	if err != nil {
+		return nil, err
+	}
+	repo, ok := repos.Value(id).(*data.Map)
+	if !ok {
+		dirs, err := m.dirs(a.Basedir)
+		return "Error: the " + id + " repo does not exist in " + data.Repr(anys(dirs)), err
+	}
+	path := repo.Text("file")
+	f, err := readRepos(m.path(path))
+	if err != nil {
+		return nil, loader.Execution("remove repository: %w", err)
+	}
+	f.repos.Delete(id)
+	if f.repos.Len() == 0 {
+		return "File " + path + " containing repo " + id + " has been removed", os.Remove(m.path(path))
+	}
+	return "Repo " + id + " has been removed from " + path, f.write(m.path(path), "\n")
+}
+
+// modRepo changes the lines of a repository, or makes it, and returns the file with all that is in it. An argument that is empty removes
+// its line.
+//
+// name
+//
+//	The name of the repository. It is needed for a new one.
+//
+// baseurl, mirrorlist
+//
+//	Where it is. One of them is needed for a new one.
+//
+// comments
+//
+//	A text or a list that is put into the file.
+//
+// CLI Example:
+//
+//	salt '*' pkg.mod_repo reponame enabled=1 gpgcheck=1
+func (m *module) modRepo(ctx context.Context, a repoArgs) (any, error) {
+	c := &repoChange{module: m, id: coprID(a.Repo), options: packages.Own(a.Kwargs)}
+	c.options.Delete("saltenv")
+	if err := c.read(); err != nil {
+		return nil, err
+	}
+	if err := c.find(ctx, a); err != nil {
+		return nil, err
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	repo := c.file.repos.Value(c.id).(*data.Map)
+	for _, key := range c.deleted {
+		repo.Delete(key)
+	}
+	repo.Update(c.options)
+	if err := c.file.write(m.path(c.path), ""); err != nil {
+		return nil, loader.Execution("write repository: %w", err)
+	}
+	for _, v := range c.file.repos.All() {
+		v.(*data.Map).Delete("comments")
+	}
+	return data.NewMap(c.path, c.file.repos), nil
+}
+
+// A repoChange is what is to change in a repository.
+type repoChange struct {
+	*module
+	id      string
+	options *data.Map
+	deleted []string
+	path    string
+	file    repoFile
+}
+
+// read sorts the arguments into what is set and what goes.
+func (c *repoChange) read() error {
+	if c.options.Has("mirrorlist") && c.options.Has("baseurl") {
+		return loader.Invocation("Only one of 'mirrorlist' and 'baseurl' can be specified")
+	}
+	for k, v := range c.options.Clone().All() {
+		if v != false && !data.Equal(v, int64(0)) && !data.Truth(v) {
+			c.options.Delete(k)
+			c.deleted = append(c.deleted, data.Str(k))
+		}
+	}
+	switch {
+	case c.options.Has("mirrorlist"):
+		c.deleted = append(c.deleted, "baseurl")
+	case c.options.Has("baseurl"):
+		c.deleted = append(c.deleted, "mirrorlist")
+	}
+	if c.goes("name") {
+		return loader.Invocation("The repo name cannot be deleted")
+	}
+	return nil
+}
+
+func (c *repoChange) goes(key string) bool {
+	for _, d := range c.deleted {
+		if d == key {
+			return true
+		}
+	}
+	return false
+}
+
+// find reads the file of the repository, or thinks of one for a new repository.
+func (c *repoChange) find(ctx context.Context, a repoArgs) error {
+	repos, err := c.repos(a.Basedir, a.Kwargs)
+	if err != nil {
+		return err
+	}
+	repo, ok := repos.Value(c.id).(*data.Map)
+	if !ok && strings.HasPrefix(a.Repo, "copr:") {
+		repo, err = c.enableCopr(ctx, a)
+	}
+	if err != nil {
+		return err
+	}
+	if repo == nil {
+		return c.newRepo(a)
+	}
+	c.path = repo.Text("file")
+	if c.file, err = readRepos(c.module.path(c.path)); err != nil {
+		return loader.Execution("change repository: %w", err)
+	}
+	return nil
+}
+
+func (c *repoChange) newRepo(a repoArgs) error {
+	dir, err := c.newDir(a.Basedir)
+	switch {
+	case err != nil:
+		return err
+	case !c.options.Has("name"):
+		return loader.Invocation("The repo does not exist and needs to be created, but a name was not given")
+	case !c.options.Has("baseurl") && !c.options.Has("mirrorlist"):
+		return loader.Invocation("The repo does not exist and needs to be created, but either a baseurl or a mirrorlist needs to be given")
+	}
+	c.path, c.file = dir+"/"+c.id+".repo", repoFile{repos: data.NewMap(c.id, &data.Map{})}
+	text, err := os.ReadFile(c.module.path(c.path))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && strings.TrimSpace(string(text)) == "" {
+		return nil
+	}
+	if err == nil {
+		c.file, err = parseRepos(string(text))
+	}
+	if err != nil {
+		return loader.Execution("make repository: %w", err)
+	}
+	c.file.repos.Set(c.id, &data.Map{})
+	return nil
+}
+
+// newDir returns the folder for the file of a new repository.
+func (c *repoChange) newDir(basedir any) (string, error) {
+	dirs, err := c.dirs(basedir)
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range dirs {
+		if _, err := os.Stat(c.module.path(dir)); err == nil {
+			return filepath.Clean(dir), nil
+		}
+	}
+	return "", loader.Invocation("The repo does not exist and needs to be created, but none of the following basedir directories exist: %s", data.Repr(anys(dirs)))
+}
+
+// enableCopr has the program add a repository of Fedora's community, and returns it.
+func (c *repoChange) enableCopr(ctx context.Context, a repoArgs) (*data.Map, error) {
+	plugin := "yum-plugin-copr"
+	if c.dnf() {
+		plugin = "dnf-plugins-core"
+	}
+	if all, err := c.all(ctx, true); err != nil || !all.Has(plugin) && c.program != "dnf5" {
+		if err == nil {
+			err = loader.Invocation("%s must be installed to use COPR", plugin)
+		}
+		return nil, err
+	}
+	name := strings.TrimPrefix(a.Repo, "copr:")
+	out, err := c.yum(ctx, nil, "copr", "enable", name, "-y")
+	if err == nil && out.Code != 0 {
+		err = loader.Execution("Unable to add COPR '%s'. '%s' exited with status %d: '%s' ", name, c.program, out.Code, out.Stderr)
+	}
+	if err != nil {
+		return nil, err
+	}
+	repos, err := c.repos(a.Basedir, a.Kwargs)
+	repo, ok := repos.Value(c.id).(*data.Map)
+	if err == nil && !ok {
+		err = loader.Execution("COPR '%s' was enabled, and there is no repository %s", name, c.id)
+	}
+	return repo, err
+}
+
+// check holds that a place is left.
+func (c *repoChange) check() error {
+	now := c.file.repos.Value(c.id).(*data.Map)
+	for gone, other := range map[string]string{"baseurl": "mirrorlist", "mirrorlist": "baseurl"} {
+		if c.goes(gone) && !c.options.Has(other) && !now.Has(other) {
+			return loader.Invocation("Cannot delete %s without specifying %s", gone, other)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+// Package yumpkg is Salt's module pkg on systems with dnf, dnf5, tdnf or yum (salt/modules/yumpkg.py).
+//
+// What differs from Salt 3006.0: dnf5 is known, as in 3007; versions are compared as RPM does; the list of what is available is read to
+// the end of its packages, and not on into those that it says are obsolete; files of repositories are written as a whole.
+// list_repo_pkgs asks each repository as yum 3.4.3 can, also where yum is older.
+package yumpkg
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module pkg for dnf and yum.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "pkg", File: "yumpkg", New: newModule} }
+
+type module struct {
+	env     *loader.Env
+	program string // dnf5, dnf, tdnf or yum
+}
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	system, family := strings.ToLower(env.GrainsNow().Text("os")), strings.ToLower(env.GrainsNow().Text("os_family"))
+	known := []string{"amazon", "xcp", "xenserver", "virtuozzolinux", "virtuozzo", "issabel pbx", "openeuler"}
+	if env.Option("yum_provider") == "yumpkg_api" {
+		return nil, errors.New("Module yumpkg: yumpkg_api provider not available") //nolint:staticcheck // Salt's text
+	}
+	if family != "redhat" && !slices.Contains(known, system) {
+		return nil, errors.New("Module yumpkg: no yum based system detected") //nolint:staticcheck // Salt's text
+	}
+	m := &module{env: env, program: program()}
+	if m.program == "" {
+		return nil, errors.New("DNF nor YUM found")
+	}
+	return &loader.Module{Funcs: slices.Concat(m.packageFuncs(), m.groupFuncs(), m.repoFuncs())}, nil
+}
+
+// program returns which of the programs there is: of the first folder of the search path that has any, the newest.
+func program() string {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		for _, name := range []string{"dnf5", "dnf", "tdnf", "yum"} {
+			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+func (m *module) packageFuncs() []loader.Func {
+	return []loader.Func{
+		loader.F("available_version", docLatestVersion, m.latestVersion),
+		loader.F("clean_metadata", docRefreshDB, m.refreshDB),
+		loader.F("diff", docDiff, m.diff),
+		loader.F("download", docDownload, m.download),
+		loader.F("file_dict", docFileDict, m.fileDict),
+		loader.F("file_list", docFileList, m.fileList),
+		loader.F("get_locked_packages", docListHolds, m.listHolds),
+		loader.F("hold", docHold, m.hold),
+		loader.F("info_installed", docInfoInstalled, m.infoInstalled),
+		loader.F("install", docInstall, m.install),
+		loader.F("latest_version", docLatestVersion, m.latestVersion),
+		loader.F("list_downloaded", docListDownloaded, m.listDownloaded),
+		loader.F("list_holds", docListHolds, m.listHolds),
+		loader.F("list_installed_patches", docListInstalledPatches, m.listInstalledPatches),
+		loader.F("list_patches", docListPatches, m.listPatches),
+		loader.F("list_pkgs", docListPkgs, m.listPkgs),
+		loader.F("list_repo_pkgs", docListRepoPkgs, m.listRepoPkgs),
+		loader.F("list_updates", docListUpgrades, m.listUpgrades),
+		loader.F("list_upgrades", docListUpgrades, m.listUpgrades),
+		loader.F("modified", docModified, m.modified),
+		loader.F("normalize_name", docNormalizeName, m.normalizeName),
+		loader.F("owner", docOwner, m.owner),
+		loader.F("parse_arch", docParseArch, m.parseArch),
+		loader.F("purge", docPurge, m.purge),
+		loader.F("refresh_db", docRefreshDB, m.refreshDB),
+		loader.F("remove", docRemove, m.remove),
+		loader.F("services_need_restart", docServicesNeedRestart, m.servicesNeedRestart),
+		loader.F("unhold", docUnhold, m.unhold),
+		loader.F("update", docUpdate, m.update),
+		loader.F("upgrade", docUpgrade, m.upgrade),
+		loader.F("upgrade_available", docUpgradeAvailable, m.upgradeAvailable),
+		loader.F("verify", docVerify, m.verify),
+		loader.F("version", docVersion, m.version),
+		loader.F("version_cmp", docVersionCmp, m.versionCmp),
+	}
+}
+
+func (m *module) groupFuncs() []loader.Func {
+	return []loader.Func{
+		loader.F("group_diff", docGroupDiff, m.groupDiff),
+		loader.F("group_info", docGroupInfo, m.groupInfo),
+		loader.F("group_install", docGroupInstall, m.groupInstall),
+		loader.F("group_list", docGroupList, m.groupList),
+		loader.F("groupinstall", docGroupInstall, m.groupInstall),
+	}
+}
+
+func (m *module) repoFuncs() []loader.Func {
+	return []loader.Func{
+		loader.F("del_repo", docDelRepo, m.delRepo),
+		loader.F("get_repo", docGetRepo, m.getRepo),
+		loader.F("list_repos", docListRepos, m.listRepos),
+		loader.F("mod_repo", docModRepo, m.modRepo),
+	}
+}
+
+func (m *module) path(p string) string { return filepath.Join("/", m.env.Root, p) }
+
+func (m *module) osArch() string { return m.env.GrainsNow().Text("osarch") }
+
+// dnf reports whether the program is dnf of any generation.
+func (m *module) dnf() bool { return m.program == "dnf" || m.program == "dnf5" }
+
+// yum runs the program so that it outlives a restart of the minion.
+func (m *module) yum(ctx context.Context, words *data.Map, args ...any) (packages.Outcome, error) {
+	command, err := packages.Scoped(ctx, m.env, "salt.loaded.int.module.yumpkg", append([]any{m.program}, args...))
+	if err != nil {
+		return packages.Outcome{}, err
+	}
+	return packages.Run(ctx, m.env, words, command...)
+}
+
+// said returns what a program prints.
+func (m *module) said(ctx context.Context, command ...any) (string, error) {
+	out, err := packages.Run(ctx, m.env, packages.Quietly(), command...)
+	return out.Stdout, err
+}
+
+func texts(list []any) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = data.Str(v)
+	}
+	return out
+}
+
+func anys(list []string) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
+}
+
+// words returns a list, or a text with commas, as texts (salt/utils/args.py, split_input).
+func words(v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return texts(v)
+	case data.Tuple:
+		return texts(v)
+	}
+	var out []string
+	for w := range strings.SplitSeq(data.Str(v), ",") {
+		out = append(out, strings.TrimSpace(w))
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+// Package rpm knows versions, architectures and names of packages as RPM has them, for the modules of package managers that stand on
+// it (salt/utils/pkg/rpm.py; rpmvercmp of RPM).
+package rpm
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Format is the query format of a line that Parse reads, but for its end. Of packages that are installed there is no repository.
+const Format = "%{NAME}_|-%{EPOCH}_|-%{VERSION}_|-%{RELEASE}_|-%{ARCH}_|-(none)_|-%{INSTALLTIME}"
+
+// Info is what there is to tell of one version of a package.
+type Info struct {
+	Name    string // with its architecture where the host has another
+	Version string // EPOCH:VERSION-RELEASE
+	Arch    string
+	RepoID  string
+	Date    any // when it was installed, in UTC; nil where it is not
+	Time    any // the same in seconds since 1970
+}
+
+// Parse reads a line of Format. ok is false where it is none.
+func Parse(line, osArch string) (i Info, ok bool) {
+	f := strings.Split(line, "_|-")
+	if len(f) != 7 {
+		return Info{}, false
+	}
+	i = Info{Name: Resolve(f[0], f[4], osArch), Version: f[2], Arch: f[4], RepoID: f[5]}
+	if f[3] != "" {
+		i.Version += "-" + f[3]
+	}
+	if f[1] != "(none)" && f[1] != "0" {
+		i.Version = f[1] + ":" + i.Version
+	}
+	if n, err := strconv.ParseInt(strings.TrimSpace(f[6]), 10, 64); err == nil && n != 0 {
+		i.Date, i.Time = time.Unix(n, 0).UTC().Format("2006-01-02T15:04:05")+"Z", n
+	}
+	return i, true
+}
+
+// Resolve returns the name that Salt knows a package by: of an architecture that is not the host's it stands behind the name.
+func Resolve(name, arch, osArch string) string {
+	if Both32(arch, osArch) || arch == osArch || arch == "noarch" {
+		return name
+	}
+	return name + "." + arch
+}
+
+// Arches returns all architectures but noarch.
+func Arches() []string {
+	return strings.Fields("x86_64 athlon amd64 ia32e ia64 geode i386 i486 i586 i686 ppc ppc64 ppc64le ppc64iseries ppc64pseries s390 s390x " +
+		"alpha alphaev4 alphaev45 alphaev5 alphaev56 alphapca56 alphaev6 alphaev67 alphaev68 alphaev7 " +
+		"armv5tel armv5tejl armv6l armv6hl armv7l armv7hl armv7hnl aarch64 sh3 sh4 sh4a")
+}
+
+// Both32 reports whether two architectures are of 32 bits and of one family.
+func Both32(a, b string) bool {
+	x86 := strings.Fields("i386 i486 i586 i686")
+	arm := strings.Fields("armv5tel armv5tejl armv6l armv6hl armv7l armv7hl armv7hnl")
+	return slices.Contains(x86, a) && slices.Contains(x86, b) || slices.Contains(arm, a) && slices.Contains(arm, b)
+}
+
+// SplitArch parts a name from the architecture behind it; that is "" where there is none. noarch counts as one if it may.
+func SplitArch(name string, noarch bool) (bare, arch string) {
+	i := strings.LastIndex(name, ".")
+	if i < 0 {
+		return name, ""
+	}
+	arch = name[i+1:]
+	if slices.Contains(Arches(), arch) || noarch && arch == "noarch" {
+		return name[:i], arch
+	}
+	return name, ""
+}
+
+// Normalize takes an architecture off a name where it is the host's.
+func Normalize(name, osArch string) string {
+	bare, arch := SplitArch(name, true)
+	if arch != "" && (arch == osArch || arch == "noarch" || Both32(arch, osArch)) {
+		return bare
+	}
+	return name
+}
