@@ -22,6 +22,7 @@ import (
 	"github.com/brineproject/brine/modules/log"
 	"github.com/brineproject/brine/modules/match"
 	"github.com/brineproject/brine/modules/mine"
+	"github.com/brineproject/brine/modules/mount"
 	"github.com/brineproject/brine/modules/pillar"
 	"github.com/brineproject/brine/modules/publish"
 	"github.com/brineproject/brine/modules/rhservice"
@@ -64,6 +65,7 @@ func core(b render.Brought) []loader.Plugin {
 		log.Plugin(),
 		match.Plugin(),
 		mine.Plugin(),
+		mount.Plugin(),
 		pillar.Plugin(b),
 		publish.Plugin(),
 		rhservice.Plugin(),

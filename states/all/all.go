@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/states/iptables"
 	"github.com/brineproject/brine/states/kmod"
 	"github.com/brineproject/brine/states/module"
+	"github.com/brineproject/brine/states/mount"
 	"github.com/brineproject/brine/states/pkgrepo"
 	"github.com/brineproject/brine/states/salt"
 	"github.com/brineproject/brine/states/schedule"
@@ -38,6 +39,7 @@ func Plugins() []loader.Plugin {
 		iptables.Plugin(),
 		kmod.Plugin(),
 		module.Plugin(),
+		mount.Plugin(),
 		pkgrepo.Plugin(),
 		salt.Plugin(),
 		schedule.Plugin(),

@@ -1,0 +1,259 @@
+//go:build unix
+
+package mount
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+)
+
+type mountArgs struct {
+	Name   string
+	Device any `default:"False"`
+	Mkmnt  any `default:"False"`
+	Fstype any `default:"''"`
+	Opts   any `default:"'defaults'"`
+	User   any `default:"None"`
+	Util   any `default:"'mount'"`
+}
+
+// options returns options that came as a text or a list.
+func options(opts any) []string {
+	switch v := opts.(type) {
+	case nil:
+		return nil
+	case []any:
+		list := make([]string, len(v))
+		for i, opt := range v {
+			list[i] = data.Str(opt)
+		}
+		return list
+	}
+	return strings.Split(data.Str(opts), ",")
+}
+
+// mount mounts a device, or what the fstab says of a folder. It returns True, or what the program says.
+//
+// mkmnt
+//
+//	True: make the folder first.
+//
+// fstype, opts
+//
+//	The type of the file system and the options.
+//
+// user
+//
+//	Who mounts it.
+//
+// CLI Example:
+//
+//	salt '*' mount.mount /mnt/foo /dev/sdz1 True
+func (m *module) mount(ctx context.Context, a mountArgs) (any, error) {
+	if a.Util != "mount" {
+		return false, nil
+	}
+	if _, err := os.Stat(m.at(a.Name)); err != nil && data.Truth(a.Mkmnt) {
+		if _, err := m.env.Call(ctx, "file.mkdir", []any{a.Name}, data.NewMap("user", a.User)); err != nil {
+			return nil, err
+		}
+	}
+	if !data.Truth(a.Device) {
+		return m.run(ctx, a.User, []string{"mount", a.Name})
+	}
+	opts := options(a.Opts)
+	if m.mac() && slices.Contains(opts, "defaults") {
+		opts = nil
+	}
+	return m.run(ctx, a.User, append(command(opts, a.Fstype), data.Str(a.Device), a.Name))
+}
+
+// command returns the command line of mount without a device.
+func command(opts []string, fstype any) []string {
+	line := []string{"mount"}
+	if opts != nil {
+		line = append(line, "-o", strings.Join(opts, ","))
+	}
+	if data.Truth(fstype) {
+		line = append(line, "-t", data.Str(fstype))
+	}
+	return line
+}
+
+// run runs a program as a user and returns True, or what it says where it fails.
+func (m *module) run(ctx context.Context, user any, line []string) (any, error) {
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{texts(line)}, data.NewMap("runas", user, "python_shell", false))
+	if err != nil {
+		return nil, err
+	}
+	if all, _ := v.(*data.Map); data.Truth(all.Value("retcode")) {
+		return all.Text("stderr"), nil
+	}
+	return true, nil
+}
+
+type remountArgs struct {
+	Name   string
+	Device string
+	Mkmnt  any `default:"False"`
+	Fstype any `default:"''"`
+	Opts   any `default:"'defaults'"`
+	User   any `default:"None"`
+}
+
+// remount mounts a file system with other options, or for the first time. It returns True, or what the program says.
+//
+// CLI Example:
+//
+//	salt '*' mount.remount /mnt/foo /dev/sdz1 True
+func (m *module) remount(ctx context.Context, a remountArgs) (any, error) {
+	mounts, err := m.mounts(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if a.Opts == "defaults" && m.mac() {
+		a.Opts = "noowners"
+	}
+	opts := slices.Clone(options(a.Opts))
+	if !mounts.Has(strings.ReplaceAll(a.Name, " ", `\040`)) {
+		return m.mount(ctx, mountArgs{a.Name, a.Device, a.Mkmnt, a.Fstype, texts(opts), a.User, "mount"})
+	}
+	if m.mac() {
+		line := command(opts, a.Fstype)
+		return m.run(ctx, a.User, append(slices.Insert(line, 1, "-u"), a.Device, a.Name))
+	}
+	if !slices.Contains(opts, "remount") {
+		opts = append(opts, "remount")
+	}
+	return m.run(ctx, a.User, append(command(opts, a.Fstype), a.Device, a.Name))
+}
+
+type umountArgs struct {
+	Name   string
+	Device any `default:"None"`
+	User   any `default:"None"`
+	Util   any `default:"'mount'"`
+}
+
+// umount unmounts a device, or what is mounted at a folder. It returns True, or what the program says.
+//
+// CLI Example:
+//
+//	salt '*' mount.umount /mnt/foo
+//	salt '*' mount.umount /mnt/foo /dev/sdc1
+func (m *module) umount(ctx context.Context, a umountArgs) (any, error) {
+	if a.Util == "guestfs" || a.Util == "qemu_nbd" {
+		return nil, nil
+	}
+	mounts, err := m.mounts(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if !mounts.Has(strings.ReplaceAll(a.Name, " ", `\040`)) {
+		return a.Name + " does not have anything mounted", nil
+	}
+	what := a.Name
+	if data.Truth(a.Device) {
+		what = data.Str(a.Device)
+	}
+	return m.run(ctx, a.User, []string{"umount", what})
+}
+
+type cmdArgs struct{ Cmd string }
+
+// isFuseExec tells whether a program is linked with libfuse.
+//
+// CLI Example:
+//
+//	salt '*' mount.is_fuse_exec sshfs
+func (m *module) isFuseExec(ctx context.Context, a cmdArgs) (any, error) {
+	path := process.Find(a.Cmd)
+	switch {
+	case path == "":
+		return false, nil
+	case process.Find("ldd") == "":
+		return nil, loader.NotFound("ldd")
+	}
+	out, err := m.env.Call(ctx, "cmd.run", []any{[]any{"ldd", path}}, data.NewMap("python_shell", false))
+	return strings.Contains(data.Str(out), "libfuse"), err
+}
+
+// swaps returns the swap that is in use.
+//
+// CLI Example:
+//
+//	salt '*' mount.swaps
+func (m *module) swaps(context.Context, loader.NoArgs) (any, error) { return m.swapsNow() }
+
+func (m *module) swapsNow() (*data.Map, error) {
+	src, err := os.ReadFile(m.at("/proc/swaps"))
+	if err != nil {
+		return nil, loader.OSError(err)
+	}
+	return parseSwaps(string(src)), nil
+}
+
+// parseSwaps reads /proc/swaps.
+func parseSwaps(text string) *data.Map {
+	found := &data.Map{}
+	for line := range strings.Lines(text) {
+		if words := strings.Fields(line); len(words) >= 5 && words[0] != "Filename" {
+			found.Set(words[0], data.NewMap("type", words[1], "size", words[2], "used", words[3], "priority", words[4]))
+		}
+	}
+	return found
+}
+
+type swaponArgs struct {
+	Name     string
+	Priority any `default:"None"`
+}
+
+// swapon puts swap in use, and returns how it is and whether it is new.
+//
+// CLI Example:
+//
+//	salt '*' mount.swapon /root/swapfile
+func (m *module) swapon(ctx context.Context, a swaponArgs) (any, error) {
+	on, err := m.swapsNow()
+	if err != nil {
+		return nil, err
+	}
+	if on.Has(a.Name) {
+		return data.NewMap("stats", on.Value(a.Name), "new", false), nil
+	}
+	line := []any{"swapon", a.Name}
+	if data.Truth(a.Priority) {
+		line = append(line, "-p", data.Str(a.Priority))
+	}
+	if _, err := m.env.Call(ctx, "cmd.run", []any{line}, data.NewMap("python_shell", false)); err != nil {
+		return nil, err
+	}
+	if on, err = m.swapsNow(); err != nil || !on.Has(a.Name) {
+		return data.NewMap(), err
+	}
+	return data.NewMap("stats", on.Value(a.Name), "new", true), nil
+}
+
+// swapoff takes swap out of use, and tells whether that worked; None where it was not in use.
+//
+// CLI Example:
+//
+//	salt '*' mount.swapoff /root/swapfile
+func (m *module) swapoff(ctx context.Context, a nameArgs) (any, error) {
+	on, err := m.swapsNow()
+	if err != nil || !on.Has(a.Name) {
+		return nil, err
+	}
+	if _, err := m.env.Call(ctx, "cmd.run", []any{[]any{"swapoff", a.Name}}, data.NewMap("python_shell", false)); err != nil {
+		return nil, err
+	}
+	on, err = m.swapsNow()
+	return err == nil && !on.Has(a.Name), err
+}

@@ -1,0 +1,322 @@
+//go:build unix
+
+// Package mount is Salt's module mount: what is mounted, the file of file systems and swap (salt/modules/mount.py).
+//
+// What is mounted comes from /proc. A change of the fstab leaves all other lines as they are.
+//
+// What differs from Salt: blanks in names stand in the fstab as \040, as fstab(5) wants them, and programs get names as words of their
+// own, so that no letter in them is special. There is no AIX, Solaris and OpenBSD: filesystems are none, and there is no util but mount.
+package mount
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: append(m.tables(),
+		loader.F("active", docActive, m.active),
+		loader.F("get_device_from_path", docGetDeviceFromPath, m.getDeviceFromPath),
+		loader.F("get_mount_from_path", docGetMountFromPath, m.getMountFromPath),
+		loader.F("is_fuse_exec", docIsFuseExec, m.isFuseExec),
+		loader.F("is_mounted", docIsMounted, m.isMounted),
+		loader.F("mount", docMount, m.mount),
+		loader.F("remount", docRemount, m.remount),
+		loader.F("swapoff", docSwapoff, m.swapoff),
+		loader.F("swapon", docSwapon, m.swapon),
+		loader.F("swaps", docSwaps, m.swaps),
+		loader.F("umount", docUmount, m.umount),
+		loader.F("read_mount_cache", docReadMountCache, m.readMountCache),
+		loader.F("write_mount_cache", docWriteMountCache, m.writeMountCache),
+		loader.F("delete_mount_cache", docDeleteMountCache, m.deleteMountCache),
+	)}, nil
+}
+
+// tables are the functions for files of file systems.
+func (m *module) tables() []loader.Func {
+	return []loader.Func{
+		loader.F("fstab", docFstab, m.fstab),
+		loader.F("vfstab", docVfstab, m.vfstab),
+		loader.F("rm_fstab", docRmFstab, m.rmFstab),
+		loader.F("rm_vfstab", docRmVfstab, m.rmVfstab),
+		loader.F("set_fstab", docSetFstab, m.setFstab),
+		loader.F("set_vfstab", docSetVfstab, m.setVfstab),
+		loader.F("automaster", docAutomaster, m.automaster),
+		loader.F("rm_automaster", docRmAutomaster, m.rmAutomaster),
+		loader.F("set_automaster", docSetAutomaster, m.setAutomaster),
+		loader.F("filesystems", docFilesystems, m.filesystems),
+		loader.F("rm_filesystems", docRmFilesystems, m.rmFilesystems),
+		loader.F("set_filesystems", docSetFilesystems, m.setFilesystems),
+	}
+}
+
+func (m *module) at(path string) string { return filepath.Join("/", m.env.Root, path) }
+
+// mac tells whether this is macOS.
+func (m *module) mac() bool {
+	os := m.env.GrainsNow().Text("os")
+	return os == "MacOS" || os == "Darwin"
+}
+
+func texts(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+type activeArgs struct {
+	Extended bool `default:"False"`
+}
+
+// active returns what is mounted, by folder: the device, the type and the options.
+//
+// extended
+//
+//	True: tell more of it, as far as the kernel does.
+//
+// CLI Example:
+//
+//	salt '*' mount.active
+func (m *module) active(ctx context.Context, a activeArgs) (any, error) {
+	return m.mounts(ctx, a.Extended)
+}
+
+func (m *module) mounts(ctx context.Context, extended bool) (*data.Map, error) {
+	if m.mac() {
+		return m.macMounts(ctx)
+	}
+	listed, err := m.listed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if extended {
+		if src, err := os.ReadFile(m.at("/proc/self/mountinfo")); err == nil {
+			return m.named(ctx, parseMountinfo(string(src), listed, m.blkid(ctx)))
+		}
+	}
+	const file = "/proc/self/mounts"
+	src, err := os.ReadFile(m.at(file))
+	if err != nil {
+		return nil, loader.Execution("File not readable %s", file)
+	}
+	return m.named(ctx, parseMounts(string(src), listed))
+}
+
+// listed returns the device of each folder as the program mount tells it.
+func (m *module) listed(ctx context.Context) (map[string]string, error) {
+	out, err := m.env.Call(ctx, "cmd.run_stdout", []any{[]any{"mount", "-l"}}, data.NewMap("python_shell", false))
+	return parseList(data.Str(out)), err
+}
+
+// parseList reads the output of mount: the device, a word, the folder, and more.
+func parseList(text string) map[string]string {
+	found := map[string]string{}
+	for line := range strings.SplitSeq(text, "\n") {
+		if words := strings.Fields(line); len(words) >= 3 {
+			found[words[2]] = words[0]
+		}
+	}
+	return found
+}
+
+// orNone returns the value of a key, None where there is none.
+func orNone(m map[string]string, key string) any {
+	if v, ok := m[key]; ok {
+		return v
+	}
+	return nil
+}
+
+// parseMounts reads /proc/self/mounts.
+func parseMounts(text string, listed map[string]string) *data.Map {
+	found := &data.Map{}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) < 4 {
+			continue
+		}
+		found.Set(words[1], data.NewMap("device", words[0], "alt_device", orNone(listed, words[1]), "fstype", words[2], "opts", texts(strings.Split(words[3], ","))))
+	}
+	return found
+}
+
+// parseMountinfo reads /proc/self/mountinfo, whose fields proc(5) tells. known has UUID and LABEL of devices.
+func parseMountinfo(text string, listed map[string]string, known *data.Map) *data.Map {
+	found := &data.Map{}
+	for line := range strings.Lines(text) {
+		front, back, ok := strings.Cut(line, " - ")
+		words, more := strings.Fields(front), strings.Fields(back)
+		if !ok || len(words) < 6 || len(more) < 3 {
+			continue
+		}
+		major, minor, _ := strings.Cut(words[2], ":")
+		device, _ := known.Value(more[1]).(*data.Map)
+		uuid := device.Value("UUID")
+		if text, ok := uuid.(string); ok {
+			uuid = strings.ToLower(text)
+		}
+		found.Set(words[4], data.NewMap("mountid", words[0], "parentid", words[1], "major", major, "minor", minor, "root", words[3],
+			"opts", texts(strings.Split(words[5], ",")), "fstype", more[0], "device", strings.ReplaceAll(more[1], `\040`, `\ `),
+			"alt_device", orNone(listed, words[4]), "superopts", texts(strings.Split(more[2], ",")), "device_uuid", uuid, "device_label", device.Value("LABEL")))
+	}
+	return found
+}
+
+// blkid returns what is known of devices, by name; nothing where it cannot be asked. It is asked once in a job.
+func (m *module) blkid(ctx context.Context) *data.Map {
+	const key = "disk.blkid"
+	job := loader.ContextOf(ctx)
+	if v, ok := job.Get(key); ok {
+		known, _ := v.(*data.Map)
+		return known
+	}
+	if process.Find("blkid") == "" {
+		return nil
+	}
+	kwargs := data.NewMap("python_shell", false, "ignore_retcode", true, "output_loglevel", "quiet")
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{[]any{"blkid", "-o", "export"}}, kwargs)
+	if err != nil {
+		m.env.Log.Debugf("Unable to ask for UUIDs and labels of devices: %v", err)
+		return nil
+	}
+	all, _ := v.(*data.Map)
+	known := parseBlkid(all.Text("stdout"))
+	job.Set(key, known)
+	return known
+}
+
+// parseBlkid reads the output of blkid -o export: lines KEY=value, with an empty one between devices.
+func parseBlkid(text string) *data.Map {
+	known, device := &data.Map{}, &data.Map{}
+	for line := range strings.SplitSeq(text, "\n") {
+		key, value, ok := strings.Cut(line, "=")
+		switch {
+		case !ok:
+			device = &data.Map{}
+		case key == "DEVNAME":
+			device = &data.Map{}
+			known.Set(value, device)
+		default:
+			device.Set(key, value)
+		}
+	}
+	return known
+}
+
+// named puts numbers in place of the names of users and groups among the options of all mounts.
+func (m *module) named(ctx context.Context, mounts *data.Map) (*data.Map, error) {
+	for _, v := range mounts.All() {
+		for _, key := range []string{"opts", "superopts"} {
+			opts, _ := v.(*data.Map).Value(key).([]any)
+			for i, opt := range opts {
+				named, err := m.numbered(ctx, opt.(string))
+				if err != nil {
+					return nil, err
+				}
+				opts[i] = named
+			}
+		}
+	}
+	return mounts, nil
+}
+
+var digits = regexp.MustCompile(`^[0-9]+`)
+
+// numbered returns an option with the number of the user or group that it names.
+func (m *module) numbered(ctx context.Context, opt string) (string, error) {
+	key, value, ok := strings.Cut(opt, "=")
+	fun := map[string]string{"uid": "user.info", "gid": "group.info"}[key]
+	if ok && fun != "" && !digits.MatchString(value) && m.env.Functions.Has(fun) {
+		v, err := m.env.Call(ctx, fun, []any{value}, nil)
+		if err != nil {
+			return "", err
+		}
+		if info, _ := v.(*data.Map); info.Has(key) {
+			value = data.Str(info.Value(key))
+		}
+		opt = key + "=" + value
+	}
+	return strings.ReplaceAll(opt, `\040`, `\ `), nil
+}
+
+var parens = regexp.MustCompile(`\((.*?)\)`)
+
+// macMounts returns what is mounted on macOS.
+func (m *module) macMounts(ctx context.Context) (*data.Map, error) {
+	out, err := m.env.Call(ctx, "cmd.run_stdout", []any{"mount"}, nil)
+	found := &data.Map{}
+	for line := range strings.SplitSeq(data.Str(out), "\n") {
+		words, match := strings.Fields(line), parens.FindStringSubmatch(line)
+		if len(words) < 3 || match == nil {
+			continue
+		}
+		opts := strings.Split(match[1], ", ")
+		found.Set(words[2], data.NewMap("device", words[0], "fstype", opts[0], "opts", texts(opts[1:])))
+	}
+	return found, err
+}
+
+type nameArgs struct{ Name string }
+
+// isMounted tells whether something is mounted at a folder.
+//
+// CLI Example:
+//
+//	salt '*' mount.is_mounted /mnt/share
+func (m *module) isMounted(ctx context.Context, a nameArgs) (any, error) {
+	mounts, err := m.mounts(ctx, false)
+	return mounts.Has(a.Name), err
+}
+
+type pathArgs struct{ Path string }
+
+// getMountFromPath returns the folder where the file system of a path is mounted.
+//
+// CLI Example:
+//
+//	salt '*' mount.get_mount_from_path /opt/some/nested/path
+func (m *module) getMountFromPath(ctx context.Context, a pathArgs) (any, error) {
+	mounts, err := m.mounts(ctx, false)
+	return m.mountOf(mounts, a.Path), err
+}
+
+func (m *module) mountOf(mounts *data.Map, path string) string {
+	path, _ = filepath.Abs(path)
+	if real, err := filepath.EvalSymlinks(m.at(path)); err == nil && m.at("") == "/" {
+		path = real
+	}
+	for ; path != "/"; path = filepath.Dir(path) {
+		if mounts.Has(strings.ReplaceAll(path, " ", `\040`)) {
+			break
+		}
+	}
+	return path
+}
+
+// getDeviceFromPath returns the device of the file system of a path.
+//
+// CLI Example:
+//
+//	salt '*' mount.get_device_from_path /
+func (m *module) getDeviceFromPath(ctx context.Context, a pathArgs) (any, error) {
+	mounts, err := m.mounts(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	at, _ := mounts.Value(strings.ReplaceAll(m.mountOf(mounts, a.Path), " ", `\040`)).(*data.Map)
+	return at.Value("device"), nil
+}
