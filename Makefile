@@ -13,7 +13,7 @@ ROLE     ?= minion
 
 export CGO_ENABLED = 0
 
-.PHONY: help build test race lint fuzz bench cross dist deb rpm rootfs demo golden generate clean
+.PHONY: help build test race lint fuzz bench coverage cross dist deb rpm rootfs demo golden generate clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 
 bench: ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+coverage: ## say which share of the states that users write is there
+	$(GO) run ./internal/coverage
 
 cross: ## build for every platform that is supported, and print the sizes
 	@sh scripts/cross.sh "$(GO)" '$(LDFLAGS)' '$(TAGS)'

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestUsersStatesAreThere holds the bounds for what is built now.
+func TestUsersStatesAreThere(t *testing.T) {
+	root, err := rootFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := readCensus(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := registered(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.count(there)
+	if err := r.enough(); err != nil {
+		t.Errorf("%v\n%s", err, r.text())
+	}
+}
+
+// TestCensusIsWhole compares the numbers with those that the census tells of itself.
+func TestCensusIsWhole(t *testing.T) {
+	root, err := rootFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := readCensus(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := 0
+	for _, m := range c.Modules {
+		modules += m.Uses
+		if !slices.Contains(mattering(), m.Name) {
+			continue
+		}
+		if len(m.Functions) == 0 {
+			t.Errorf("module %s has no functions of Salt's", m.Name)
+		}
+	}
+	if len(c.Functions) != 130 || len(c.Modules) != 60 || c.Uses != 27738 || uses(c.Functions) != 27337 || modules != 27450 {
+		t.Errorf("%d functions with %d uses, %d modules with %d, of %d", len(c.Functions), uses(c.Functions), len(c.Modules), modules, c.Uses)
+	}
+}
+
+// TestCounting counts a small census: what is there, what is missing, and what is unknown.
+func TestCounting(t *testing.T) {
+	c := &census{Uses: 1000, Functions: []entry{{"file.managed", 500, 9}, {"file.line", 100, 5}, {"pkg.installed", 200, 9}, {"odd.one", 20, 1}}}
+	for _, name := range mattering() {
+		c.Modules = append(c.Modules, module{entry: entry{Name: name}, Functions: []string{"x"}})
+	}
+	c.Modules[0] = module{entry: entry{Name: "file", Uses: 610}, Functions: []string{"managed", "line", "touch"}}
+	c.Modules[2] = module{entry: entry{Name: "pkg", Uses: 230}, Functions: []string{"installed"}}
+	r := c.count(map[string]bool{"file.managed": true, "pkg.installed": true})
+	if r.all.covered != 730 || r.all.unknown != 1000-730-120 || len(r.all.missing) != 2 {
+		t.Errorf("all: %+v", r.all)
+	}
+	if file, pkg := r.each[0], r.each[2]; file.covered != 500 || file.unknown != 10 || pkg.covered != 230 || pkg.unknown != 0 {
+		t.Errorf("file: %+v, pkg: %+v", file, pkg)
+	}
+	err := r.enough()
+	if err == nil || !strings.HasPrefix(err.Error(), "all: 73.0 % of the uses are covered, and 92 % must be\nfile: 82.0 % of the uses are covered, and 99 % must be") {
+		t.Errorf("bounds: %v", err)
+	}
+	if text := r.text(); !strings.Contains(text, "file.line") || !strings.Contains(text, "10 unknown") {
+		t.Errorf("report:\n%s", text)
+	}
+}

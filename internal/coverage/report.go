@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// text is the report for people.
+func (r *report) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Of %d uses of state functions in the census %d are covered: %.1f %%. Of %d it is not known which function they are of.\n\n",
+		r.all.uses, r.all.covered, r.all.percent(), r.all.unknown)
+	for _, s := range r.each {
+		if s.least > 0 {
+			b.WriteString(s.line())
+		}
+	}
+	b.WriteString("\nOther modules:\n")
+	for _, s := range r.each {
+		if s.least == 0 {
+			b.WriteString(s.line())
+		}
+	}
+	b.WriteString("\nMissing functions, the most used first:\n")
+	for _, f := range r.all.missing {
+		fmt.Fprintf(&b, "  %-34s %5d uses in %3d trees\n", f.Name, f.Uses, f.Trees)
+	}
+	return b.String()
+}
+
+func (s *share) line() string {
+	note := ""
+	if s.unknown > 0 {
+		note = fmt.Sprintf(", %d unknown", s.unknown)
+	}
+	return fmt.Sprintf("  %-22s %6.1f %% of %5d%s\n", s.name, s.percent(), s.uses, note)
+}
+
+// enough returns an error that names what is below its bound.
+func (r *report) enough() error {
+	var errs []error
+	for _, s := range append([]*share{&r.all}, r.each...) {
+		if s.percent() < s.least {
+			errs = append(errs, fmt.Errorf("%s: %.1f %% of the uses are covered, and %.0f %% must be", s.name, s.percent(), s.least))
+		}
+	}
+	return errors.Join(errs...)
+}
