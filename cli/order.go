@@ -21,21 +21,26 @@ func OrderOf(minion *config.Minion, env func(string) string) Order {
 	return orderBy(func() (*config.Master, error) {
 		cfg, _, err := config.LoadMaster(filepath.Dir(minion.ConfFile), env)
 		return cfg, err
-	}, env)
+	}, env, func(string) {})
 }
 
 // MasterOrder returns how runners give orders to the master with this configuration.
 func MasterOrder(cfg *config.Master, env func(string) string) Order {
-	return orderBy(func() (*config.Master, error) { return cfg, nil }, env)
+	return TellingOrder(cfg, env, func(string) {})
 }
 
-func orderBy(load func() (*config.Master, error), env func(string) string) Order {
+// TellingOrder is MasterOrder for a program with a terminal: tell prints there that the target of an orchestration's order names nobody.
+func TellingOrder(cfg *config.Master, env func(string) string, tell func(text string)) Order {
+	return orderBy(func() (*config.Master, error) { return cfg, nil }, env, tell)
+}
+
+func orderBy(load func() (*config.Master, error), env func(string) string, tell func(text string)) Order {
 	return func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error {
 		cfg, err := load()
 		if err != nil {
 			return err
 		}
-		s := &saltRun{o: &SaltOptions{Target: order.Value("tgt"), TargetKind: order.Text("tgt_type")}, cfg: cfg, opts: cfg.Map().Clone(), in: Invocation{Env: env}}
+		s := &saltRun{tell: tell, o: &SaltOptions{Target: order.Value("tgt"), TargetKind: order.Text("tgt_type")}, cfg: cfg, opts: cfg.Map().Clone(), in: Invocation{Env: env}}
 		if gather := order.Value("gather_job_timeout"); gather != nil {
 			s.opts.Set("gather_job_timeout", gather)
 		}
@@ -101,6 +106,7 @@ func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id stri
 	job, err := local.Publish(ctx, r)
 	var nobody *client.NoMinionsError
 	if errors.As(err, &nobody) {
+		s.nobodyAnswers(order)
 		return nil
 	}
 	if err != nil {
@@ -123,6 +129,13 @@ func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id stri
 		}
 	}
 	return nil
+}
+
+// nobodyAnswers tells of an order of an orchestration whose target names nobody (salt/client/__init__.py, _check_pub_data).
+func (s *saltRun) nobodyAnswers(order *data.Map) {
+	if order.Has("expect_minions") && s.tell != nil {
+		s.tell("No minions matched the target. No command was sent, no jid was assigned.\n")
+	}
 }
 
 // returnersIn returns the returners of an order as one text.

@@ -33,22 +33,37 @@ func (s *saltRun) orderBatch(ctx context.Context, r client.Request, order *data.
 	var nobody *client.NoMinionsError
 	switch {
 	case errors.Is(err, client.ErrNoBatches):
-		e := batch.NewEngine(batch.Options{Plan: plan, Host: s.local.BatchHost(r), Observer: taker})
-		if err = e.Gather(ctx, r.Target, r.Kind); err == nil {
-			err = e.Work(ctx, false)
-		}
-		if errors.Is(err, batch.ErrNobody) || taker.over {
-			return nil
-		}
-		return err
+		return s.driveOrder(ctx, r, plan, taker)
 	case errors.As(err, &nobody):
+		s.nobodyAnswers(order)
 		return nil
 	case err != nil:
 		return err
 	}
+	for _, id := range j.Missing {
+		taker.absent(id, client.NoKey)
+	}
 	end, err := s.local.FollowBatch(ctx, j, taker, func() bool { return taker.over })
 	if err == nil && end != nil && end.Error != "" {
 		err = errors.New("batch " + string(j.ID) + ": " + end.Error)
+	}
+	return err
+}
+
+// driveOrder runs the batch from here. Salt's master does not say which minions of a list have no accepted key.
+func (s *saltRun) driveOrder(ctx context.Context, r client.Request, plan batch.Plan, taker *batchTaker) error {
+	e := batch.NewEngine(batch.Options{Plan: plan, Host: s.local.BatchHost(r), Observer: taker})
+	err := e.Gather(ctx, r.Target, r.Kind)
+	if err == nil {
+		err = e.Work(ctx, false)
+	}
+	if errors.Is(err, batch.ErrNobody) || taker.over {
+		return nil
+	}
+	if names, ok := r.Target.([]any); ok && err == nil {
+		for _, id := range names {
+			taker.absent(data.Str(id), client.NoKey)
+		}
 	}
 	return err
 }
@@ -105,8 +120,10 @@ func (t *batchTaker) Answered(r batch.Return) {
 }
 
 // Silent names a minion that has not answered.
-func (t *batchTaker) Silent(id string) {
-	if answer, told := t.missing.answer(client.NoResponse); told {
+func (t *batchTaker) Silent(id string) { t.absent(id, client.NoResponse) }
+
+func (t *batchTaker) absent(id string, why client.Reason) {
+	if answer, told := t.missing.answer(why); told {
 		t.give(id, answer)
 	}
 }

@@ -85,6 +85,7 @@ type saltRun struct {
 	in    Invocation
 	out   *Printer
 	local *client.Local
+	tell  func(text string) // prints for who gives an order through a function; nil for the program salt
 }
 
 // fun returns the function that is called, or the first of a compound command.

@@ -50,7 +50,11 @@ type host struct {
 func newHost(r *run) (*host, error) {
 	h := &host{HostProgram: cli.HostProgram{In: r.in, Opts: r.opts, Out: r.out}, r: r, jobs: &jobs{r: r}}
 	env := &loader.Env{Opts: r.opts, Log: r.log, Shelves: map[string]*loader.Registry{}}
-	env.Host.Order = cli.MasterOrder(r.cfg, r.in.Env)
+	env.Host.Order = cli.TellingOrder(r.cfg, r.in.Env, func(text string) {
+		if !r.o.Quiet {
+			r.out.Printf("%s", text)
+		}
+	})
 	env.Host.FireMaster, env.Host.Control = h.fire, h.within
 	tree := pki.Visit(r.opts.Text("pki_dir"), pki.Options{})
 	connected := func() ([]string, error) { return presence.Read(r.opts.Text("cachedir")) }

@@ -164,6 +164,7 @@ func (r *run) bind(call *runner.Call, wire []any) error {
 	if call.Args, call.Kwargs, err = f.Spec().Split(wire, nil); err != nil {
 		return err
 	}
+	r.out.KeepOrder(f.Spec().Ordered)
 	switch call.Fun {
 	case "state.orchestrate", "state.orch", "state.sls":
 		call.Kwargs.Set("orchestration_jid", string(call.JID))

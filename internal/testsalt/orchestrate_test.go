@@ -120,6 +120,7 @@ func TestOrchestrate(t *testing.T) {
 		{"one at a time", "salt.state: [{tgt: 'web*'}, {sls: good}, {batch: 1}]", "s True States ran successfully. Updating web1, web2.", "0"},
 		{"a batch misses a minion", "salt.state: [{tgt: 'web1,gone1'}, {tgt_type: list}, {sls: same}, {batch: 50%}]", "s False Run failed on minions: gone1", "1"},
 		{"a batch ends with a failure", "salt.state: [{tgt: [web1, web2]}, {tgt_type: list}, {sls: bad}, {batch: 1}, {failhard: True}]", "s False Run failed on minions: web1", "1"},
+		{"a batch misses a minion without a key", "salt.state: [{tgt: [web1, nobody]}, {tgt_type: list}, {sls: same}, {batch: 1}]", "s False Run failed on minions: nobody", "1"},
 		{"some of them", "salt.state: [{tgt: 'web2'}, {sls: same}, {subset: 1}]", "s True States ran successfully. No changes made to web2.", "0"},
 		{"pillar", "salt.state: [{tgt: web1}, {sls: pillared}, {pillar: {word: mine}}]", "s True States ran successfully. No changes made to web1.", "0"},
 		{"ssh", "salt.state: [{tgt: web1}, {sls: same}, {ssh: True}]", "s False ssh: True needs salt-ssh, which is not there: give the order to minions", "1"},

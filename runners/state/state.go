@@ -33,7 +33,7 @@ type module struct {
 func newModule(env *loader.Env, c Compiler) (*loader.Module, error) {
 	m := &module{env, c}
 	orchestrate := loader.F("orchestrate", docOrchestrate, m.orchestrate)
-	show := loader.F("orchestrate_show_sls", docOrchestrateShowSLS, m.orchestrateShowSLS)
+	show := loader.F("orchestrate_show_sls", docOrchestrateShowSLS, m.orchestrateShowSLS).Ordered()
 	pause, resume := loader.F("pause", docPause, m.pause), loader.F("resume", docResume, m.resume)
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("event", docEvent, m.event),

@@ -9,7 +9,7 @@
 // has the result True.
 //
 // What differs: minions are named in the order in which they answered, and not at random. With batch, minions that did not answer its
-// ping are missing, where Salt forgets them. salt.parallel_runners sees that a runner broke off, or that an orchestration failed, where
+// ping are missing, where Salt forgets them, and return codes count, which Salt does not look at then. salt.parallel_runners sees that a runner broke off, or that an orchestration failed, where
 // Salt looks for a return code in the wrong place, and takes results that are no dictionaries.
 package salt
 
