@@ -2,13 +2,16 @@ package all
 
 import (
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/aptpkg"
 	"github.com/brineproject/brine/modules/aptsources"
 	"github.com/brineproject/brine/modules/cmd"
 	"github.com/brineproject/brine/modules/config"
 	"github.com/brineproject/brine/modules/cp"
 	"github.com/brineproject/brine/modules/data"
+	"github.com/brineproject/brine/modules/debconf"
 	"github.com/brineproject/brine/modules/debianservice"
 	"github.com/brineproject/brine/modules/defaults"
+	"github.com/brineproject/brine/modules/dpkg"
 	"github.com/brineproject/brine/modules/event"
 	"github.com/brineproject/brine/modules/file"
 	"github.com/brineproject/brine/modules/gentooservice"
@@ -24,6 +27,7 @@ import (
 	"github.com/brineproject/brine/modules/mine"
 	"github.com/brineproject/brine/modules/mount"
 	"github.com/brineproject/brine/modules/pillar"
+	"github.com/brineproject/brine/modules/pkgresource"
 	"github.com/brineproject/brine/modules/publish"
 	"github.com/brineproject/brine/modules/rhservice"
 	"github.com/brineproject/brine/modules/rpm"
@@ -45,13 +49,16 @@ import (
 // core are the modules of every build.
 func core(b render.Brought) []loader.Plugin {
 	return []loader.Plugin{
+		aptpkg.Plugin(),
 		aptsources.Plugin(),
 		cmd.Plugin(b),
 		config.Plugin(),
 		cp.Plugin(b),
 		data.Plugin(),
+		debconf.Plugin(),
 		debianservice.Plugin(),
 		defaults.Plugin(),
+		dpkg.Plugin(),
 		event.Plugin(),
 		file.Plugin(b),
 		gentooservice.Plugin(),
@@ -67,6 +74,7 @@ func core(b render.Brought) []loader.Plugin {
 		mine.Plugin(),
 		mount.Plugin(),
 		pillar.Plugin(b),
+		pkgresource.Plugin(),
 		publish.Plugin(),
 		rhservice.Plugin(),
 		rpm.Plugin(),

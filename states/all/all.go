@@ -5,6 +5,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/cmd"
+	"github.com/brineproject/brine/states/debconf"
 	"github.com/brineproject/brine/states/environ"
 	"github.com/brineproject/brine/states/event"
 	"github.com/brineproject/brine/states/file"
@@ -15,6 +16,7 @@ import (
 	"github.com/brineproject/brine/states/kmod"
 	"github.com/brineproject/brine/states/module"
 	"github.com/brineproject/brine/states/mount"
+	"github.com/brineproject/brine/states/pkg"
 	"github.com/brineproject/brine/states/pkgrepo"
 	"github.com/brineproject/brine/states/salt"
 	"github.com/brineproject/brine/states/schedule"
@@ -30,6 +32,7 @@ func Plugins() []loader.Plugin {
 	return []loader.Plugin{
 		archive.Plugin(),
 		cmd.Plugin(),
+		debconf.Plugin(),
 		environ.Plugin(),
 		event.Plugin(),
 		file.Plugin(),
@@ -40,6 +43,7 @@ func Plugins() []loader.Plugin {
 		kmod.Plugin(),
 		module.Plugin(),
 		mount.Plugin(),
+		pkg.Plugin(),
 		pkgrepo.Plugin(),
 		salt.Plugin(),
 		schedule.Plugin(),

@@ -1,0 +1,164 @@
+// Package aptpkg is Salt's module pkg on Debian and what comes from it (salt/modules/aptpkg.py): packages of apt and dpkg.
+//
+// What is installed is read from dpkg-query once a job, and again when dpkg's database is another one. Versions are compared as dpkg
+// does it, without a program.
+//
+// What differs from Salt. A package counts as installed where dpkg says installed or waits for triggers alone; Salt also counts one
+// that is half installed, and none that waits for triggers. Where dpkg-query fails that is an error and no empty list.
+// latest_version asks apt-cache once for all names. Older versions are installed with --allow-downgrades, which, unlike --force-yes,
+// takes nothing that is not signed. download_only holds for packages that are to be installed again, too. upgrade with a list of
+// packages upgrades these alone. A hold that dpkg has not taken is a failure. owner passes over diversions.
+package aptpkg
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module pkg for Debian, Ubuntu and their like.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "pkg", File: "aptpkg", New: newModule} }
+
+type module struct {
+	env   *loader.Env
+	pause func(ctx context.Context, d time.Duration) error // between tries for a lock
+}
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	if env.GrainsNow().Value("os_family") != "Debian" {
+		return nil, errors.New("The pkg module could not be loaded: unsupported OS family") //nolint:staticcheck // Salt's text
+	}
+	m := &module{env: env, pause: pause}
+	return &loader.Module{Funcs: slices.Concat(m.looking(), m.changing())}, nil
+}
+
+// looking are the functions that change nothing.
+func (m *module) looking() []loader.Func {
+	latest := loader.F("latest_version", docLatestVersion, m.latestVersion)
+	return []loader.Func{
+		latest,
+		latest.Alias("available_version").Def("latest_version"),
+		loader.F("file_dict", docFileDict, m.fileDict),
+		loader.F("file_list", docFileList, m.fileList),
+		loader.F("get_selections", docGetSelections, m.getSelections),
+		loader.F("info_installed", docInfoInstalled, m.infoInstalled),
+		loader.F("list_downloaded", docListDownloaded, m.listDownloaded),
+		loader.F("list_pkgs", docListPkgs, m.listPkgs),
+		loader.F("list_repo_pkgs", docListRepoPkgs, m.listRepoPkgs),
+		loader.F("list_upgrades", docListUpgrades, m.listUpgrades),
+		loader.F("normalize_name", docNormalizeName, m.normalizeName),
+		loader.F("owner", docOwner, m.owner),
+		loader.F("parse_arch", docParseArch, m.parseArch),
+		loader.F("services_need_restart", docServicesNeedRestart, m.servicesNeedRestart),
+		loader.F("show", docShow, m.show),
+		loader.F("upgrade_available", docUpgradeAvailable, m.upgradeAvailable),
+		loader.F("version", docVersion, m.version),
+		loader.F("version_cmp", docVersionCmp, m.versionCmp),
+	}
+}
+
+// changing are the functions that change the host.
+func (m *module) changing() []loader.Func {
+	return []loader.Func{
+		loader.F("autoremove", docAutoremove, m.autoremove),
+		loader.F("hold", docHold, m.hold),
+		loader.F("install", docInstall, m.install),
+		loader.F("purge", docPurge, m.purge),
+		loader.F("refresh_db", docRefreshDB, m.refreshDB),
+		loader.F("remove", docRemove, m.remove),
+		loader.F("set_selections", docSetSelections, m.setSelections),
+		loader.F("unhold", docUnhold, m.unhold),
+		loader.F("upgrade", docUpgrade, m.upgrade),
+	}
+}
+
+func (m *module) path(p string) string { return filepath.Join("/", m.env.Root, p) }
+
+type nameArgs struct{ Name string }
+
+// normalizeName returns the name of a package without its architecture, where that is the host's own, all or any.
+//
+// CLI Example:
+//
+//	salt '*' pkg.normalize_name zsh:amd64
+func (m *module) normalizeName(_ context.Context, a nameArgs) (any, error) {
+	return m.normal(a.Name), nil
+}
+
+func (m *module) normal(name string) string {
+	bare, arch, ok := cutArch(name)
+	if ok && (arch == m.env.GrainsNow().Text("osarch") || arch == "all" || arch == "any") {
+		return bare
+	}
+	return name
+}
+
+// cutArch parts a name at its last colon.
+func cutArch(name string) (bare, arch string, ok bool) {
+	i := strings.LastIndexByte(name, ':')
+	if i < 0 {
+		return name, "", false
+	}
+	return name[:i], name[i+1:], true
+}
+
+// parseArch returns the name and the architecture that stand in a name.
+//
+// CLI Example:
+//
+//	salt '*' pkg.parse_arch zsh:amd64
+func (m *module) parseArch(_ context.Context, a nameArgs) (any, error) {
+	if bare, arch, ok := cutArch(a.Name); ok {
+		return data.NewMap("name", bare, "arch", arch), nil
+	}
+	return data.NewMap("name", a.Name, "arch", nil), nil
+}
+
+type versionArgs struct {
+	Names  []any     `args:"names"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// version returns the version of an installed package, "" where it is not installed; for several names, or a pattern with a star, a
+// dictionary of them.
+//
+// CLI Example:
+//
+//	salt '*' pkg.version <package name>
+//	salt '*' pkg.version <package1> <package2> <package3> ...
+func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
+	if len(a.Names) == 0 {
+		return &data.Map{}, nil
+	}
+	l, err := m.list(ctx, a.Kwargs)
+	if err != nil {
+		return nil, err
+	}
+	all := l.pick(packages.True(a.Kwargs.Value("removed")), packages.True(a.Kwargs.Value("purge_desired")))
+	return packages.Versions(all, texts(a.Names), packages.True(a.Kwargs.Value("versions_as_list"))), nil
+}
+
+func texts(list []any) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = data.Str(v)
+	}
+	return out
+}
+
+func anys(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}

@@ -1,0 +1,194 @@
+// Package debconf is Salt's module debconf: the answers to the questions that packages ask when they are installed
+// (salt/modules/debconfmod.py).
+//
+// What differs from Salt: an answer goes to debconf-set-selections by its input and never stands in a file, what that program refuses
+// is an error, and questions that several packages own are found under each of them.
+package debconf
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module debconf. There is one where debconf-utils is installed.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "debconf", File: "debconfmod", New: newModule}
+}
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	if env.GrainsNow().Value("os_family") != "Debian" {
+		return nil, errors.New("The debconfmod module could not be loaded: unsupported OS family") //nolint:staticcheck // Salt's text
+	}
+	if _, err := exec.LookPath("debconf-get-selections"); err != nil {
+		return nil, errors.New("The debconfmod module could not be loaded: debconf-utils is not installed.") //nolint:staticcheck // Salt's text
+	}
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("get_selections", docGetSelections, m.getSelections),
+		loader.F("set", docSet, m.set).Def("set_").Secret("value"),
+		loader.F("set_file", docSetFile, m.setFile),
+		loader.F("set_template", docSetTemplate, m.setTemplate),
+		loader.F("show", docShow, m.show),
+	}}, nil
+}
+
+type getArgs struct {
+	Fetchempty bool `default:"True"`
+}
+
+// getSelections returns the answers of all packages: by package a list of question, type and value.
+//
+// fetchempty : True
+//
+//	With those that are empty.
+//
+// CLI Example:
+//
+//	salt '*' debconf.get_selections
+func (m *module) getSelections(ctx context.Context, a getArgs) (any, error) {
+	return m.selections(ctx, a.Fetchempty)
+}
+
+func (m *module) selections(ctx context.Context, empty bool) (*data.Map, error) {
+	o, err := m.run(ctx, []any{"debconf-get-selections"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return parse(o, empty), nil
+}
+
+// parse reads lines of owners, question, type and value, with tabs between them.
+func parse(text string, empty bool) *data.Map {
+	all := &data.Map{}
+	for line := range strings.Lines(text) {
+		cols := strings.SplitN(strings.TrimRight(line, "\r\n"), "\t", 4)
+		if strings.HasPrefix(line, "#") || len(cols) < 4 || !empty && cols[3] == "" {
+			continue
+		}
+		for owner := range strings.SplitSeq(cols[0], ", ") {
+			answers, _ := all.Value(owner).([]any)
+			all.Set(owner, append(answers, []any{cols[1], cols[2], cols[3]}))
+		}
+	}
+	return all
+}
+
+type nameArgs struct{ Name string }
+
+// show returns the answers of a package as a list of question, type and value; None where debconf knows none.
+//
+// CLI Example:
+//
+//	salt '*' debconf.show <package name>
+func (m *module) show(ctx context.Context, a nameArgs) (any, error) {
+	all, err := m.selections(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	return all.Value(a.Name), nil
+}
+
+type setArgs struct {
+	Package, Question, Type string
+	Value                   any
+	Extra                   []any `args:"extra"`
+}
+
+// set sets the answer to a question of a package. Further words belong to the value.
+//
+// CLI Example:
+//
+//	salt '*' debconf.set <package> <question> <type> <value> [<value> ...]
+func (m *module) set(ctx context.Context, a setArgs) (any, error) {
+	words := []string{a.Package, a.Question, a.Type, data.Str(a.Value)}
+	for _, word := range a.Extra {
+		words = append(words, data.Str(word))
+	}
+	line := strings.Join(words, " ")
+	if strings.ContainsAny(line, "\n\r") {
+		return nil, loader.Invocation("the answer to %s of %s has more than one line", a.Question, a.Package)
+	}
+	_, err := m.run(ctx, []any{"debconf-set-selections"}, line+"\n")
+	return err == nil, err
+}
+
+type templateArgs struct {
+	Path, Template    string
+	Context, Defaults any
+	Saltenv           any       `default:"'base'"`
+	Kwargs            *data.Map `kwargs:"kwargs"`
+}
+
+// setTemplate sets answers from a file that a template engine renders first.
+//
+// template
+//
+//	The engine.
+//
+// context, defaults
+//
+//	Variables for it, those of context over those of defaults.
+//
+// CLI Example:
+//
+//	salt '*' debconf.set_template salt://pathto/pkg.selections.jinja jinja None None
+func (m *module) setTemplate(ctx context.Context, a templateArgs) (any, error) {
+	kwargs := a.Kwargs.Clone()
+	if kwargs == nil {
+		kwargs = &data.Map{}
+	}
+	kwargs.Update(data.NewMap("path", a.Path, "dest", "", "template", a.Template, "saltenv", a.Saltenv, "context", a.Context, "defaults", a.Defaults))
+	path, err := m.env.Call(ctx, "cp.get_template", nil, kwargs)
+	if err != nil || !data.Truth(path) {
+		return false, err
+	}
+	return m.load(ctx, data.Str(path))
+}
+
+type fileArgs struct {
+	Path    string
+	Saltenv any       `default:"'base'"`
+	Kwargs  *data.Map `kwargs:"kwargs"`
+}
+
+// setFile sets answers from a file, which may be elsewhere: salt://, http(s)://. Each of its lines has package, question, type and
+// value.
+//
+// CLI Example:
+//
+//	salt '*' debconf.set_file salt://pathto/pkg.selections
+func (m *module) setFile(ctx context.Context, a fileArgs) (any, error) {
+	path, err := m.env.Call(ctx, "cp.cache_file", []any{a.Path, a.Saltenv}, nil)
+	if err != nil || !data.Truth(path) {
+		return false, err
+	}
+	return m.load(ctx, data.Str(path))
+}
+
+func (m *module) load(ctx context.Context, path string) (any, error) {
+	_, err := m.run(ctx, []any{"debconf-set-selections", path}, nil)
+	return err == nil, err
+}
+
+// run runs a program of debconf with an input, nil for none, and returns its output. What it says does not come to the log, as it
+// may tell passwords.
+func (m *module) run(ctx context.Context, command []any, stdin any) (string, error) {
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{command}, data.NewMap("python_shell", false, "stdin", stdin, "output_loglevel", "quiet"))
+	if err != nil {
+		return "", err
+	}
+	ran, _ := v.(*data.Map)
+	if code, _ := ran.Value("retcode").(int64); code != 0 {
+		return "", loader.Execution("Running %s failed: %s", data.Str(command[0]), ran.Text("stderr"))
+	}
+	return ran.Text("stdout"), nil
+}

@@ -1,0 +1,113 @@
+package dpkg
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
+)
+
+// end stands behind each package in what dpkg-query says.
+const end = "\x1e"
+
+// format has dpkg-query tell all of a package that info returns.
+const format = "package:${Package}\nrevision:${binary:Revision}\narchitecture:${Architecture}\nmaintainer:${Maintainer}\n" +
+	"summary:${Summary}\nsource:${source:Package}\nversion:${Version}\nsection:${Section}\nsize:${Size}\nMD5:${MD5sum}\n" +
+	"SHA1:${SHA1}\nSHA256:${SHA256}\norigin:${Origin}\nhomepage:${Homepage}\nstatus:${db:Status-Abbrev}\n" +
+	"description:${Description}\n\n" + end
+
+// info returns what there is to tell of packages: of some, or of all that dpkg knows.
+//
+// failhard : True
+//
+//	Fail where dpkg does not know one of them; with False the answer is empty then.
+//
+// CLI Example:
+//
+//	salt '*' lowpkg.info
+//	salt '*' lowpkg.info apache2 bash
+//	salt '*' lowpkg.info 'php5*' failhard=false
+func (m *module) info(ctx context.Context, a kwPackagesArgs) (any, error) {
+	kwargs := packages.Own(a.Kwargs)
+	failhard := data.Truth(packages.Take(kwargs, "failhard", true))
+	if kwargs.Len() > 0 {
+		key, v := kwargs.At(0)
+		return nil, loader.Invocation("The following keyword arguments are not valid: %s=%s", data.Str(key), data.Str(v))
+	}
+	o, err := m.run(ctx, append([]any{"dpkg-query", "-W", "-f=" + format}, a.Packages...))
+	switch {
+	case err != nil:
+		return nil, err
+	case o.code != 0 && failhard:
+		return nil, loader.Execution("Error getting packages information: %s", o.stderr)
+	case o.code != 0:
+		return &data.Map{}, nil
+	}
+	all := &data.Map{}
+	for _, one := range parseInfo(o.stdout) {
+		m.complete(one)
+		all.Set(one.Text("package"), one)
+	}
+	return all, nil
+}
+
+// parseInfo reads packages in the form of format.
+func parseInfo(text string) []*data.Map {
+	var all []*data.Map
+	for part := range strings.SplitSeq(text, end) {
+		head, description, _ := strings.Cut(part, "\ndescription:")
+		one := &data.Map{}
+		for line := range strings.Lines(head) {
+			if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && value != "" {
+				one.Set(key, value)
+			}
+		}
+		if one.Has("package") {
+			one.Set("description", strings.TrimSuffix(description, "\n"))
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// complete adds when a package was installed, and its licence.
+func (m *module) complete(one *data.Map) {
+	name := one.Text("package")
+	if at := m.installedAt(name, one.Text("architecture")); at != "" {
+		one.Set("install_date", at)
+	}
+	if licence := m.licence(name); licence != "" {
+		one.Set("license", licence)
+	}
+}
+
+// installedAt returns when the list of a package's files was written. That of a package which may be there for several architectures
+// bears one of them.
+func (m *module) installedAt(name, arch string) string {
+	for _, file := range []string{name, name + ":" + arch} {
+		if info, err := os.Stat(m.path("/var/lib/dpkg/info/" + file + ".list")); err == nil {
+			return info.ModTime().UTC().Format("2006-01-02T15:04:05") + "Z"
+		}
+	}
+	return ""
+}
+
+// licence returns the licences that the copyright file of a package names.
+func (m *module) licence(name string) string {
+	text, err := os.ReadFile(m.path("/usr/share/doc/" + name + "/copyright"))
+	if err != nil {
+		return ""
+	}
+	var all []string
+	for line := range strings.Lines(strings.ToValidUTF8(string(text), "")) {
+		if licence, ok := strings.CutPrefix(line, "License:"); ok {
+			all = append(all, strings.TrimSpace(licence))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), ", ")
+}

@@ -1,0 +1,317 @@
+// Package debconf is Salt's state debconf: answers to the questions that packages ask when they are installed
+// (salt/states/debconfmod.py).
+//
+// What differs from Salt: a password shows in no change, in test mode neither; set says that an answer failed where debconf does not
+// have it afterwards; set_file reads the file first and does nothing where debconf has all of its answers, also in test mode.
+package debconf
+
+import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
+	"github.com/brineproject/brine/state/change"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the state debconf. There is one where there is a module debconf.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "debconf", File: "debconfmod", New: newModule}
+}
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	if env.GrainsNow().Value("os_family") != "Debian" {
+		return nil, errors.New("debconf state only runs on Debian systems")
+	}
+	if !env.Functions.Has("debconf.show") {
+		return nil, errors.New("debconf module could not be loaded")
+	}
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("set", docSet, m.set).Secret("data"),
+		loader.F("set_file", docSetFile, m.setFile),
+	}}, nil
+}
+
+// An answer is one to a question.
+type answer struct{ owner, question, kind, value string }
+
+// shown returns the value, unless it is a password.
+func (a answer) shown() string {
+	if a.kind == "password" {
+		return "(password hidden)"
+	}
+	return a.value
+}
+
+// known returns the answers that debconf has for a package.
+func (m *module) known(ctx context.Context, owner string) (map[answer]bool, error) {
+	v, err := m.env.Call(ctx, "debconf.show", []any{owner}, nil)
+	if err != nil {
+		return nil, err
+	}
+	known := map[answer]bool{}
+	list, _ := v.([]any)
+	for _, e := range list {
+		if one, ok := e.([]any); ok && len(one) == 3 {
+			known[answer{owner, data.Str(one[0]), data.Str(one[1]), strings.TrimSpace(data.Str(one[2]))}] = true
+		}
+	}
+	return known, nil
+}
+
+type setArgs struct {
+	Name   any
+	Data   *data.Map
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// set keeps answers of a package.
+//
+// data
+//
+//	A dictionary of questions, each with type and value.
+//
+//	nullmailer-debconf:
+//	  debconf.set:
+//	    - name: nullmailer
+//	    - data:
+//	        'shared/mailname': {'type': 'string', 'value': 'server.domain.tld'}
+func (m *module) set(ctx context.Context, a setArgs) (any, error) {
+	owner := data.Str(a.Name)
+	wanted, err := answers(owner, a.Data)
+	if err != nil {
+		return change.Failed(a.Name, err.Error()), nil
+	}
+	before, err := m.known(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	same, missing := "", []answer{}
+	for _, w := range wanted {
+		if before[w] {
+			same += w.question + " "
+		} else {
+			missing = append(missing, w)
+		}
+	}
+	if same != "" {
+		same = "Unchanged answers: " + same
+	}
+	switch {
+	case len(missing) == 0:
+		return change.Done(a.Name, "All specified answers are already set"), nil
+	case change.Test(ctx):
+		changes := &data.Map{}
+		for _, w := range missing {
+			changes.Set(w.question, "New value: "+w.shown())
+		}
+		return change.Would(a.Name, changes, same), nil
+	}
+	return m.bring(ctx, a.Name, missing, same)
+}
+
+// bring sets answers, and looks whether debconf has them.
+func (m *module) bring(ctx context.Context, name any, missing []answer, same string) (any, error) {
+	owner := data.Str(name)
+	for _, w := range missing {
+		if _, err := m.env.Call(ctx, "debconf.set", []any{owner, w.question, w.kind, w.value}, nil); err != nil {
+			return change.Failed(name, "Some settings failed to be applied. "+err.Error()), nil
+		}
+	}
+	after, err := m.known(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	changes, good := &data.Map{}, true
+	for _, w := range missing {
+		if after[w] {
+			changes.Set(w.question, w.shown())
+		} else {
+			changes.Set(w.question, "Failed to set!")
+			good, same = false, "Some settings failed to be applied."
+		}
+	}
+	return change.New(name, good, changes, same), nil
+}
+
+// answers reads a dictionary of questions with their types and values. Truth values are written as debconf has them.
+func answers(owner string, all *data.Map) ([]answer, error) {
+	var wanted []answer
+	for question, v := range all.All() {
+		one, ok := v.(*data.Map)
+		if !ok || !one.Has("type") || !one.Has("value") {
+			return nil, errors.New("the answer to " + data.Str(question) + " has no type and value: its lines are to be indented by four more blanks")
+		}
+		value := data.Str(one.Value("value"))
+		if one.Value("type") == "boolean" {
+			value = boolean(one.Value("value"))
+		}
+		wanted = append(wanted, answer{owner, data.Str(question), data.Str(one.Value("type")), strings.TrimSpace(value)})
+	}
+	return wanted, nil
+}
+
+func boolean(v any) string {
+	if data.Truth(v) {
+		return "true"
+	}
+	return "false"
+}
+
+type fileArgs struct {
+	Name     any
+	Source   string
+	Template any       `default:"None"`
+	Context  any       `default:"None"`
+	Defaults any       `default:"None"`
+	Kwargs   *data.Map `kwargs:"kwargs"`
+}
+
+// setFile keeps the answers in a file, whose lines have package, question, type and value.
+//
+// source
+//
+//	The file: salt://, http(s):// or a path.
+//
+// template, context, defaults
+//
+//	The engine that renders it first, with the variables of context over those of defaults.
+//
+//	mail-debconf:
+//	  debconf.set_file:
+//	    - source: salt://pathto/pkg.selections
+func (m *module) setFile(ctx context.Context, a fileArgs) (any, error) {
+	for word, v := range map[string]any{"Context": a.Context, "Defaults": a.Defaults} {
+		if _, ok := v.(*data.Map); v != nil && !ok {
+			return change.Failed(a.Name, word+" must be formed as a dict"), nil
+		}
+	}
+	path, err := m.fetch(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if path == "" {
+		return change.Failed(a.Name, "Unable to set debconf selections from file."), nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, loader.OSError(err)
+	}
+	missing, err := m.missing(ctx, parse(string(text)))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(missing) == 0:
+		return change.Done(a.Name, "Debconf selections were set."), nil
+	case change.Test(ctx):
+		return change.Would(a.Name, changesOf(missing), "Debconf selections would have been set."), nil
+	}
+	if _, err := m.env.Call(ctx, "debconf.set_file", []any{path}, nil); err != nil {
+		return change.Failed(a.Name, "Unable to set debconf selections from file. "+err.Error()), nil
+	}
+	left, err := m.missing(ctx, missing)
+	if err != nil {
+		return nil, err
+	}
+	if len(left) > 0 {
+		return change.Failed(a.Name, "Unable to set debconf selections from file. Debconf has not taken the answers to "+questions(left)+"."), nil
+	}
+	return change.New(a.Name, true, changesOf(missing), "Debconf selections were set."), nil
+}
+
+func changesOf(missing []answer) *data.Map {
+	changes := &data.Map{}
+	for _, w := range missing {
+		changes.Set(w.question, w.shown())
+	}
+	return changes
+}
+
+func questions(left []answer) string {
+	var all []string
+	for _, w := range left {
+		all = append(all, w.question)
+	}
+	return strings.Join(all, ", ")
+}
+
+// missing returns those of the answers that debconf does not have.
+func (m *module) missing(ctx context.Context, wanted []answer) ([]answer, error) {
+	known := map[string]map[answer]bool{}
+	var missing []answer
+	for _, w := range wanted {
+		if known[w.owner] == nil {
+			var err error
+			if known[w.owner], err = m.known(ctx, w.owner); err != nil {
+				return nil, err
+			}
+		}
+		if !known[w.owner][w] {
+			missing = append(missing, w)
+		}
+	}
+	return missing, nil
+}
+
+// fetch returns the path of the file on this host, rendered; "" where there is none.
+func (m *module) fetch(ctx context.Context, a fileArgs) (string, error) {
+	saltenv := change.CallOf(ctx).SaltEnv
+	if !data.Truth(a.Template) {
+		path, err := m.env.Call(ctx, "cp.cache_file", []any{a.Source}, data.NewMap("saltenv", saltenv))
+		return pathOf(path), err
+	}
+	kwargs := packages.Own(a.Kwargs)
+	kwargs.Update(data.NewMap("path", a.Source, "dest", "", "template", a.Template, "saltenv", saltenv, "context", orEmpty(a.Context), "defaults", orEmpty(a.Defaults)))
+	path, err := m.env.Call(ctx, "cp.get_template", nil, kwargs)
+	return pathOf(path), err
+}
+
+func pathOf(v any) string {
+	if !data.Truth(v) {
+		return ""
+	}
+	return data.Str(v)
+}
+
+func orEmpty(v any) any {
+	if v == nil {
+		return &data.Map{}
+	}
+	return v
+}
+
+// continued is the end of a line that goes on in the next one.
+var continued = regexp.MustCompile(`\\[ \t]*\n[ \t]*`)
+
+// parse reads lines as debconf-set-selections does: package, question and type with white space between, and the value. A line that
+// ends in a backslash goes on in the next one. Flags of questions are no answers.
+func parse(text string) []answer {
+	var wanted []answer
+	for line := range strings.Lines(continued.ReplaceAllString(text, "")) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		var cols [3]string
+		for i := range cols {
+			n := strings.IndexAny(line, " \t")
+			if n < 0 {
+				n = len(line)
+			}
+			cols[i], line = line[:n], strings.TrimLeft(line[n:], " \t")
+		}
+		if cols[2] != "" && cols[2] != "seen" {
+			wanted = append(wanted, answer{cols[0], cols[1], cols[2], line})
+		}
+	}
+	return wanted
+}

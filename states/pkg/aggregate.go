@@ -1,0 +1,128 @@
+package pkg
+
+import (
+	"context"
+	"slices"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/packages"
+	"github.com/brineproject/brine/state"
+)
+
+type initArgs struct{ Low *data.Map }
+
+// modInit has the first state that installs refresh the lists of packages.
+//
+//	vim:
+//	  pkg.installed
+func (m *module) modInit(ctx context.Context, a initArgs) (any, error) {
+	if m.has("pkg.ex_mod_init") {
+		if _, err := m.env.Call(ctx, "pkg.ex_mod_init", []any{a.Low}, nil); err != nil {
+			return nil, err
+		}
+	}
+	if fun := a.Low.Value("fun"); fun != "installed" && fun != "latest" {
+		return false, nil
+	}
+	packages.AskRefresh(m.env)
+	return true, nil
+}
+
+type aggregateArgs struct {
+	Low     *data.Map
+	Chunks  []any
+	Running *data.Map
+}
+
+// modAggregate joins the packages of further chunks to those of one, so that the package manager is called once.
+//
+//	web:
+//	  pkg.installed:
+//	    - aggregate: True
+//	    - pkgs:
+//	      - nginx
+func (m *module) modAggregate(_ context.Context, a aggregateArgs) (any, error) {
+	if !slices.Contains([]string{"installed", "latest", "removed", "purged"}, a.Low.Text("fun")) || !joinable(a.Low) {
+		return a.Low, nil
+	}
+	j := &joint{word: "pkgs"}
+	if a.Low.Has("sources") {
+		j.word = "sources"
+	}
+	if !j.add(a.Low) {
+		return a.Low, nil
+	}
+	for _, v := range a.Chunks {
+		chunk, _ := v.(*data.Map)
+		if chunk.Has("__agg__") || !alike(chunk, a.Low) || a.Running.Has(state.Tag(chunk)) || !joinable(chunk) {
+			continue
+		}
+		if chunk.Has("sources") == (j.word == "sources") && j.add(chunk) {
+			chunk.Set("__agg__", true)
+			j.joined = true
+		}
+	}
+	if j.joined {
+		a.Low.Set(j.word, j.all)
+		a.Low.Delete("version")
+	}
+	return a.Low, nil
+}
+
+// alike reports whether a chunk does what another does, with packages from the same place.
+func alike(chunk, low *data.Map) bool {
+	return chunk.Value("state") == "pkg" && chunk.Value("fun") == low.Value("fun") && data.Equal(chunk.Value("fromrepo"), low.Value("fromrepo"))
+}
+
+// joinable reports whether a chunk runs whatever comes before it, and holds nothing.
+func joinable(chunk *data.Map) bool {
+	for _, key := range []string{"hold", "onlyif", "unless", "creates", "onchanges", "onchanges_any", "onfail", "onfail_any", "onfail_all", "prereq"} {
+		if chunk.Has(key) {
+			return false
+		}
+	}
+	return true
+}
+
+// A joint is the packages of several chunks.
+type joint struct {
+	word   string // pkgs or sources
+	all    []any
+	joined bool
+}
+
+// add adds the packages of a chunk, each once. It adds none, and returns false, where the chunk wants another version of one.
+func (j *joint) add(chunk *data.Map) bool {
+	own, ok := chunk.Value(j.word).([]any)
+	if !ok {
+		if chunk.Has(j.word) || !chunk.Has("name") {
+			return false
+		}
+		own = alone(chunk.Value("name"), chunk.Value("version"))
+	}
+	all := slices.Clone(j.all)
+	for _, e := range own {
+		name, version := entry(e)
+		i := slices.IndexFunc(all, func(o any) bool {
+			other, _ := entry(o)
+			return data.Equal(other, name)
+		})
+		if i < 0 {
+			all = append(all, e)
+			continue
+		}
+		if _, there := entry(all[i]); !data.Equal(there, version) {
+			return false
+		}
+	}
+	j.all = all
+	return true
+}
+
+// entry returns the name and the version or file of an element of a list of packages.
+func entry(e any) (name, version any) {
+	if one, ok := e.(*data.Map); ok && one.Len() > 0 {
+		return one.At(0)
+	}
+	return e, nil
+}

@@ -1,0 +1,296 @@
+package pkg
+
+import (
+	"context"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
+	"github.com/brineproject/brine/state/change"
+)
+
+type uptodateArgs struct {
+	Name    any
+	Refresh any       `default:"False"`
+	Pkgs    any       `default:"None"`
+	Kwargs  *data.Map `kwargs:"kwargs"`
+}
+
+// uptodate keeps all packages in their newest versions.
+//
+// refresh
+//
+//	True: refresh the lists of packages first.
+//
+// pkgs
+//
+//	Only these packages.
+//
+// dist_upgrade, fromrepo, cache_valid_time, resolve_capabilities
+//
+//	Options of the package manager: install and remove packages where that is needed; where packages come from; how many seconds the
+//	lists stay fresh; take names for what packages provide.
+//
+//	everything:
+//	  pkg.uptodate:
+//	    - refresh: True
+func (m *module) uptodate(ctx context.Context, a uptodateArgs) (any, error) {
+	refresh, isBool := a.Refresh.(bool)
+	switch {
+	case !m.has("pkg.list_upgrades"):
+		return change.Failed(a.Name, "State pkg.uptodate is not available"), nil
+	case !isBool:
+		return change.Failed(a.Name, "refresh must be either True or False"), nil
+	}
+	kwargs := words(ctx, a.Kwargs)
+	kwargs.Delete("saltenv")
+	pkgs, refresh, err := m.capabilities(ctx, a.Pkgs, refresh, kwargs)
+	if err != nil {
+		return change.Failed(a.Name, err.Error()), nil
+	}
+	expected, err := m.upgrades(ctx, pkgs, refresh, kwargs)
+	switch {
+	case err != nil:
+		return change.Failed(a.Name, err.Error()), nil
+	case expected.Len() == 0:
+		return change.Done(a.Name, "System is already up-to-date"), nil
+	case change.Test(ctx):
+		return change.Would(a.Name, expected, "System update will be performed"), nil
+	}
+	all := kwargs.Clone()
+	all.Update(data.NewMap("refresh", refresh, "pkgs", pkgs))
+	changes, err := m.dictionary(ctx, "pkg.upgrade", nil, all)
+	if err != nil {
+		return failure(a.Name, "An error was encountered while updating packages", err)
+	}
+	var missing []string
+	for _, name := range names(expected) {
+		if _, isList := pkgs.([]any); isList && !changes.Has(name) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return change.New(a.Name, false, changes, "The following package(s) failed to update: "+strings.Join(missing, ", ")), nil
+	}
+	return change.New(a.Name, true, changes, "Upgrade ran successfully"), nil
+}
+
+// upgrades returns the packages of a list, or all, that can be upgraded, with their old and new versions.
+func (m *module) upgrades(ctx context.Context, pkgs any, refresh bool, kwargs *data.Map) (*data.Map, error) {
+	all := kwargs.Clone()
+	all.Set("refresh", refresh)
+	if m.env.GrainsNow().Value("os_family") == "Debian" && !all.Has("dist_upgrade") {
+		all.Set("dist_upgrade", false)
+	}
+	found, err := m.dictionary(ctx, "pkg.list_upgrades", nil, all)
+	if err != nil {
+		return nil, err
+	}
+	wanted, isList := pkgs.([]any)
+	chosen := &data.Map{}
+	for _, name := range texts(wanted) {
+		if found.Has(name) {
+			chosen.Set(name, found.Value(name))
+		}
+	}
+	if !isList {
+		chosen = found
+	}
+	if chosen.Len() == 0 {
+		return chosen, nil
+	}
+	now, err := m.named(ctx, "pkg.version", names(chosen), kwargs)
+	expected := &data.Map{}
+	for name, version := range chosen.All() {
+		expected.Set(name, data.NewMap("new", version, "old", now.Value(name)))
+	}
+	return expected, err
+}
+
+type groupArgs struct {
+	Name    any
+	Skip    any       `default:"None"`
+	Include any       `default:"None"`
+	Kwargs  *data.Map `kwargs:"kwargs"`
+}
+
+// groupInstalled keeps a group of packages installed, where the package manager knows of such.
+//
+// skip
+//
+//	Packages that the group installs by default, but that need not be there.
+//
+// include
+//
+//	Packages of the group that are only installed on demand.
+//
+//	Load Balancer:
+//	  pkg.group_installed:
+//	    - skip:
+//	      - piranha
+func (m *module) groupInstalled(ctx context.Context, a groupArgs) (any, error) {
+	switch {
+	case !m.has("pkg.group_diff"):
+		return change.Failed(a.Name, "pkg.group_install not available for this platform"), nil
+	case a.Skip != nil && !isList(a.Skip):
+		return change.Failed(a.Name, "skip must be formatted as a list"), nil
+	case a.Include != nil && !isList(a.Include):
+		return change.Failed(a.Name, "include must be formatted as a list"), nil
+	}
+	diff, err := m.dictionary(ctx, "pkg.group_diff", []any{a.Name}, nil)
+	if err != nil {
+		if !caught(err) {
+			return nil, err
+		}
+		return change.Failed(a.Name, "An error was encountered while installing/updating group '"+data.Str(a.Name)+"': "+err.Error()+"."), nil
+	}
+	targets, wrong := groupTargets(diff, texts(a.Skip), texts(a.Include))
+	partly := len(members(diff, "mandatory", "installed"))+len(members(diff, "default", "installed"))+len(members(diff, "optional", "installed")) > 0
+	switch {
+	case len(wrong) > 0:
+		return change.Failed(a.Name, "The following mandatory packages cannot be skipped: "+strings.Join(wrong, ", ")), nil
+	case len(targets) == 0:
+		return change.Done(a.Name, "Group '"+data.Str(a.Name)+"' is already installed"), nil
+	case change.Test(ctx) && partly:
+		return change.Would(a.Name, nil, "Group '"+data.Str(a.Name)+"' is partially installed and will be updated"), nil
+	case change.Test(ctx):
+		return change.Would(a.Name, nil, "Group '"+data.Str(a.Name)+"' will be installed"), nil
+	}
+	return m.installGroup(ctx, a, targets, partly)
+}
+
+func isList(v any) bool {
+	_, ok := v.([]any)
+	return ok
+}
+
+// members returns the packages of a group of one kind, installed or not installed.
+func members(diff *data.Map, kind, state string) []string {
+	all, _ := diff.Value(kind).(*data.Map)
+	return texts(all.Value(state))
+}
+
+// groupTargets returns the packages of a group that are to be installed, and mandatory ones that are to be skipped.
+func groupTargets(diff *data.Map, skip, include []string) (targets, wrong []string) {
+	skipped := &data.Map{}
+	for _, name := range skip {
+		skipped.Set(name, true)
+	}
+	for _, state := range []string{"installed", "not installed"} {
+		for _, name := range members(diff, "mandatory", state) {
+			if skipped.Has(name) {
+				wrong = append(wrong, name)
+			}
+		}
+	}
+	there := &data.Map{}
+	for _, kind := range []string{"mandatory", "default", "optional", "conditional"} {
+		for _, name := range members(diff, kind, "installed") {
+			there.Set(name, true)
+		}
+	}
+	targets = members(diff, "mandatory", "not installed")
+	for _, name := range members(diff, "default", "not installed") {
+		if !skipped.Has(name) {
+			targets = append(targets, name)
+		}
+	}
+	for _, name := range include {
+		if !there.Has(name) {
+			targets = append(targets, name)
+		}
+	}
+	return targets, wrong
+}
+
+func (m *module) installGroup(ctx context.Context, a groupArgs, targets []string, partly bool) (any, error) {
+	kwargs := words(ctx, a.Kwargs, "pkgs", anys(targets))
+	kwargs.Delete("saltenv")
+	changes, err := m.dictionary(ctx, "pkg.install", nil, kwargs)
+	if err != nil {
+		return failure(a.Name, "An error was encountered while installing/updating group '"+data.Str(a.Name)+"'", err)
+	}
+	now, err := m.pkgs(ctx, packages.Own(a.Kwargs))
+	if err != nil {
+		return nil, err
+	}
+	var failed []string
+	for _, name := range targets {
+		if !now.Has(name) {
+			failed = append(failed, name)
+		}
+	}
+	done := "installed"
+	if partly {
+		done = "updated"
+	}
+	if len(failed) > 0 {
+		return change.New(a.Name, false, changes, "Failed to install the following packages: "+strings.Join(failed, ", ")), nil
+	}
+	return change.New(a.Name, true, changes, "Group '"+data.Str(a.Name)+"' was "+done), nil
+}
+
+type watchArgs struct {
+	Name   any
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// modWatch runs installed, latest, removed or purged again where something changed that a chunk with one of these watches.
+//
+//	vim:
+//	  pkg.installed:
+//	    - watch:
+//	      - file: /etc/apt/sources.list.d/vim.list
+func (m *module) modWatch(ctx context.Context, a watchArgs) (any, error) {
+	kwargs := packages.Own(a.Kwargs)
+	sfun := packages.Take(kwargs, "sfun", nil)
+	switch sfun {
+	case "purged", "latest", "removed", "installed":
+		kwargs.Set("name", a.Name)
+		return m.again(ctx, data.Str(sfun), kwargs)
+	}
+	return change.Failed(a.Name, "pkg."+data.Str(sfun)+" does not work with the watch requisite"), nil
+}
+
+// again calls a function of the state.
+func (m *module) again(ctx context.Context, fun string, kwargs *data.Map) (any, error) {
+	var f loader.Func
+	switch fun {
+	case "purged":
+		f = loader.F(fun, "", m.purged)
+	case "removed":
+		f = loader.F(fun, "", m.removed)
+	case "latest":
+		f = loader.F(fun, "", m.latest)
+	default:
+		f = loader.F(fun, "", m.installed)
+	}
+	b, err := f.Spec().Bind(nil, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	return f.Call(ctx, b)
+}
+
+// modBeacon adds a beacon that watches packages, where a chunk of installed or removed asks for one.
+//
+//	vim:
+//	  pkg.installed:
+//	    - beacon: True
+func (m *module) modBeacon(ctx context.Context, a watchArgs) (any, error) {
+	kwargs := packages.Own(a.Kwargs)
+	sfun := packages.Take(kwargs, "sfun", nil)
+	switch {
+	case sfun != "installed" && sfun != "removed":
+		return change.Failed(a.Name, "pkg."+data.Str(sfun)+" does not work with the mod_beacon state function"), nil
+	case !data.Truth(kwargs.Value("beacon")):
+		return change.Done(a.Name, "Not adding beacon."), nil
+	}
+	pkgs, ok := kwargs.Get("pkgs")
+	if !ok {
+		pkgs = []any{a.Name}
+	}
+	return m.env.Shelf("states").Invoke(ctx, "beacon.present", nil,
+		data.NewMap("name", "beacon_pkg_"+data.Str(a.Name), "pkgs", pkgs, "interval", 60, "beacon_module", "pkg"))
+}

@@ -1,0 +1,244 @@
+package pkg
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/packages"
+	"github.com/brineproject/brine/state/change"
+)
+
+type latestArgs struct {
+	Name       any
+	Refresh    any       `default:"None"`
+	Fromrepo   any       `default:"None"`
+	SkipVerify bool      `default:"False"`
+	Pkgs       any       `default:"None"`
+	WatchFlags bool      `default:"True"`
+	Kwargs     *data.Map `kwargs:"kwargs"`
+}
+
+// latest keeps packages in their newest version.
+//
+// pkgs
+//
+//	In place of the name a list of packages.
+//
+// refresh, cache_valid_time
+//
+//	Refresh the lists of packages first: True always, False never; by default once a run. cache_valid_time is how many seconds they
+//	stay fresh.
+//
+// fromrepo, skip_verify, install_recommends, only_upgrade
+//
+//	Options of the package manager: where packages come from, that they need not be signed, with recommended ones or without, only
+//	where an older version is there.
+//
+//	mypkgs:
+//	  pkg.latest:
+//	    - pkgs:
+//	      - foo
+//	      - bar
+func (m *module) latest(ctx context.Context, a latestArgs) (any, error) {
+	l := &newest{a: a, kwargs: words(ctx, a.Kwargs), targets: &data.Map{}}
+	ret, err := m.findNewest(ctx, l)
+	switch {
+	case ret != nil || err != nil:
+		return ret, err
+	case l.targets.Len() == 0:
+		return change.Done(a.Name, l.allSame()), nil
+	case change.Test(ctx):
+		return change.Would(a.Name, nil, l.forecast()), nil
+	}
+	kwargs := l.kwargs.Clone()
+	kwargs.Update(data.NewMap("name", nil, "refresh", false, "fromrepo", a.Fromrepo, "skip_verify", a.SkipVerify, "pkgs", l.targets.Keys()))
+	changes, err := m.dictionary(ctx, "pkg.install", nil, kwargs)
+	if err != nil {
+		if !caught(err) {
+			return nil, err
+		}
+		return change.Failed(a.Name, "An error was encountered while installing package(s): "+err.Error()), nil
+	}
+	if changes.Len() == 0 {
+		return change.Failed(a.Name, l.nothing()), nil
+	}
+	comment, good := l.report(changes)
+	return change.New(a.Name, good, changes, comment), nil
+}
+
+// newest is what pkg.latest is to do.
+type newest struct {
+	a       latestArgs
+	kwargs  *data.Map
+	desired []string
+	now     *data.Map // installed versions
+	targets *data.Map // newest versions of packages that are to come to them
+}
+
+// same returns the packages of a list that are up to date, sorted.
+func (l *newest) same() []string {
+	if !data.Truth(l.a.Pkgs) {
+		return nil
+	}
+	same := slices.DeleteFunc(slices.Clone(l.desired), func(name string) bool { return l.targets.Has(name) })
+	slices.Sort(same)
+	return same
+}
+
+func (l *newest) wanted() []string {
+	all := names(l.targets)
+	slices.Sort(all)
+	return all
+}
+
+// findNewest finds out which packages have a newer version. A result that is not nil is that of the state.
+func (m *module) findNewest(ctx context.Context, l *newest) (*data.Map, error) {
+	if ret, err := m.wantNewest(ctx, l); ret != nil || err != nil {
+		return ret, err
+	}
+	pkgs, refresh, err := m.capabilities(ctx, anys(l.desired), packages.NeedsRefresh(m.env, l.a.Refresh), l.kwargs)
+	if err != nil {
+		return nil, err
+	}
+	l.desired = texts(pkgs)
+	kwargs := l.kwargs.Clone()
+	kwargs.Update(data.NewMap("fromrepo", l.a.Fromrepo, "refresh", refresh))
+	available, err := m.named(ctx, "pkg.latest_version", l.desired, kwargs)
+	if err != nil && caught(err) {
+		return change.Failed(l.a.Name, "An error was encountered while checking the newest available version of package(s): "+err.Error()), nil
+	}
+	if err == nil {
+		l.now, err = m.named(ctx, "pkg.version", l.desired, l.kwargs)
+	}
+	if err != nil && caught(err) {
+		return change.Failed(l.a.Name, err.Error()), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var problems []string
+	for _, name := range l.desired {
+		if version := available.Value(name); data.Truth(version) {
+			l.targets.Set(name, version)
+		} else if !data.Truth(l.now.Value(name)) {
+			problems = append(problems, "No information found for '"+name+"'.")
+		}
+	}
+	if len(problems) > 0 {
+		return change.Failed(l.a.Name, strings.Join(problems, " ")), nil
+	}
+	return nil, nil
+}
+
+// wantNewest reads which packages are meant. A result that is not nil is that of the state.
+func (m *module) wantNewest(ctx context.Context, l *newest) (*data.Map, error) {
+	switch {
+	case data.Truth(l.a.Kwargs.Value("sources")):
+		return change.Failed(l.a.Name, `The "sources" parameter is not supported.`), nil
+	case emptyList(l.a.Pkgs):
+		return change.Done(l.a.Name, "No packages to install provided"), nil
+	case !data.Truth(l.a.Pkgs):
+		l.desired = []string{data.Str(l.a.Name)}
+		return nil, nil
+	}
+	all, err := m.repack(ctx, l.a.Pkgs, true)
+	if err != nil {
+		return nil, err
+	}
+	if l.desired = names(all); len(l.desired) == 0 {
+		return change.Failed(l.a.Name, `Invalidly formatted "pkgs" parameter. See minion log.`), nil
+	}
+	return nil, nil
+}
+
+// named calls a function for packages that returns a text for one and a dictionary for several, and returns a dictionary.
+func (m *module) named(ctx context.Context, fun string, pkgs []string, kwargs *data.Map) (*data.Map, error) {
+	v, err := m.env.Call(ctx, fun, anys(pkgs), kwargs)
+	if err != nil {
+		return nil, err
+	}
+	if all, ok := v.(*data.Map); ok {
+		return all, nil
+	}
+	return data.NewMap(pkgs[0], v), nil
+}
+
+func (l *newest) allSame() string {
+	switch n := len(l.desired); {
+	case n > 10:
+		return fmt.Sprintf("All %d packages are up-to-date.", n)
+	case n > 1:
+		all := slices.Clone(l.desired)
+		slices.Sort(all)
+		return "All packages are up-to-date (" + strings.Join(all, ", ") + ")."
+	}
+	return "Package " + l.desired[0] + " is already up-to-date"
+}
+
+func (l *newest) forecast() string {
+	text := "The following packages would be installed/upgraded: " + strings.Join(l.wanted(), ", ")
+	same := l.same()
+	if len(same) > 10 {
+		return text + fmt.Sprintf("\n%d packages are already up-to-date", len(same))
+	}
+	for i, name := range same {
+		same[i] = name + " (" + data.Str(l.now.Value(name)) + ")"
+	}
+	if len(same) > 0 {
+		text += "\nThe following packages are already up-to-date: " + strings.Join(same, ", ")
+	}
+	return text
+}
+
+// report says what became of the packages, and whether all is well.
+func (l *newest) report(changes *data.Map) (string, bool) {
+	var failed, done, comments []string
+	for _, name := range l.wanted() {
+		one, _ := changes.Value(name).(*data.Map)
+		now := strings.Split(data.Str(one.Value("new")), ",")
+		if wanted := data.Str(l.targets.Value(name)); one != nil && (wanted == "latest" || slices.Contains(now, wanted)) {
+			done = append(done, name)
+		} else {
+			failed = append(failed, name)
+		}
+	}
+	for _, part := range []struct {
+		names []string
+		text  string
+	}{
+		{failed, "The following packages failed to update: "},
+		{done, "The following packages were successfully installed/upgraded: "},
+	} {
+		if len(part.names) > 0 {
+			comments = append(comments, part.text+strings.Join(part.names, ", "))
+		}
+	}
+	if same := l.same(); len(same) > 10 {
+		comments = append(comments, fmt.Sprintf("%d packages were already up-to-date ", len(same)))
+	} else if len(same) > 0 {
+		comments = append(comments, "The following packages were already up-to-date: "+strings.Join(same, ", "))
+	}
+	return strings.Join(comments, " "), len(failed) == 0
+}
+
+// nothing says that nothing has changed though it should have.
+func (l *newest) nothing() string {
+	text := ""
+	switch n := l.targets.Len(); {
+	case n > 10:
+		text = fmt.Sprintf("%d targeted packages failed to update. See debug log for details.", n)
+	case n > 1:
+		text = "The following targeted packages failed to update. See debug log for details: (" + strings.Join(l.wanted(), ", ") + ")."
+	default:
+		text = "Package " + l.wanted()[0] + " failed to update."
+	}
+	if same := l.same(); len(same) > 10 {
+		text += fmt.Sprintf("%d packages were already up-to-date", len(same))
+	} else if len(same) > 0 {
+		text += " The following packages were already up-to-date: " + strings.Join(same, ", ")
+	}
+	return text
+}
