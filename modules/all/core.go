@@ -41,6 +41,7 @@ import (
 	"github.com/brineproject/brine/modules/sysctl"
 	"github.com/brineproject/brine/modules/systemdservice"
 	"github.com/brineproject/brine/modules/test"
+	"github.com/brineproject/brine/modules/timezone"
 	"github.com/brineproject/brine/modules/user"
 	"github.com/brineproject/brine/modules/yumpkg"
 	"github.com/brineproject/brine/render"
@@ -88,6 +89,7 @@ func core(b render.Brought) []loader.Plugin {
 		sysctl.Plugin(),
 		systemdservice.Plugin(),
 		test.Plugin(),
+		timezone.Plugin(),
 		user.Plugin(),
 		yumpkg.Plugin(),
 	}

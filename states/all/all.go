@@ -24,6 +24,7 @@ import (
 	"github.com/brineproject/brine/states/stateconf"
 	"github.com/brineproject/brine/states/sysctl"
 	"github.com/brineproject/brine/states/test"
+	"github.com/brineproject/brine/states/timezone"
 	"github.com/brineproject/brine/states/user"
 )
 
@@ -51,6 +52,7 @@ func Plugins() []loader.Plugin {
 		stateconf.Plugin(),
 		sysctl.Plugin(),
 		test.Plugin(),
+		timezone.Plugin(),
 		user.Plugin(),
 	}
 }
