@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/modules/archive"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/hashutil"
+	"github.com/brineproject/brine/modules/mysql"
 	"github.com/brineproject/brine/modules/network"
 	"github.com/brineproject/brine/modules/random"
 	"github.com/brineproject/brine/render"
@@ -24,6 +25,7 @@ func extra(render.Brought) []loader.Plugin {
 		archive.Plugin(),
 		environ.Plugin(),
 		hashutil.Plugin(),
+		mysql.Plugin(),
 		network.Plugin(),
 		random.Plugin(),
 	}

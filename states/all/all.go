@@ -16,6 +16,9 @@ import (
 	"github.com/brineproject/brine/states/kmod"
 	"github.com/brineproject/brine/states/module"
 	"github.com/brineproject/brine/states/mount"
+	"github.com/brineproject/brine/states/mysqldatabase"
+	"github.com/brineproject/brine/states/mysqlgrants"
+	"github.com/brineproject/brine/states/mysqluser"
 	"github.com/brineproject/brine/states/pkg"
 	"github.com/brineproject/brine/states/pkgrepo"
 	"github.com/brineproject/brine/states/salt"
@@ -44,6 +47,9 @@ func Plugins() []loader.Plugin {
 		kmod.Plugin(),
 		module.Plugin(),
 		mount.Plugin(),
+		mysqldatabase.Plugin(),
+		mysqlgrants.Plugin(),
+		mysqluser.Plugin(),
 		pkg.Plugin(),
 		pkgrepo.Plugin(),
 		salt.Plugin(),

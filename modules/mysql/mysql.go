@@ -1,0 +1,272 @@
+// Package mysql is Salt's module mysql: users, grants, databases and queries of a MySQL or MariaDB server (salt/modules/mysql.py).
+//
+// How to reach the server is said by the settings mysql.host, mysql.port, mysql.user, mysql.pass, mysql.db, mysql.unix_socket,
+// mysql.charset and mysql.default_file, in the configuration, the grains or the pillar, or for one call by arguments that begin
+// with connection_ in place of mysql. and a dot. Without a host, or with localhost, it is the server's usual socket.
+//
+// A function that cannot reach the server, or is refused, returns what Salt returns then, mostly False, and leaves what the server
+// said in the context of the job as mysql.error, where the states find it. Passwords are taken out of that.
+//
+// What differs from Salt: values are text and numbers, never bytes; the version of the server is asked anew; a syntax error is
+// told as other errors are; free_slave is missing.
+package mysql
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module mysql.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "mysql", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: append(append(m.users(), m.databases()...), m.server()...)}, nil
+}
+
+func (m *module) users() []loader.Func {
+	return []loader.Func{
+		loader.F("grant_add", docGrantAdd, m.grantAdd).Secret("connection_pass"),
+		loader.F("grant_exists", docGrantExists, m.grantExists).Secret("connection_pass"),
+		loader.F("grant_revoke", docGrantRevoke, m.grantRevoke).Secret("connection_pass"),
+		loader.F("tokenize_grant", docTokenizeGrant, m.tokenizeGrant),
+		loader.F("user_chpass", docUserChpass, m.userChpass).Secret("password", "password_hash", "connection_pass"),
+		loader.F("user_create", docUserCreate, m.userCreate).Secret("password", "password_hash", "connection_pass"),
+		loader.F("user_exists", docUserExists, m.userExists).Secret("password", "password_hash", "connection_pass"),
+		loader.F("user_grants", docUserGrants, m.userGrants).Secret("connection_pass"),
+		loader.F("user_info", docUserInfo, m.userInfo).Secret("connection_pass"),
+		loader.F("user_list", docUserList, m.userList).Secret("connection_pass"),
+		loader.F("user_remove", docUserRemove, m.userRemove).Secret("connection_pass"),
+		loader.F("verify_login", docVerifyLogin, m.verifyLogin).Secret("password", "connection_pass"),
+	}
+}
+
+func (m *module) databases() []loader.Func {
+	return []loader.Func{
+		loader.F("alter_db", docAlterDb, m.alterDb).Secret("connection_pass"),
+		loader.F("db_check", docDbCheck, m.dbCheck).Secret("connection_pass"),
+		loader.F("db_create", docDbCreate, m.dbCreate).Secret("connection_pass"),
+		loader.F("db_exists", docDbExists, m.dbExists).Secret("connection_pass"),
+		loader.F("db_get", docDbGet, m.dbGet).Secret("connection_pass"),
+		loader.F("db_list", docDbList, m.dbList).Secret("connection_pass"),
+		loader.F("db_optimize", docDbOptimize, m.dbOptimize).Secret("connection_pass"),
+		loader.F("db_remove", docDbRemove, m.dbRemove).Secret("connection_pass"),
+		loader.F("db_repair", docDbRepair, m.dbRepair).Secret("connection_pass"),
+		loader.F("db_tables", docDbTables, m.dbTables).Secret("connection_pass"),
+		loader.F("file_query", docFileQuery, m.fileQuery).Secret("connection_pass"),
+		loader.F("query", docQuery, m.query).Secret("connection_pass"),
+		loader.F("quote_identifier", docQuoteIdentifier, m.quoteIdentifier),
+	}
+}
+
+func (m *module) server() []loader.Func {
+	return []loader.Func{
+		loader.F("get_master_status", docGetMasterStatus, m.getMasterStatus).Secret("connection_pass"),
+		loader.F("get_slave_status", docGetSlaveStatus, m.getSlaveStatus).Secret("connection_pass"),
+		loader.F("plugin_add", docPluginAdd, m.pluginAdd).Secret("connection_pass"),
+		loader.F("plugin_remove", docPluginRemove, m.pluginRemove).Secret("connection_pass"),
+		loader.F("plugin_status", docPluginStatus, m.pluginStatus).Secret("connection_pass"),
+		loader.F("plugins_list", docPluginsList, m.pluginsList).Secret("connection_pass"),
+		loader.F("processlist", docProcesslist, m.processlist).Secret("connection_pass"),
+		loader.F("showglobal", docShowglobal, m.showglobal).Secret("connection_pass"),
+		loader.F("showvariables", docShowvariables, m.showvariables).Secret("connection_pass"),
+		loader.F("slave_lag", docSlaveLag, m.slaveLag).Secret("connection_pass"),
+		loader.F("status", docStatus, m.status).Secret("connection_pass"),
+		loader.F("version", docVersion, m.version).Secret("connection_pass"),
+	}
+}
+
+type connArgs struct {
+	Conn *data.Map `kwargs:"connection_args"`
+}
+
+// version returns the version of the server.
+//
+// CLI Example:
+//
+//	salt '*' mysql.version
+func (m *module) version(ctx context.Context, a connArgs) (any, error) {
+	return m.with(ctx, a.Conn, "", func(s *session) (any, error) { return s.version() })
+}
+
+// status returns the counters of the server: SHOW STATUS.
+//
+// CLI Example:
+//
+//	salt '*' mysql.status
+func (m *module) status(ctx context.Context, a connArgs) (any, error) {
+	return m.with(ctx, a.Conn, data.NewMap(), func(s *session) (any, error) {
+		t, err := s.query("SHOW STATUS")
+		all := data.NewMap()
+		for _, row := range t.rows {
+			all.Set(row[0], row[1])
+		}
+		return all, err
+	})
+}
+
+// records returns the rows of a statement as dictionaries.
+func (m *module) records(ctx context.Context, conn *data.Map, statement string) (any, error) {
+	return m.with(ctx, conn, []any{}, func(s *session) (any, error) {
+		t, err := s.query(statement)
+		return t.records(), err
+	})
+}
+
+// first returns the first row of a statement as a dictionary, an empty list for none.
+func (m *module) first(ctx context.Context, conn *data.Map, statement string) (any, error) {
+	v, err := m.records(ctx, conn, statement)
+	if list, _ := v.([]any); len(list) > 0 {
+		return list[0], err
+	}
+	return []any{}, err
+}
+
+// processlist returns what the server is doing: SHOW FULL PROCESSLIST.
+//
+// CLI Example:
+//
+//	salt '*' mysql.processlist
+func (m *module) processlist(ctx context.Context, a connArgs) (any, error) {
+	return m.records(ctx, a.Conn, "SHOW FULL PROCESSLIST")
+}
+
+// getMasterStatus returns what replicas need to know of this server.
+//
+// CLI Example:
+//
+//	salt '*' mysql.get_master_status
+func (m *module) getMasterStatus(ctx context.Context, a connArgs) (any, error) {
+	return m.first(ctx, a.Conn, "SHOW MASTER STATUS")
+}
+
+// getSlaveStatus returns how the replica on this server is.
+//
+// CLI Example:
+//
+//	salt '*' mysql.get_slave_status
+func (m *module) getSlaveStatus(ctx context.Context, a connArgs) (any, error) {
+	return m.first(ctx, a.Conn, "SHOW SLAVE STATUS")
+}
+
+// showvariables returns the variables of the session.
+//
+// CLI Example:
+//
+//	salt '*' mysql.showvariables
+func (m *module) showvariables(ctx context.Context, a connArgs) (any, error) {
+	return m.records(ctx, a.Conn, "SHOW VARIABLES")
+}
+
+// showglobal returns the variables of the server.
+//
+// CLI Example:
+//
+//	salt '*' mysql.showglobal
+func (m *module) showglobal(ctx context.Context, a connArgs) (any, error) {
+	return m.records(ctx, a.Conn, "SHOW GLOBAL VARIABLES")
+}
+
+// slaveLag returns by how many seconds a replica is behind; -1 for a server that is none, -2 for one that does not receive, and -3 where
+// the server cannot be asked.
+//
+// CLI Example:
+//
+//	salt '*' mysql.slave_lag
+func (m *module) slaveLag(ctx context.Context, a connArgs) (any, error) {
+	return m.with(ctx, a.Conn, int64(-3), func(s *session) (any, error) {
+		t, err := s.query("SHOW SLAVE STATUS")
+		switch list := t.records(); {
+		case err != nil:
+			return nil, err
+		case len(list) == 0:
+			return int64(-1), nil
+		case list[0].(*data.Map).Value("Slave_IO_Running") == "Yes":
+			return list[0].(*data.Map).Value("Seconds_Behind_Master"), nil
+		}
+		return int64(-2), nil
+	})
+}
+
+// pluginsList returns the plug-ins of the server, each with its name and its status.
+//
+// CLI Example:
+//
+//	salt '*' mysql.plugins_list
+func (m *module) pluginsList(ctx context.Context, a connArgs) (any, error) {
+	return m.with(ctx, a.Conn, []any{}, func(s *session) (any, error) {
+		t, err := s.query("SHOW PLUGINS")
+		list := []any{}
+		for _, row := range t.rows {
+			list = append(list, data.NewMap("name", row[0], "status", row[1]))
+		}
+		return list, err
+	})
+}
+
+type pluginArgs struct {
+	Name any
+	Conn *data.Map `kwargs:"connection_args"`
+}
+
+// pluginStatus returns the status of a plug-in of the server; "" for none of that name.
+//
+// CLI Example:
+//
+//	salt '*' mysql.plugin_status auth_socket
+func (m *module) pluginStatus(ctx context.Context, a pluginArgs) (any, error) {
+	if !data.Truth(a.Name) {
+		return false, nil
+	}
+	return m.with(ctx, a.Conn, "", func(s *session) (any, error) { return s.plugin(data.Str(a.Name)) })
+}
+
+type pluginAddArgs struct {
+	Name   any
+	Soname any       `default:"None"`
+	Conn   *data.Map `kwargs:"connection_args"`
+}
+
+// pluginAdd installs a plug-in of the server. The library is named as the plug-in where soname says nothing.
+//
+// CLI Example:
+//
+//	salt '*' mysql.plugin_add auth_socket
+func (m *module) pluginAdd(ctx context.Context, a pluginAddArgs) (any, error) {
+	library := data.Str(a.Soname)
+	if !data.Truth(a.Soname) {
+		library = data.Str(a.Name) + ".so"
+	}
+	return m.changePlugin(ctx, a.Name, a.Conn, "", "INSTALL PLUGIN "+quoted(data.Str(a.Name))+" SONAME ?", library)
+}
+
+// pluginRemove uninstalls a plug-in of the server.
+//
+// CLI Example:
+//
+//	salt '*' mysql.plugin_remove auth_socket
+func (m *module) pluginRemove(ctx context.Context, a pluginArgs) (any, error) {
+	return m.changePlugin(ctx, a.Name, a.Conn, "there", "UNINSTALL PLUGIN "+quoted(data.Str(a.Name)))
+}
+
+// changePlugin executes a statement where a plug-in is there, or with when "" where it is not, and reports success.
+func (m *module) changePlugin(ctx context.Context, name any, conn *data.Map, when, statement string, args ...any) (any, error) {
+	if !data.Truth(name) {
+		m.env.Log.Error("Plugin name is required.")
+		return false, nil
+	}
+	return m.with(ctx, conn, false, func(s *session) (any, error) {
+		status, err := s.plugin(data.Str(name))
+		if err != nil || (status == "") != (when == "") {
+			return err == nil, err
+		}
+		_, err = s.exec(statement, args...)
+		return err == nil, err
+	})
+}

@@ -1,0 +1,201 @@
+package mysql_test
+
+import (
+	"database/sql"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql" // the driver mysql
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/all"
+)
+
+// address is where a MariaDB server lets root in without a password.
+const address = "127.0.0.1:3306"
+
+// server returns a connection to the server, or skips the test. Users and databases whose names begin with brine_ are removed, then and at
+// the end.
+func server(t *testing.T) *sql.DB {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
+			t.Fatalf("there is no MySQL server at %s", address)
+		}
+		t.Skipf("there is no MySQL server at %s", address)
+	}
+	conn.Close()
+	db, err := sql.Open("mysql", "root@tcp("+address+")/?interpolateParams=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, db)
+	t.Cleanup(func() {
+		clean(t, db)
+		db.Close()
+	})
+	return db
+}
+
+func clean(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for _, name := range []string{"brine_t1", "brine_t_2"} {
+		if _, err := db.Exec("DROP DATABASE IF EXISTS `" + name + "`"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"brine_a", "brine_b", "brine_s"} {
+		for _, host := range []string{"localhost", "%"} {
+			if _, err := db.Exec("DROP USER IF EXISTS ?@?", name, host); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func registry(t *testing.T, opts *data.Map) *loader.Registry {
+	t.Helper()
+	r, err := loader.NewRegistry(&loader.Env{Opts: opts}, all.Plugins(all.Brought()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func options() *data.Map { return data.NewMap("mysql.host", "127.0.0.1", "mysql.user", "root") }
+
+// loose takes out of a value what is another one in each run.
+func loose(v any) any {
+	if m, ok := v.(*data.Map); ok && m.Has("query time") {
+		m = m.Clone()
+		m.Delete("query time")
+		return m
+	}
+	return v
+}
+
+// ours are answers that are another than Salt's, by function and arguments.
+func ours() map[string]any {
+	return map[string]any{
+		"mysql.alter_db ['brine_t_2', 'utf8mb4', 'utf8mb4_bin']": true,
+	}
+}
+
+// testdata/calls.json has what Salt 3006.0 answered on the same server, one call after the other.
+func TestCalls(t *testing.T) {
+	server(t)
+	r := registry(t, options())
+	src, err := os.ReadFile("testdata/calls.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := vectors.Decode(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range vectors.Cases(t, list.([]any)) {
+		c.Only("fun", "args", "kwargs", "value")
+		said := c.Text("fun") + " " + data.Repr(c.List("args"))
+		want, other := ours()[said]
+		if !other {
+			want = c.Value("value")
+		}
+		got, err := r.Invoke(t.Context(), c.Text("fun"), c.List("args"), c.Object("kwargs"))
+		if err != nil || !data.Equal(loose(got), loose(want)) {
+			t.Errorf("%s %s\n got %s, %v\nwant %s", said, data.Repr(c.Object("kwargs")), data.Repr(loose(got)), err, data.Repr(loose(want)))
+		}
+	}
+}
+
+func call(t *testing.T, r *loader.Registry, fun string, kwargs *data.Map, args ...any) any {
+	t.Helper()
+	v, err := r.Invoke(t.Context(), "mysql."+fun, args, kwargs)
+	if err != nil {
+		t.Errorf("%s: %v", fun, err)
+	}
+	return v
+}
+
+// What has no answer that is the same each time.
+func TestServer(t *testing.T) {
+	server(t)
+	r := registry(t, options())
+	for range 2 {
+		if v := data.Str(call(t, r, "version", nil)); !strings.Contains(v, ".") {
+			t.Errorf("the version is %s", v)
+		}
+		if v := call(t, r, "status", nil).(*data.Map); !v.Has("Uptime") {
+			t.Errorf("status gives %s", data.Repr(v))
+		}
+		for _, fun := range []string{"processlist", "showvariables", "showglobal", "user_list", "plugins_list", "db_list"} {
+			if v, ok := call(t, r, fun, nil).([]any); !ok || len(v) == 0 {
+				t.Errorf("%s gives %s", fun, data.Repr(v))
+			}
+		}
+		if v, ok := call(t, r, "user_info", nil, "root").(*data.Map); !ok || v.Value("User") != "root" {
+			t.Errorf("user_info gives %s", data.Repr(v))
+		}
+		if v := call(t, r, "db_repair", nil, "mysql", "plugin"); len(v.([]any)) == 0 {
+			t.Error("db_repair gives nothing")
+		}
+	}
+}
+
+func TestFileQuery(t *testing.T) {
+	server(t)
+	r := registry(t, options())
+	call(t, r, "db_create", nil, "brine_t1")
+	file := filepath.Join(t.TempDir(), "x.sql")
+	text := "-- first\nCREATE TABLE IF NOT EXISTS t (\n  a varchar(9) -- ;\n);\n/* x; */ REPLACE INTO t VALUES ('a;--b');\nSELECT a FROM t;\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := loose(call(t, r, "file_query", nil, "brine_t1", file))
+	want := data.NewMap("rows returned", int64(1), "columns", []any{[]any{"a"}}, "results", []any{[]any{[]any{"a;--b"}}}, "rows affected", int64(1))
+	if !data.Equal(got, want) {
+		t.Errorf("got %s, want %s", data.Repr(got), data.Repr(want))
+	}
+	if got := call(t, r, "file_query", nil, "brine_t1", file+".none"); got != false {
+		t.Errorf("a file that is not there gives %s", data.Repr(got))
+	}
+}
+
+// The file of options says how to reach the server, and arguments come before it.
+func TestOptionFile(t *testing.T) {
+	server(t)
+	file := filepath.Join(t.TempDir(), "my.cnf")
+	if err := os.WriteFile(file, []byte("[mysqld]\nport = 1\n[client]\nhost = 127.0.0.1\nuser = \"root\"\nport=3306\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := registry(t, data.NewMap("mysql.host", "nowhere.invalid"))
+	for range 2 {
+		if v := call(t, r, "db_exists", data.NewMap("connection_default_file", file), "mysql"); v != true {
+			t.Errorf("by the file db_exists gives %v", v)
+		}
+		if v := call(t, r, "db_exists", data.NewMap("connection_default_file", file, "connection_port", int64(1)), "mysql"); v != false {
+			t.Errorf("at another port db_exists gives %v", v)
+		}
+	}
+}
+
+// What the server says is left for the states, without passwords.
+func TestErrorWithoutPassword(t *testing.T) {
+	server(t)
+	r := registry(t, options())
+	job := &loader.Context{}
+	ctx := loader.WithContext(t.Context(), job)
+	for range 2 {
+		v, err := r.Invoke(ctx, "mysql.user_create", []any{"brine_a"}, data.NewMap("password_hash", "sesame-open"))
+		text, _ := job.Get("mysql.error")
+		if v != false || err != nil || !strings.HasPrefix(data.Str(text), "MySQL Error 1372: ") || strings.Contains(data.Str(text), "sesame") {
+			t.Errorf("got %v, %v, %v", v, err, text)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+// Package mysqldatabase is Salt's state mysql_database: it keeps databases of a MySQL or MariaDB server
+// (salt/states/mysql_database.py). The module mysql does the work; arguments that begin with connection_ are given to it.
+//
+// What differs from Salt: in test mode both what the character set and what the collation would become is told, and a database whose
+// character set or collation could not be set is a failure.
+package mysqldatabase
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+func (m *module) functions() []loader.Func {
+	return []loader.Func{
+		loader.F("absent", docAbsent, m.absent).Secret("connection_pass"),
+		loader.F("present", docPresent, m.present).Secret("connection_pass"),
+	}
+}
+
+type presentArgs struct {
+	Name         string
+	CharacterSet any       `default:"None"`
+	Collate      any       `default:"None"`
+	Conn         *data.Map `kwargs:"connection_args"`
+}
+
+// present keeps a database.
+//
+// character_set, collate
+//
+//	Its character set and its collation. Default: those of the server.
+//
+//	frank:
+//	  mysql_database.present:
+//	    - character_set: utf8mb4
+func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+	v, err := m.call(ctx, "db_get", a.Conn, nil, a.Name)
+	if err != nil {
+		return nil, err
+	}
+	now, _ := v.(*data.Map)
+	if now.Len() > 0 {
+		return m.alter(ctx, a, now)
+	}
+	if text := said(ctx); text != "" {
+		return change.Failed(a.Name, text), nil
+	}
+	if change.Test(ctx) {
+		return change.Would(a.Name, nil, fmt.Sprintf("Database %s is not present and needs to be created", a.Name)), nil
+	}
+	made, err := m.call(ctx, "db_create", a.Conn, data.NewMap("character_set", a.CharacterSet, "collate", a.Collate), a.Name)
+	if err != nil {
+		return nil, err
+	}
+	if data.Truth(made) {
+		return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("The database %s has been created", a.Name)), nil
+	}
+	comment := "Failed to create database " + a.Name
+	if text := said(ctx); text != "" {
+		comment += " (" + text + ")"
+	}
+	return change.Failed(a.Name, comment), nil
+}
+
+// differing says what of a database is not as wanted, in words; "" for nothing.
+func (a presentArgs) differing(now *data.Map) string {
+	comment := fmt.Sprintf("Database %s is already present", a.Name)
+	same := true
+	if is := data.Str(now.Value("character_set")); data.Truth(a.CharacterSet) && data.Str(a.CharacterSet) != is {
+		comment, same = fmt.Sprintf("Database character set %s != %s needs to be updated", data.Str(a.CharacterSet), is), false
+	}
+	if is := data.Str(now.Value("collate")); data.Truth(a.Collate) && data.Str(a.Collate) != is {
+		comment, same = comment+fmt.Sprintf("\nDatabase collate %s != %s needs to be updated", data.Str(a.Collate), is), false
+	}
+	if same {
+		return ""
+	}
+	return comment
+}
+
+func (m *module) alter(ctx context.Context, a presentArgs, now *data.Map) (any, error) {
+	comment := a.differing(now)
+	switch {
+	case comment == "":
+		return change.Done(a.Name, fmt.Sprintf("Database %s is already present", a.Name)), nil
+	case change.Test(ctx):
+		return change.Would(a.Name, nil, comment+fmt.Sprintf("\nDatabase %s is going to be updated", a.Name)), nil
+	}
+	if _, err := m.call(ctx, "alter_db", a.Conn, data.NewMap("character_set", a.CharacterSet, "collate", a.Collate), a.Name); err != nil {
+		return nil, err
+	}
+	failure := said(ctx)
+	v, err := m.call(ctx, "db_get", a.Conn, nil, a.Name)
+	if err != nil {
+		return nil, err
+	}
+	after, _ := v.(*data.Map)
+	changes := &data.Map{}
+	for _, key := range []string{"collate", "character_set"} {
+		if was, is := now.Value(key), after.Value(key); !data.Equal(was, is) {
+			changes.Set(key, data.NewMap("before", was, "now", is))
+		}
+	}
+	if left := a.differing(after); left != "" || failure != "" {
+		return change.New(a.Name, false, changes, left+"\n"+failure), nil
+	}
+	return change.New(a.Name, true, changes, comment), nil
+}
+
+type absentArgs struct {
+	Name string
+	Conn *data.Map `kwargs:"connection_args"`
+}
+
+// absent drops a database.
+//
+//	frank:
+//	  mysql_database.absent: []
+func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
+	there, err := m.call(ctx, "db_exists", a.Conn, nil, a.Name)
+	if err != nil {
+		return nil, err
+	}
+	if !data.Truth(there) {
+		if text := said(ctx); text != "" {
+			return change.Failed(a.Name, text), nil
+		}
+		return change.Done(a.Name, fmt.Sprintf("Database %s is not present, so it cannot be removed", a.Name)), nil
+	}
+	if change.Test(ctx) {
+		return change.Would(a.Name, nil, fmt.Sprintf("Database %s is present and needs to be removed", a.Name)), nil
+	}
+	gone, err := m.call(ctx, "db_remove", a.Conn, nil, a.Name)
+	if err != nil {
+		return nil, err
+	}
+	if data.Truth(gone) {
+		return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("Database %s has been removed", a.Name)), nil
+	}
+	comment := "Unable to remove database " + a.Name
+	if text := said(ctx); text != "" {
+		comment += " (" + text + ")"
+	}
+	return change.Failed(a.Name, comment), nil
+}

@@ -1,0 +1,195 @@
+// Package mysqlgrants is Salt's state mysql_grants: it keeps what users of a MySQL or MariaDB server are granted
+// (salt/states/mysql_grants.py). The module mysql does the work; arguments that begin with connection_ are given to it.
+//
+// What differs from Salt: a grant that could not be revoked is a failure, and revoke_first revokes what the user has in that place, as Salt's
+// documentation says; Salt finds nothing to revoke.
+package mysqlgrants
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+func (m *module) functions() []loader.Func {
+	return []loader.Func{
+		loader.F("absent", docAbsent, m.absent).Secret("connection_pass"),
+		loader.F("present", docPresent, m.present).Secret("connection_pass"),
+	}
+}
+
+type presentArgs struct {
+	Name        string
+	Grant       any       `default:"None"`
+	Database    any       `default:"None"`
+	User        any       `default:"None"`
+	Host        any       `default:"'localhost'"`
+	GrantOption any       `default:"False"`
+	Escape      any       `default:"True"`
+	RevokeFirst any       `default:"False"`
+	SslOption   any       `default:"False"`
+	Conn        *data.Map `kwargs:"connection_args"`
+}
+
+// words returns the texts that comments are made of: the grant, the database, and the user with the host.
+func (a presentArgs) words() (grant, database, user string) {
+	return data.Str(a.Grant), data.Str(a.Database), data.Str(a.User) + "@" + data.Str(a.Host)
+}
+
+func (m *module) exists(ctx context.Context, a presentArgs) (bool, error) {
+	v, err := m.call(ctx, "grant_exists", a.Conn, nil, a.Grant, a.Database, a.User, a.Host, a.GrantOption, a.Escape)
+	return data.Truth(v), err
+}
+
+// present keeps privileges granted to a user.
+//
+// grant
+//
+//	The privileges, with commas between them.
+//
+// database
+//
+//	Where they count: *.*, or a database and a table or a star, with a dot between.
+//
+// user, host
+//
+//	Who gets them.
+//
+// grant_option
+//
+//	True: the user may grant them to others.
+//
+// escape
+//
+//	False: the names of database and table are not quoted.
+//
+// revoke_first
+//
+//	True: what the user has there is revoked before.
+//
+// ssl_option
+//
+//	A list of what the user's connections must be like: SSL, X509, CIPHER, ISSUER, SUBJECT.
+//
+//	frank_exampledb:
+//	  mysql_grants.present:
+//	    - grant: select,insert,update
+//	    - database: exampledb.*
+//	    - user: frank
+//	    - host: localhost
+func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+	grant, database, user := a.words()
+	there, err := m.exists(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if there {
+		return change.Done(a.Name, fmt.Sprintf("Grant %s on %s to %s is already present", grant, database, user)), nil
+	}
+	if text := said(ctx); text != "" {
+		return change.Failed(a.Name, text), nil
+	}
+	if change.Test(ctx) {
+		return change.Would(a.Name, nil, fmt.Sprintf("MySQL grant %s is set to be created", a.Name)), nil
+	}
+	if data.Truth(a.RevokeFirst) {
+		if err := m.revokeAll(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	added, err := m.call(ctx, "grant_add", a.Conn, nil, a.Grant, a.Database, a.User, a.Host, a.GrantOption, a.Escape, a.SslOption)
+	if err != nil {
+		return nil, err
+	}
+	if data.Truth(added) {
+		return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("Grant %s on %s to %s has been added", grant, database, user)), nil
+	}
+	comment := fmt.Sprintf(`Failed to execute: "GRANT %s ON %s TO %s"`, grant, database, user)
+	if text := said(ctx); text != "" {
+		comment += " (" + text + ")"
+	}
+	return change.Failed(a.Name, comment), nil
+}
+
+// revokeAll revokes what a user has been granted in the place of a new grant.
+func (m *module) revokeAll(ctx context.Context, a presentArgs) error {
+	v, err := m.call(ctx, "user_grants", a.Conn, nil, a.User, a.Host)
+	if err != nil {
+		return err
+	}
+	grants, _ := v.([]any)
+	for _, g := range grants {
+		t, err := m.call(ctx, "tokenize_grant", nil, nil, g)
+		if err != nil {
+			return err
+		}
+		tokens, _ := t.(*data.Map)
+		list, _ := tokens.Value("grant").([]any)
+		if bare(tokens.Text("database")) != bare(data.Str(a.Database)) || len(list) == 0 {
+			continue
+		}
+		words := make([]string, len(list))
+		for i, w := range list {
+			words[i] = data.Str(w)
+		}
+		if _, err := m.call(ctx, "grant_revoke", a.Conn, nil, strings.Join(words, ","), a.Database, a.User, a.Host, a.GrantOption, a.Escape); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bare(s string) string { return strings.NewReplacer("`", "", `\`, "").Replace(s) }
+
+type absentArgs struct {
+	Name        string
+	Grant       any       `default:"None"`
+	Database    any       `default:"None"`
+	User        any       `default:"None"`
+	Host        any       `default:"'localhost'"`
+	GrantOption any       `default:"False"`
+	Escape      any       `default:"True"`
+	Conn        *data.Map `kwargs:"connection_args"`
+}
+
+// absent revokes privileges of a user. The arguments are those of present.
+//
+//	frank_exampledb:
+//	  mysql_grants.absent:
+//	    - grant: select,insert,update
+//	    - database: exampledb.*
+//	    - user: frank
+//	    - host: localhost
+func (m *module) absent(ctx context.Context, b absentArgs) (any, error) {
+	a := presentArgs{Name: b.Name, Grant: b.Grant, Database: b.Database, User: b.User, Host: b.Host, GrantOption: b.GrantOption, Escape: b.Escape, Conn: b.Conn}
+	grant, database, user := a.words()
+	there, err := m.exists(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		if text := said(ctx); text != "" {
+			return change.Failed(a.Name, fmt.Sprintf("Unable to determine if grant %s on %s for %s exists (%s)", grant, database, user, text)), nil
+		}
+		return change.Done(a.Name, fmt.Sprintf("Grant %s on %s to %s is not present, so it cannot be revoked", grant, database, user)), nil
+	}
+	if change.Test(ctx) {
+		return change.Would(a.Name, nil, fmt.Sprintf("MySQL grant %s is set to be revoked", a.Name)), nil
+	}
+	gone, err := m.call(ctx, "grant_revoke", a.Conn, nil, a.Grant, a.Database, a.User, a.Host, a.GrantOption)
+	if err != nil {
+		return nil, err
+	}
+	if data.Truth(gone) {
+		return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("Grant %s on %s for %s has been revoked", grant, database, user)), nil
+	}
+	comment := fmt.Sprintf("Unable to revoke grant %s on %s for %s", grant, database, user)
+	if text := said(ctx); text != "" {
+		comment += " (" + text + ")"
+	}
+	return change.Failed(a.Name, comment), nil
+}
