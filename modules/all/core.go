@@ -22,6 +22,7 @@ import (
 	"github.com/brineproject/brine/modules/jinja"
 	"github.com/brineproject/brine/modules/kmod"
 	"github.com/brineproject/brine/modules/linuxservice"
+	"github.com/brineproject/brine/modules/locale"
 	"github.com/brineproject/brine/modules/log"
 	"github.com/brineproject/brine/modules/match"
 	"github.com/brineproject/brine/modules/mine"
@@ -70,6 +71,7 @@ func core(b render.Brought) []loader.Plugin {
 		jinja.Plugin(b),
 		kmod.Plugin(),
 		linuxservice.Plugin(),
+		locale.Plugin(),
 		log.Plugin(),
 		match.Plugin(),
 		mine.Plugin(),

@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/states/ini"
 	"github.com/brineproject/brine/states/iptables"
 	"github.com/brineproject/brine/states/kmod"
+	"github.com/brineproject/brine/states/locale"
 	"github.com/brineproject/brine/states/module"
 	"github.com/brineproject/brine/states/mount"
 	"github.com/brineproject/brine/states/mysqldatabase"
@@ -45,6 +46,7 @@ func Plugins() []loader.Plugin {
 		ini.Plugin(),
 		iptables.Plugin(),
 		kmod.Plugin(),
+		locale.Plugin(),
 		module.Plugin(),
 		mount.Plugin(),
 		mysqldatabase.Plugin(),

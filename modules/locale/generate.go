@@ -1,0 +1,158 @@
+package locale
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+)
+
+// A name is the name of a locale in its parts: language[_territory][.codeset][@modifier] [charmap].
+type name struct{ language, territory, codeset, modifier, charmap string }
+
+func parse(s string) (n name) {
+	s, n.charmap, _ = strings.Cut(s, " ")
+	s, n.modifier, _ = strings.Cut(s, "@")
+	s, n.codeset, _ = strings.Cut(s, ".")
+	n.language, n.territory, _ = strings.Cut(s, "_")
+	return n
+}
+
+func (n name) String() string {
+	s := n.language
+	for _, part := range [][2]string{{"_", n.territory}, {".", n.codeset}, {"@", n.modifier}, {" ", n.charmap}} {
+		if part[1] != "" {
+			s += part[0] + part[1]
+		}
+	}
+	return s
+}
+
+// normal returns the name as locale -a has it.
+func (n name) normal() string {
+	n.territory = strings.ToUpper(n.territory)
+	n.codeset = strings.ReplaceAll(strings.ToLower(n.codeset), "-", "")
+	n.charmap = ""
+	return n.String()
+}
+
+type genArgs struct {
+	Locale string
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// genLocale makes a locale, and tells whether that worked.
+//
+// verbose
+//
+//	True: return all that the program says.
+//
+// CLI Example:
+//
+//	salt '*' locale.gen_locale en_US.UTF-8
+//	salt '*' locale.gen_locale 'en_IE.UTF-8 UTF-8'
+func (m *module) genLocale(ctx context.Context, a genArgs) (any, error) {
+	ubuntu := m.env.GrainsNow().Text("os") == "Ubuntu"
+	n := parse(a.Locale)
+	if n.charmap == "" && !ubuntu {
+		n.charmap = n.codeset
+		a.Locale = n.String()
+	}
+	if ok, err := m.supported(a.Locale, n); err != nil || !ok {
+		return false, err
+	}
+	if err := m.want(a.Locale, n, ubuntu); err != nil {
+		return nil, err
+	}
+	line, err := m.generator(a, n, ubuntu)
+	if err != nil {
+		return nil, err
+	}
+	all, ok, err := m.run(ctx, line...)
+	if data.Truth(a.Kwargs.Value("verbose")) {
+		return all, err
+	}
+	return ok, err
+}
+
+// supported tells whether a locale can be made: Debian and Gentoo have a list, others a folder.
+func (m *module) supported(locale string, n name) (bool, error) {
+	grains := m.env.GrainsNow()
+	if grains.Text("os") == "Debian" || grains.Text("os_family") == "Gentoo" {
+		src, err := os.ReadFile(m.at("/usr/share/i18n/SUPPORTED"))
+		if err != nil {
+			return false, loader.Execution("Locale \"%s\" is not available: %w", locale, err)
+		}
+		for line := range strings.Lines(string(src)) {
+			if strings.TrimRight(line, "\r\n") == locale {
+				return true, nil
+			}
+		}
+		m.env.Log.Errorf("The provided locale %q is not found in /usr/share/i18n/SUPPORTED", locale)
+		return false, nil
+	}
+	dir := "/usr/share/i18n/locales"
+	if grains.Text("os_family") == "Suse" {
+		dir = "/usr/share/locale"
+	}
+	if _, err := os.Stat(m.at(dir)); err != nil {
+		return false, loader.Execution("Locale \"%s\" is not available.", locale)
+	}
+	_, err := os.Stat(m.at(filepath.Join(dir, filepath.Base(n.language+"_"+n.territory))))
+	return err == nil, nil
+}
+
+// want writes a locale where the program that makes them reads it.
+func (m *module) want(locale string, n name, ubuntu bool) error {
+	if _, err := os.Stat(m.at("/etc/locale.gen")); err == nil {
+		return m.edit("/etc/locale.gen", func(text string) string { return uncommented(text, locale) })
+	}
+	if ubuntu {
+		return m.edit("/var/lib/locales/supported.d/"+filepath.Base(n.language), func(text string) string { return uncommented(text, locale) })
+	}
+	return nil
+}
+
+// uncommented returns a list of locales in which one stands: where it is a comment it is none any more, else it comes last.
+func uncommented(text, locale string) string {
+	var b strings.Builder
+	found := false
+	for line := range strings.Lines(text) {
+		body := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
+		if body == locale && !found {
+			found, line = true, locale+"\n"
+		}
+		b.WriteString(line)
+	}
+	if found {
+		return b.String()
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		b.WriteByte('\n')
+	}
+	return b.String() + locale + "\n"
+}
+
+// generator returns the command line that makes a locale.
+func (m *module) generator(a genArgs, n name, ubuntu bool) ([]any, error) {
+	at := n.language + "_" + n.territory
+	switch {
+	case process.Find("locale-gen") != "" && m.env.GrainsNow().Text("os_family") == "Gentoo":
+		return []any{"locale-gen", "--generate", a.Locale}, nil
+	case process.Find("locale-gen") != "" && ubuntu:
+		return []any{"locale-gen", parse(a.Locale).normal()}, nil
+	case process.Find("locale-gen") != "":
+		return []any{"locale-gen", a.Locale}, nil
+	case process.Find("localedef") != "":
+		how := "--quiet"
+		if data.Truth(a.Kwargs.Value("verbose")) {
+			how = "--verbose"
+		}
+		return []any{"localedef", "--force", "-i", at, "-f", n.codeset, at + "." + n.codeset, how}, nil
+	}
+	return nil, loader.Execution("Command \"locale-gen\" or \"localedef\" was not found on this system.")
+}

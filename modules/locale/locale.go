@@ -1,0 +1,292 @@
+// Package locale is Salt's module locale: which locales there are, and that of the system (salt/modules/localemod.py).
+//
+// Under systemd localectl is asked, elsewhere the files of the system's family are.
+//
+// What differs from Salt: localectl is the only way to ask systemd, D-Bus is not; files are replaced as a whole.
+package locale
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/systemd"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module locale.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "locale", File: "localemod", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	if runtime.GOOS == "windows" {
+		return nil, errors.New("Cannot load locale module: windows platforms are unsupported") //nolint:staticcheck // Salt's text
+	}
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("avail", docAvail, m.avail),
+		loader.F("gen_locale", docGenLocale, m.genLocale),
+		loader.F("get_locale", docGetLocale, m.getLocale),
+		loader.F("list_avail", docListAvail, m.listAvail),
+		loader.F("set_locale", docSetLocale, m.setLocale),
+	}}, nil
+}
+
+func (m *module) at(path string) string { return filepath.Join("/", m.env.Root, path) }
+
+func (m *module) family(name string) bool {
+	return strings.Contains(m.env.GrainsNow().Text("os_family"), name)
+}
+
+// run runs a program and returns what it said, and whether it succeeded.
+func (m *module) run(ctx context.Context, line ...any) (*data.Map, bool, error) {
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{line}, data.NewMap("python_shell", false))
+	all, _ := v.(*data.Map)
+	return all, err == nil && !data.Truth(all.Value("retcode")), err
+}
+
+// asks tells whether localectl is to be asked. On SLES 12 it is not, as other programs write its files anew.
+func (m *module) asks() bool {
+	grains := m.env.GrainsNow()
+	return systemd.Booted(m.env.Root) && !(grains.Text("os_family") == "Suse" && data.Str(grains.Value("osmajorrelease")) == "12")
+}
+
+// listAvail returns the locales that there are.
+//
+// CLI Example:
+//
+//	salt '*' locale.list_avail
+func (m *module) listAvail(ctx context.Context, _ loader.NoArgs) (any, error) {
+	names, err := m.list(ctx)
+	list := []any{}
+	for _, name := range names {
+		list = append(list, name)
+	}
+	return list, err
+}
+
+func (m *module) list(ctx context.Context) ([]string, error) {
+	all, _, err := m.run(ctx, "locale", "-a")
+	return strings.Split(all.Text("stdout"), "\n"), err
+}
+
+// systemLocale returns the variables of the system's locale as localectl tells them, in their order.
+func (m *module) systemLocale(ctx context.Context) (*data.Map, error) {
+	if process.Find("localectl") == "" {
+		return nil, loader.Execution("Unable to find \"localectl\"")
+	}
+	all, _, err := m.run(ctx, "localectl", "status")
+	if err != nil {
+		return nil, err
+	}
+	sections := parseStatus(all.Text("stdout"))
+	if sections.Len() == 0 {
+		return nil, loader.Execution("Unable to parse result of \"localectl\"")
+	}
+	found, _ := sections.Value("system_locale").(*data.Map)
+	if found == nil {
+		found = &data.Map{}
+	}
+	return found, nil
+}
+
+// parseStatus reads the output of localectl status: sections with a name and a colon, and in them variables or one value.
+func parseStatus(text string) *data.Map {
+	found := &data.Map{}
+	section := ""
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		name, value, ok := strings.Cut(line, ": ")
+		if ok {
+			section = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_")
+		} else {
+			value = line
+		}
+		value = strings.TrimSpace(value)
+		if value == "" || section == "" {
+			continue
+		}
+		take(found, section, value)
+	}
+	return found
+}
+
+// take puts a value into its section.
+func take(found *data.Map, section, value string) {
+	key, v, ok := strings.Cut(value, "=")
+	if !ok {
+		var only any = value
+		if value == "n/a" {
+			only = nil
+		}
+		found.Set(section, data.NewMap("data", only))
+		return
+	}
+	if !found.Has(section) {
+		found.Set(section, &data.Map{})
+	}
+	if !strings.Contains(v, "=") {
+		found.Value(section).(*data.Map).Set(key, v)
+	}
+}
+
+// A place is where a family of systems has its locale.
+type place struct{ file, begin string }
+
+func (m *module) place() (place, bool) {
+	switch {
+	case m.family("Suse"):
+		return place{"/etc/sysconfig/language", "RC_LANG="}, true
+	case m.family("RedHat"):
+		return place{"/etc/sysconfig/i18n", "LANG="}, true
+	case m.family("Debian"):
+		return place{"/etc/default/locale", "LANG="}, true
+	}
+	return place{}, false
+}
+
+// getLocale returns the system's locale.
+//
+// CLI Example:
+//
+//	salt '*' locale.get_locale
+func (m *module) getLocale(ctx context.Context, _ loader.NoArgs) (any, error) {
+	if m.asks() {
+		found, err := m.systemLocale(ctx)
+		if v, ok := found.Get("LANG"); ok {
+			return v, err
+		}
+		return "", err
+	}
+	if m.family("Gentoo") {
+		all, _, err := m.run(ctx, "eselect", "--brief", "locale", "show")
+		return strings.TrimSpace(all.Text("stdout")), err
+	}
+	p, ok := m.place()
+	if !ok {
+		return nil, loader.Execution("Error: \"%s\" is unsupported!", m.env.GrainsNow().Text("oscodename"))
+	}
+	src, err := os.ReadFile(m.at(p.file))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, loader.Execution("read the system's locale: %w", err)
+	}
+	for line := range strings.Lines(string(src)) {
+		if value, ok := strings.CutPrefix(line, p.begin); ok {
+			return strings.ReplaceAll(strings.TrimSpace(value), `"`, ""), nil
+		}
+	}
+	return "", nil
+}
+
+type localeArgs struct{ Locale string }
+
+// setLocale gives the system a locale, and tells whether that worked.
+//
+// CLI Example:
+//
+//	salt '*' locale.set_locale 'en_US.UTF-8'
+func (m *module) setLocale(ctx context.Context, a localeArgs) (any, error) {
+	if m.asks() {
+		return m.tell(ctx, a.Locale)
+	}
+	if m.family("Gentoo") {
+		_, ok, err := m.run(ctx, "eselect", "--brief", "locale", "set", a.Locale)
+		return ok, err
+	}
+	p, ok := m.place()
+	if !ok {
+		return nil, loader.Execution("Error: Unsupported platform!")
+	}
+	if m.family("Debian") {
+		update := process.Find("update-locale")
+		if update == "" {
+			return nil, loader.Execution("Cannot set locale: \"update-locale\" was not found.")
+		}
+		if _, _, err := m.run(ctx, update); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.edit(p.file, func(text string) string { return with(text, p.begin, p.begin+`"`+a.Locale+`"`) }); err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+// tell has localectl set LANG; the other variables stay as they are.
+func (m *module) tell(ctx context.Context, locale string) (any, error) {
+	found, err := m.systemLocale(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found.Set("LANG", locale)
+	line := []any{"localectl", "set-locale"}
+	for name, v := range found.All() {
+		if v != nil && name != "data" {
+			line = append(line, data.Str(name)+"="+data.Str(v))
+		}
+	}
+	_, ok, err := m.run(ctx, line...)
+	return ok, err
+}
+
+// with returns a text with a line in the place of those that begin with a text, or at its end.
+func with(text, begin, line string) string {
+	var b strings.Builder
+	found := false
+	for old := range strings.Lines(text) {
+		if strings.HasPrefix(old, begin) {
+			found, old = true, line+"\n"
+		}
+		b.WriteString(old)
+	}
+	if !found {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			b.WriteByte('\n')
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// edit gives a file another content, if it is another.
+func (m *module) edit(file string, change func(string) string) error {
+	path := m.at(file)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	src, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return loader.Execution("read %s: %w", file, err)
+	}
+	text := change(string(src))
+	if err == nil && text == string(src) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return loader.Execution("write %s: %w", file, err)
+	}
+	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+		return loader.Execution("write %s: %w", file, err)
+	}
+	return nil
+}
+
+// avail tells whether there is a locale.
+//
+// CLI Example:
+//
+//	salt '*' locale.avail 'en_US.UTF-8'
+func (m *module) avail(ctx context.Context, a localeArgs) (any, error) {
+	names, err := m.list(ctx)
+	want := parse(a.Locale).normal()
+	return slices.ContainsFunc(names, func(name string) bool { return parse(strings.TrimSpace(name)).normal() == want }), err
+}
