@@ -40,6 +40,7 @@ import (
 	"github.com/brineproject/brine/modules/state"
 	"github.com/brineproject/brine/modules/sys"
 	"github.com/brineproject/brine/modules/sysctl"
+	"github.com/brineproject/brine/modules/system"
 	"github.com/brineproject/brine/modules/systemdservice"
 	"github.com/brineproject/brine/modules/test"
 	"github.com/brineproject/brine/modules/timezone"
@@ -89,6 +90,7 @@ func core(b render.Brought) []loader.Plugin {
 		state.Plugin(b),
 		sys.Plugin(),
 		sysctl.Plugin(),
+		system.Plugin(),
 		systemdservice.Plugin(),
 		test.Plugin(),
 		timezone.Plugin(),
