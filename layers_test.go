@@ -16,7 +16,7 @@ const module = "github.com/brineproject/brine/"
 // A name that ends in a slash stands for everything below that folder.
 var layers = [][]string{
 	0: {"atomicfile", "data", "pyjson", "job", "yaml", "jinja", "twister", "difflib", "accounts", "version"},
-	1: {"payload", "payload/", "crypto", "pwhash", "pki", "pki/", "match", "output", "config"},
+	1: {"payload", "payload/", "crypto", "pwhash", "crontab", "pki", "pki/", "match", "output", "config"},
 	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "systemd", "unpack", "daemon", "logging"},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
 	4: {"packages", "packages/", "render", "render/", "serializer", "grains", "pillar", "pillar/", "tops", "state", "state/", "schedule", "beacon", "reactor", "returner", "returner/", "mine", "auth", "auth/", "batch", "metrics", "runner", "presence", "queue", "engine"},

@@ -70,7 +70,7 @@ func Plain(t *testing.T) *Root {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	grains := data.NewMap("kernel", "Linux", "os", "Debian", "os_family", "Debian")
-	opts := data.NewMap("id", "web1", "cachedir", filepath.Join(r.Dir, "cache"), "file_client", "local",
+	opts := data.NewMap("id", "web1", "cachedir", filepath.Join(r.Dir, "cache"), "file_client", "local", "fileserver_backend", []any{"roots"},
 		"file_roots", data.NewMap("base", []any{filepath.Join(r.Dir, "srv/salt")}), "hosts.file", filepath.Join(r.Dir, "etc/hosts"))
 	env := &loader.Env{Root: r.Dir, Log: log, Opts: opts, Grains: func() *data.Map { return grains }}
 	var err error

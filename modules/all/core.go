@@ -7,6 +7,7 @@ import (
 	"github.com/brineproject/brine/modules/cmd"
 	"github.com/brineproject/brine/modules/config"
 	"github.com/brineproject/brine/modules/cp"
+	"github.com/brineproject/brine/modules/cron"
 	"github.com/brineproject/brine/modules/data"
 	"github.com/brineproject/brine/modules/debconf"
 	"github.com/brineproject/brine/modules/debianservice"
@@ -57,6 +58,7 @@ func core(b render.Brought) []loader.Plugin {
 		cmd.Plugin(b),
 		config.Plugin(),
 		cp.Plugin(b),
+		cron.Plugin(),
 		data.Plugin(),
 		debconf.Plugin(),
 		debianservice.Plugin(),

@@ -5,6 +5,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/cmd"
+	"github.com/brineproject/brine/states/cron"
 	"github.com/brineproject/brine/states/debconf"
 	"github.com/brineproject/brine/states/environ"
 	"github.com/brineproject/brine/states/event"
@@ -37,6 +38,7 @@ func Plugins() []loader.Plugin {
 	return []loader.Plugin{
 		archive.Plugin(),
 		cmd.Plugin(),
+		cron.Plugin(),
 		debconf.Plugin(),
 		environ.Plugin(),
 		event.Plugin(),

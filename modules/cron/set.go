@@ -1,0 +1,170 @@
+package cron
+
+import (
+	"context"
+	"strings"
+
+	"github.com/brineproject/brine/crontab"
+	"github.com/brineproject/brine/data"
+)
+
+// given returns a text that may be left out.
+func given(v any) *string {
+	if v == nil || v == false {
+		return nil
+	}
+	text := data.Str(v)
+	return &text
+}
+
+type setJobArgs struct {
+	User       string
+	Minute     any
+	Hour       any
+	Daymonth   any
+	Month      any
+	Dayweek    any
+	Cmd        string
+	Commented  any `default:"False"`
+	Comment    any `default:"None"`
+	Identifier any `default:"None"`
+}
+
+// setJob puts a job into a user's crontab, and returns new, updated or present, or what crontab complains of.
+//
+// minute, hour, daymonth, month, dayweek
+//
+//	When it runs, as crontab(5) has it; random draws a time, and so do two numbers with a colon between, from that range. A time
+//	that was drawn stays.
+//
+// commented : False
+//
+//	True: it does not run.
+//
+// comment : None
+//
+//	What stands above it.
+//
+// identifier : None
+//
+//	By what it is found when its command has changed.
+//
+// CLI Example:
+//
+//	salt '*' cron.set_job root '*' '*' '*' '*' 1 /usr/local/weekly
+func (m *module) setJob(ctx context.Context, a setJobArgs) (any, error) {
+	job := crontab.Job{Command: a.Cmd, Disabled: a.Commented == true, Comment: given(a.Comment), Identifier: given(a.Identifier)}
+	for i, time := range []any{a.Minute, a.Hour, a.Daymonth, a.Month, a.Dayweek} {
+		job.Times[i] = strings.ToLower(data.Str(time))
+	}
+	return m.change(ctx, a.User, func(t *crontab.Table) crontab.Status { return t.Set(job) })
+}
+
+type setSpecialArgs struct {
+	User       string
+	Special    string
+	Cmd        string
+	Commented  any `default:"False"`
+	Comment    any `default:"None"`
+	Identifier any `default:"None"`
+}
+
+// setSpecial puts a job that runs by a word such as @daily into a user's crontab, and returns new, updated or present, or what
+// crontab complains of.
+//
+// CLI Example:
+//
+//	salt '*' cron.set_special root @hourly 'echo foobar'
+func (m *module) setSpecial(ctx context.Context, a setSpecialArgs) (any, error) {
+	job := crontab.Job{Special: a.Special, Command: a.Cmd, Disabled: a.Commented == true, Comment: given(a.Comment), Identifier: given(a.Identifier)}
+	return m.change(ctx, a.User, func(t *crontab.Table) crontab.Status { return t.Set(job) })
+}
+
+type rmJobArgs struct {
+	User       string
+	Cmd        string
+	Minute     any `default:"None"`
+	Hour       any `default:"None"`
+	Daymonth   any `default:"None"`
+	Month      any `default:"None"`
+	Dayweek    any `default:"None"`
+	Identifier any `default:"None"`
+}
+
+// rmJob takes a job from a user's crontab, at these times alone where some are given, and returns removed or absent, or what crontab
+// complains of.
+//
+// CLI Example:
+//
+//	salt '*' cron.rm_job root /usr/bin/foo dayweek=1
+func (m *module) rmJob(ctx context.Context, a rmJobArgs) (any, error) {
+	var times [5]*string
+	for i, time := range []any{a.Minute, a.Hour, a.Daymonth, a.Month, a.Dayweek} {
+		if time != nil {
+			text := data.Str(time)
+			times[i] = &text
+		}
+	}
+	return m.change(ctx, a.User, func(t *crontab.Table) crontab.Status { return t.Remove(a.Cmd, word(a.Identifier), "", times) })
+}
+
+// word returns a text, "" for what counts as nothing.
+func word(v any) string {
+	if !data.Truth(v) {
+		return ""
+	}
+	return data.Str(v)
+}
+
+type rmSpecialArgs struct {
+	User       string
+	Cmd        string
+	Special    any `default:"None"`
+	Identifier any `default:"None"`
+}
+
+// rmSpecial takes a job that runs by a word such as @daily from a user's crontab, and returns removed or absent, or what crontab
+// complains of.
+//
+// CLI Example:
+//
+//	salt '*' cron.rm_special root /usr/bin/foo
+func (m *module) rmSpecial(ctx context.Context, a rmSpecialArgs) (any, error) {
+	special := "*"
+	if a.Special != nil {
+		special = data.Str(a.Special)
+	}
+	return m.change(ctx, a.User, func(t *crontab.Table) crontab.Status {
+		return t.Remove(a.Cmd, word(a.Identifier), special, [5]*string{})
+	})
+}
+
+type setEnvArgs struct {
+	User  string
+	Name  string
+	Value any `default:"None"`
+}
+
+// setEnv gives a variable of a user's crontab a value, and returns new, updated or present, or what crontab complains of.
+//
+// CLI Example:
+//
+//	salt '*' cron.set_env root MAILTO user@example.com
+func (m *module) setEnv(ctx context.Context, a setEnvArgs) (any, error) {
+	value := ""
+	if a.Value != nil {
+		value = data.Str(a.Value)
+	}
+	return m.change(ctx, a.User, func(t *crontab.Table) crontab.Status { return t.SetVariable(a.Name, value) })
+}
+
+type rmEnvArgs struct{ User, Name string }
+
+// rmEnv takes a variable from a user's crontab, and returns removed or absent, or what crontab complains of.
+//
+// CLI Example:
+//
+//	salt '*' cron.rm_env root MAILTO
+func (m *module) rmEnv(ctx context.Context, a rmEnvArgs) (any, error) {
+	return m.change(ctx, a.User, func(t *crontab.Table) crontab.Status { return t.RemoveVariable(a.Name) })
+}
