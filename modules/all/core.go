@@ -2,6 +2,7 @@ package all
 
 import (
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/apkpkg"
 	"github.com/brineproject/brine/modules/aptpkg"
 	"github.com/brineproject/brine/modules/aptsources"
 	"github.com/brineproject/brine/modules/cmd"
@@ -53,6 +54,7 @@ import (
 // core are the modules of every build.
 func core(b render.Brought) []loader.Plugin {
 	return []loader.Plugin{
+		apkpkg.Plugin(),
 		aptpkg.Plugin(),
 		aptsources.Plugin(),
 		cmd.Plugin(b),

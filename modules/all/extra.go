@@ -14,7 +14,9 @@ import (
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/mysql"
 	"github.com/brineproject/brine/modules/network"
+	"github.com/brineproject/brine/modules/pacmanpkg"
 	"github.com/brineproject/brine/modules/random"
+	"github.com/brineproject/brine/modules/zypperpkg"
 	"github.com/brineproject/brine/render"
 )
 
@@ -27,7 +29,9 @@ func extra(render.Brought) []loader.Plugin {
 		hashutil.Plugin(),
 		mysql.Plugin(),
 		network.Plugin(),
+		pacmanpkg.Plugin(),
 		random.Plugin(),
+		zypperpkg.Plugin(),
 	}
 }
 

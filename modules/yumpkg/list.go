@@ -61,37 +61,9 @@ func (m *module) all(ctx context.Context, cached bool) (*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := parseInstalled(out, m.osArch())
+	all := rpm.ParseInstalled(out, m.osArch())
 	loader.ContextOf(ctx).Set(known, all)
 	return all, nil
-}
-
-// parseInstalled reads lines of rpm.Format.
-func parseInstalled(text, osArch string) *data.Map {
-	all := &data.Map{}
-	for line := range strings.SplitSeq(text, "\n") {
-		i, ok := rpm.Parse(line, osArch)
-		if !ok {
-			continue
-		}
-		var epoch, release any
-		version := i.Version
-		if e, v, ok := strings.Cut(version, ":"); ok {
-			epoch, version = e, v
-		}
-		if v, r, ok := strings.Cut(version, "-"); ok {
-			version, release = v, r
-		}
-		list, _ := all.Value(i.Name).([]any)
-		all.Set(i.Name, append(list, data.NewMap("epoch", epoch, "version", version, "release", release, "arch", i.Arch,
-			"install_date", i.Date, "install_date_time_t", i.Time)))
-	}
-	for _, v := range all.All() {
-		slices.SortStableFunc(v.([]any), func(a, b any) int {
-			return strings.Compare(a.(*data.Map).Text("version"), b.(*data.Map).Text("version"))
-		})
-	}
-	return all
 }
 
 // forget has the packages that are installed read again.

@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/packages"
+	"github.com/brineproject/brine/packages/rpm"
 )
 
 type listReposArgs struct {
@@ -53,12 +54,12 @@ func (m *module) repos(basedir any, _ *data.Map) (*data.Map, error) {
 
 // addRepos adds the repositories of a file. One that cannot be read is logged, as the program can go on without it, too.
 func (m *module) addRepos(repos *data.Map, path string) {
-	f, err := readRepos(m.path(path))
+	f, err := rpm.ReadRepos(m.path(path))
 	if err != nil {
 		m.env.Log.Errorf("Failed to parse file %s, error: %v", path, err)
 		return
 	}
-	for name, repo := range f.repos.All() {
+	for name, repo := range f.Repos.All() {
 		repo.(*data.Map).Set("file", path)
 		repos.Set(name, repo)
 	}
@@ -85,11 +86,11 @@ func (m *module) configuredDirs() ([]string, error) {
 		if _, err := os.Stat(m.path(path)); err != nil {
 			continue
 		}
-		f, err := readRepos(m.path(path))
+		f, err := rpm.ReadRepos(m.path(path))
 		if err != nil {
 			return nil, loader.Execution("Unable to read from %s: %w", path, err)
 		}
-		section, _ := f.repos.Value("main").(*data.Map)
+		section, _ := f.Repos.Value("main").(*data.Map)
 		if dirs, ok := section.Get("reposdir"); ok {
 			return words(dirs), nil
 		}
@@ -155,15 +156,15 @@ func (m *module) delRepo(_ context.Context, a repoArgs) (any, error) {
 		return "Error: the " + id + " repo does not exist in " + data.Repr(anys(dirs)), err
 	}
 	path := repo.Text("file")
-	f, err := readRepos(m.path(path))
+	f, err := rpm.ReadRepos(m.path(path))
 	if err != nil {
 		return nil, loader.Execution("remove repository: %w", err)
 	}
-	f.repos.Delete(id)
-	if f.repos.Len() == 0 {
+	f.Repos.Delete(id)
+	if f.Repos.Len() == 0 {
 		return "File " + path + " containing repo " + id + " has been removed", os.Remove(m.path(path))
 	}
-	return "Repo " + id + " has been removed from " + path, f.write(m.path(path), "\n")
+	return "Repo " + id + " has been removed from " + path, f.Write(m.path(path), "\n")
 }
 
 // modRepo changes the lines of a repository, or makes it, and returns the file with all that is in it. An argument that is empty removes
@@ -196,18 +197,18 @@ func (m *module) modRepo(ctx context.Context, a repoArgs) (any, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	repo := c.file.repos.Value(c.id).(*data.Map)
+	repo := c.file.Repos.Value(c.id).(*data.Map)
 	for _, key := range c.deleted {
 		repo.Delete(key)
 	}
 	repo.Update(c.options)
-	if err := c.file.write(m.path(c.path), ""); err != nil {
+	if err := c.file.Write(m.path(c.path), ""); err != nil {
 		return nil, loader.Execution("write repository: %w", err)
 	}
-	for _, v := range c.file.repos.All() {
+	for _, v := range c.file.Repos.All() {
 		v.(*data.Map).Delete("comments")
 	}
-	return data.NewMap(c.path, c.file.repos), nil
+	return data.NewMap(c.path, c.file.Repos), nil
 }
 
 // A repoChange is what is to change in a repository.
@@ -217,7 +218,7 @@ type repoChange struct {
 	options *data.Map
 	deleted []string
 	path    string
-	file    repoFile
+	file    rpm.RepoFile
 }
 
 // read sorts the arguments into what is set and what goes.
@@ -269,7 +270,7 @@ func (c *repoChange) find(ctx context.Context, a repoArgs) error {
 		return c.newRepo(a)
 	}
 	c.path = repo.Text("file")
-	if c.file, err = readRepos(c.module.path(c.path)); err != nil {
+	if c.file, err = rpm.ReadRepos(c.module.path(c.path)); err != nil {
 		return loader.Execution("change repository: %w", err)
 	}
 	return nil
@@ -285,18 +286,18 @@ func (c *repoChange) newRepo(a repoArgs) error {
 	case !c.options.Has("baseurl") && !c.options.Has("mirrorlist"):
 		return loader.Invocation("The repo does not exist and needs to be created, but either a baseurl or a mirrorlist needs to be given")
 	}
-	c.path, c.file = dir+"/"+c.id+".repo", repoFile{repos: data.NewMap(c.id, &data.Map{})}
+	c.path, c.file = dir+"/"+c.id+".repo", rpm.RepoFile{Repos: data.NewMap(c.id, &data.Map{})}
 	text, err := os.ReadFile(c.module.path(c.path))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && strings.TrimSpace(string(text)) == "" {
 		return nil
 	}
 	if err == nil {
-		c.file, err = parseRepos(string(text))
+		c.file, err = rpm.ParseRepos(string(text))
 	}
 	if err != nil {
 		return loader.Execution("make repository: %w", err)
 	}
-	c.file.repos.Set(c.id, &data.Map{})
+	c.file.Repos.Set(c.id, &data.Map{})
 	return nil
 }
 
@@ -344,7 +345,7 @@ func (c *repoChange) enableCopr(ctx context.Context, a repoArgs) (*data.Map, err
 
 // check holds that a place is left.
 func (c *repoChange) check() error {
-	now := c.file.repos.Value(c.id).(*data.Map)
+	now := c.file.Repos.Value(c.id).(*data.Map)
 	for gone, other := range map[string]string{"baseurl": "mirrorlist", "mirrorlist": "baseurl"} {
 		if c.goes(gone) && !c.options.Has(other) && !now.Has(other) {
 			return loader.Invocation("Cannot delete %s without specifying %s", gone, other)

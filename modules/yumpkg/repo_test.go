@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/packages/rpm"
 )
 
 const centos = `# CentOS-Base.repo
@@ -110,14 +111,14 @@ func FuzzOutputs(f *testing.F) {
 	f.Add(centos)
 	f.Add("Available Packages\nbash.x86_64 1-1 base\nvery-long\n 1 @x\nObsoleting Packages\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if r, err := parseRepos(text); err == nil {
-			again, err := parseRepos(r.text(""))
-			if err == nil && again.repos.Len() != r.repos.Len() {
-				t.Errorf("%q becomes %q", text, r.text(""))
+		if r, err := rpm.ParseRepos(text); err == nil {
+			again, err := rpm.ParseRepos(r.Text(""))
+			if err == nil && again.Repos.Len() != r.Repos.Len() {
+				t.Errorf("%q becomes %q", text, r.Text(""))
 			}
 		}
 		_ = parseListed(text, "x86_64")
-		_ = parseInstalled(text, "x86_64")
+		_ = rpm.ParseInstalled(text, "x86_64")
 		_ = parseGroups(text)
 		_ = members(text, "default")
 		_ = parsePatches(text)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/brineproject/brine/data"
 )
 
 // Format is the query format of a line that Parse reads, but for its end. Of packages that are installed there is no repository.
@@ -83,4 +85,33 @@ func Normalize(name, osArch string) string {
 		return bare
 	}
 	return name
+}
+
+// ParseInstalled reads lines of Format. Each name has a list of dictionaries with epoch, version, release, arch, install_date and
+// install_date_time_t, sorted by version.
+func ParseInstalled(text, osArch string) *data.Map {
+	all := &data.Map{}
+	for line := range strings.SplitSeq(text, "\n") {
+		i, ok := Parse(line, osArch)
+		if !ok {
+			continue
+		}
+		var epoch, release any
+		version := i.Version
+		if e, v, ok := strings.Cut(version, ":"); ok {
+			epoch, version = e, v
+		}
+		if v, r, ok := strings.Cut(version, "-"); ok {
+			version, release = v, r
+		}
+		list, _ := all.Value(i.Name).([]any)
+		all.Set(i.Name, append(list, data.NewMap("epoch", epoch, "version", version, "release", release, "arch", i.Arch,
+			"install_date", i.Date, "install_date_time_t", i.Time)))
+	}
+	for _, v := range all.All() {
+		slices.SortStableFunc(v.([]any), func(a, b any) int {
+			return strings.Compare(a.(*data.Map).Text("version"), b.(*data.Map).Text("version"))
+		})
+	}
+	return all
 }

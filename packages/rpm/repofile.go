@@ -1,4 +1,4 @@
-package yumpkg
+package rpm
 
 import (
 	"bufio"
@@ -10,35 +10,36 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A repoFile is a file of repositories: what stands before them, and each as a dictionary of its lines. Comments within one are a list
+// A RepoFile is a file of repositories: what stands before them, and each as a dictionary of its lines. Comments within one are a list
 // under the key comments.
-type repoFile struct {
-	header string
-	repos  *data.Map
+type RepoFile struct {
+	Header string
+	Repos  *data.Map
 }
 
-// readRepos reads a file of repositories, or the configuration of the program, as Python's configparser does: keys are in small letters,
+// ReadRepos reads a file of repositories, or the configuration of the program, as Python's configparser does: keys are in small letters,
 // a line that begins with blanks goes on the value before.
-func readRepos(path string) (repoFile, error) {
+func ReadRepos(path string) (RepoFile, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return repoFile{}, err
+		return RepoFile{}, err
 	}
-	f, err := parseRepos(string(text))
+	f, err := ParseRepos(string(text))
 	if err != nil {
-		return repoFile{}, fmt.Errorf("read %s: %w", path, err)
+		return RepoFile{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	return f, nil
 }
 
-func parseRepos(text string) (repoFile, error) {
-	p := &repoParser{file: repoFile{repos: &data.Map{}}}
+// ParseRepos reads the text of such a file.
+func ParseRepos(text string) (RepoFile, error) {
+	p := &repoParser{file: RepoFile{Repos: &data.Map{}}}
 	s := bufio.NewScanner(strings.NewReader(text))
 	s.Buffer(nil, len(text)+1)
 	for s.Scan() {
 		p.number++
 		if err := p.line(s.Text()); err != nil {
-			return repoFile{}, err
+			return RepoFile{}, err
 		}
 	}
 	p.end()
@@ -46,7 +47,7 @@ func parseRepos(text string) (repoFile, error) {
 }
 
 type repoParser struct {
-	file   repoFile
+	file   RepoFile
 	number int
 	repo   *data.Map // of now; nil before the first
 	key    string    // whose value may go on; "" for none
@@ -76,7 +77,7 @@ func (p *repoParser) line(line string) error {
 
 func (p *repoParser) comment(text string) {
 	if p.repo == nil {
-		p.file.header += text + "\n"
+		p.file.Header += text + "\n"
 		return
 	}
 	list, _ := p.repo.Value("comments").([]any)
@@ -85,11 +86,11 @@ func (p *repoParser) comment(text string) {
 
 func (p *repoParser) section(name string) error {
 	p.end()
-	if p.file.repos.Has(name) {
+	if p.file.Repos.Has(name) {
 		return fmt.Errorf("line %d: section %q stands there twice", p.number, name)
 	}
 	p.repo = &data.Map{}
-	p.file.repos.Set(name, p.repo)
+	p.file.Repos.Set(name, p.repo)
 	return nil
 }
 
@@ -111,11 +112,11 @@ func (p *repoParser) end() {
 	p.key = ""
 }
 
-// text returns what a file with these repositories holds. lead stands before each.
-func (f repoFile) text(lead string) string {
+// Text returns what a file with these repositories holds. lead stands before each.
+func (f RepoFile) Text(lead string) string {
 	var b strings.Builder
-	b.WriteString(f.header)
-	for name, v := range f.repos.All() {
+	b.WriteString(f.Header)
+	for name, v := range f.Repos.All() {
 		repo := v.(*data.Map)
 		fmt.Fprintf(&b, "%s[%s]\n", lead, data.Str(name))
 		for key, value := range repo.All() {
@@ -151,6 +152,7 @@ func remarks(v any) string {
 	return b.String()
 }
 
-func (f repoFile) write(path, lead string) error {
-	return atomicfile.Write(path, []byte(f.text(lead)), atomicfile.Options{Mode: 0o644, Keep: true})
+// Write gives the file at path the repositories. lead stands before each.
+func (f RepoFile) Write(path, lead string) error {
+	return atomicfile.Write(path, []byte(f.Text(lead)), atomicfile.Options{Mode: 0o644, Keep: true})
 }

@@ -1,0 +1,392 @@
+package zypperpkg
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
+	"github.com/brineproject/brine/packages/rpm"
+)
+
+type installArgs struct {
+	Name              any       `default:"None"`
+	Refresh           any       `default:"False"`
+	Fromrepo          any       `default:"None"`
+	Pkgs              any       `default:"None"`
+	Sources           any       `default:"None"`
+	Downloadonly      any       `default:"None"`
+	SkipVerify        any       `default:"False"`
+	Version           any       `default:"None"`
+	IgnoreRepoFailure any       `default:"False"`
+	NoRecommends      any       `default:"False"`
+	Root              any       `default:"None"`
+	Kwargs            *data.Map `kwargs:"kwargs"`
+}
+
+// install installs packages, or brings them to other versions, and returns what changed by package: old and new versions.
+//
+// name, version
+//
+//	The package; its version, a pattern with a star, or a condition as >=1.2.
+//
+// refresh
+//
+//	True: ask the repositories again first.
+//
+// fromrepo
+//
+//	The repository that the packages come from.
+//
+// pkgs
+//
+//	A list of packages, each a name or a dictionary of name and version.
+//
+// sources
+//
+//	A list of dictionaries of name and file.
+//
+// skip_verify
+//
+//	True: do not look at signatures.
+//
+// ignore_repo_failure
+//
+//	True: repositories that fail are no failure.
+//
+// no_recommends
+//
+//	True: leave packages that are only recommended.
+//
+// root
+//
+//	A folder to take for /.
+//
+// CLI Example:
+//
+//	salt '*' pkg.install vim refresh=True
+func (m *module) install(ctx context.Context, a installArgs) (any, error) {
+	if err := m.maybeRefresh(ctx, a.Refresh, a.Root); err != nil {
+		return nil, err
+	}
+	targets, err := m.targets(ctx, a)
+	if err != nil || len(targets) == 0 {
+		return &data.Map{}, err
+	}
+	return m.changing(ctx, a.Root, a.Kwargs.Value("diff_attr"), func() error {
+		c := call{root: a.Root, scoped: true, anyRepos: data.Truth(a.IgnoreRepoFailure)}
+		args := installWords(a)
+		var lower []any
+		for batch := range slices.Chunk(targets, 500) {
+			out, err := m.run(ctx, c, slices.Concat(args, batch)...)
+			if err != nil {
+				return err
+			}
+			lower = append(lower, lowerVersions(out.Stdout)...)
+		}
+		for batch := range slices.Chunk(lower, 500) {
+			if _, err := m.run(ctx, c, slices.Concat(args, []any{"--force"}, batch)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// changing calls act, and returns what changed by then.
+func (m *module) changing(ctx context.Context, root, attr any, act func() error) (*data.Map, error) {
+	before, err := m.installed(ctx, root, attr)
+	if err == nil {
+		err = act()
+	}
+	if err != nil {
+		return nil, err
+	}
+	after, err := m.installed(ctx, root, attr)
+	return packages.Changes(before, after), err
+}
+
+// installWords returns the words of zypper up to the packages.
+func installWords(a installArgs) []any {
+	args := []any{"install", "--auto-agree-with-licenses", "--name"}
+	if data.Truth(a.Kwargs.Value("resolve_capabilities")) {
+		args[2] = "--capability"
+	}
+	if !data.Truth(a.Refresh) {
+		args = append([]any{"--no-refresh"}, args...)
+	}
+	if data.Truth(a.SkipVerify) {
+		args = append([]any{"--no-gpg-checks"}, args...)
+	}
+	if data.Truth(a.Downloadonly) {
+		args = append(args, "--download-only")
+	}
+	if data.Truth(a.Fromrepo) {
+		args = append(args, "--force", "--force-resolution", "--from", a.Fromrepo)
+	}
+	if data.Truth(a.NoRecommends) {
+		args = append(args, "--no-recommends")
+	}
+	return args
+}
+
+var lowerVersion = regexp.MustCompile(`^The selected package '([^']+)'.+has lower version`)
+
+// lowerVersions returns the packages that zypper does not install as a newer version is there.
+func lowerVersions(text string) (names []any) {
+	for line := range strings.Lines(text) {
+		if match := lowerVersion.FindStringSubmatch(line); match != nil {
+			names = append(names, match[1])
+		}
+	}
+	return names
+}
+
+// targets returns what zypper is told of the packages that are asked for.
+func (m *module) targets(ctx context.Context, a installArgs) ([]any, error) {
+	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", []any{a.Name, a.Pkgs, a.Sources}, packages.Own(a.Kwargs))
+	t, _ := v.(data.Tuple)
+	if err != nil || len(t) < 2 || !data.Truth(t[0]) {
+		return nil, err
+	}
+	if files, ok := t[0].([]any); ok {
+		if t[1] == "advisory" {
+			return m.advisories(ctx, files, a.Root)
+		}
+		return files, nil
+	}
+	pkgs := t[0].(*data.Map)
+	if data.Truth(a.Version) && data.Truth(a.Name) && !data.Truth(a.Pkgs) && !data.Truth(a.Sources) {
+		version, err := m.offered(ctx, data.Str(a.Name), data.Str(a.Version), a.Root)
+		if err != nil {
+			return nil, err
+		}
+		if version != "" {
+			pkgs = data.NewMap(a.Name, version)
+		}
+	}
+	var targets []any
+	for name, version := range pkgs.All() {
+		target := data.Str(name)
+		if version != nil {
+			oper, bare := packages.Split(data.Str(version))
+			if oper == "" {
+				oper = "="
+			}
+			target += oper + bare
+		}
+		targets = append(targets, target)
+	}
+	return targets, nil
+}
+
+func (m *module) advisories(ctx context.Context, ids []any, root any) ([]any, error) {
+	patches, err := m.kind(ctx, "patch", root)
+	if err != nil {
+		return nil, err
+	}
+	var targets []any
+	for _, id := range ids {
+		if !patches.Has(id) {
+			return nil, loader.Execution("Advisory id \"%s\" not found", data.Str(id))
+		}
+		targets = append(targets, "patch:"+data.Str(id))
+	}
+	return targets, nil
+}
+
+// offered returns the newest version of a package that a pattern fits, behind the relation that stood before the pattern; "" for none.
+func (m *module) offered(ctx context.Context, name, pattern string, root any) (string, error) {
+	bare := strings.NewReplacer("<", "", ">", "", "=", "", "+", "").Replace(pattern)
+	oper := strings.ReplaceAll(pattern, bare, "")
+	if oper != "" && !slices.Contains([]string{"<", "<=", "=", ">=", ">"}, oper) {
+		return "", loader.Execution("Zypper do not supports operator \"%s\".", oper)
+	}
+	nodes, err := m.nodes(ctx, call{root: root, reading: true}, "solvable", "se", "-xv", name)
+	if err == nil && len(nodes) == 0 {
+		err = loader.Execution("No packages found matching '%s'", name)
+	}
+	newest := ""
+	for _, n := range nodes {
+		edition := n.attrs.Text("edition")
+		if ok, bad := path.Match(bare, edition); ok && bad == nil && (newest == "" || rpm.CompareEVR(edition, newest) > 0) {
+			newest = edition
+		}
+	}
+	if newest == "" {
+		return "", err
+	}
+	return oper + newest, err
+}
+
+type upgradeArgs struct {
+	Name           any       `default:"None"`
+	Pkgs           any       `default:"None"`
+	Refresh        any       `default:"True"`
+	Dryrun         any       `default:"False"`
+	DistUpgrade    any       `default:"False"`
+	Fromrepo       any       `default:"None"`
+	Novendorchange any       `default:"False"`
+	SkipVerify     any       `default:"False"`
+	NoRecommends   any       `default:"False"`
+	Root           any       `default:"None"`
+	DiffAttr       any       `default:"None"`
+	Kwargs         *data.Map `kwargs:"kwargs"`
+}
+
+// upgrade brings packages, or all, to their newest versions, and returns what changed by package.
+//
+// refresh : True
+//
+//	Ask the repositories again first.
+//
+// dryrun : False
+//
+//	True: only say what would be done; the result is what zypper says.
+//
+// dist_upgrade : False
+//
+//	True: bring the distribution to what the repositories have.
+//
+// fromrepo
+//
+//	The repository to look in, or a list of them.
+//
+// novendorchange, no_recommends
+//
+//	With dist_upgrade: stay with the vendors that packages are from; leave packages that are only recommended.
+//
+// skip_verify
+//
+//	True: do not look at signatures.
+//
+// CLI Example:
+//
+//	salt '*' pkg.upgrade
+func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
+	if err := m.maybeRefresh(ctx, a.Refresh, a.Root); err != nil {
+		return nil, err
+	}
+	args, err := m.upgradeWords(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	c := call{root: a.Root, scoped: true, quiet: true}
+	if data.Truth(a.DistUpgrade) && data.Truth(a.Dryrun) {
+		if _, err := m.run(ctx, c, append(args[:len(args):len(args)], "--debug-solver")...); err != nil {
+			return nil, err
+		}
+	}
+	var out packages.Outcome
+	changes, err := m.changing(ctx, a.Root, a.DiffAttr, func() (err error) {
+		out, err = m.run(ctx, c, args...)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !succeeded(out.Code):
+		return nil, loader.ExecutionInfo("Problem encountered upgrading packages", data.NewMap("changes", changes, "result",
+			data.NewMap("retcode", out.Code, "stdout", out.Stdout, "stderr", out.Stderr, "pid", out.All.Value("pid"))))
+	case data.Truth(a.Dryrun):
+		return strings.TrimSpace(out.Stdout + "\n" + out.Stderr), nil
+	}
+	return changes, nil
+}
+
+func (m *module) upgradeWords(ctx context.Context, a upgradeArgs) ([]any, error) {
+	dist := data.Truth(a.DistUpgrade)
+	args, from := []any{"update", "--auto-agree-with-licenses"}, "--repo"
+	if dist {
+		args[0], from = "dist-upgrade", "--from"
+	}
+	if data.Truth(a.SkipVerify) {
+		args = append([]any{"--no-gpg-checks"}, args...)
+	}
+	if data.Truth(a.Dryrun) {
+		args = append(args, "--dry-run")
+	}
+	repos := listOf(a.Fromrepo)
+	if text, ok := a.Fromrepo.(string); ok && text != "" {
+		repos = []any{text}
+	}
+	for _, r := range repos {
+		args = append(args, from, r)
+	}
+	if dist && data.Truth(a.Novendorchange) {
+		args = append(args, "--no-allow-vendor-change")
+	}
+	if dist && data.Truth(a.NoRecommends) {
+		args = append(args, "--no-recommends")
+	}
+	if dist || !data.Truth(a.Name) && !data.Truth(a.Pkgs) {
+		return args, nil
+	}
+	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", []any{a.Name, a.Pkgs}, packages.Own(a.Kwargs))
+	if t, ok := v.(data.Tuple); ok && len(t) > 0 {
+		pkgs, _ := t[0].(*data.Map)
+		args = append(args, pkgs.Keys()...)
+	}
+	return args, err
+}
+
+type removeArgs struct {
+	Name   any       `default:"None"`
+	Pkgs   any       `default:"None"`
+	Root   any       `default:"None"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// remove removes packages, and returns what changed by package.
+//
+// CLI Example:
+//
+//	salt '*' pkg.remove vim,zsh
+func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
+	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", []any{a.Name, a.Pkgs}, nil)
+	if err != nil {
+		return nil, err
+	}
+	t, _ := v.(data.Tuple)
+	if len(t) == 0 {
+		return &data.Map{}, nil
+	}
+	installed, err := m.installed(ctx, a.Root, nil)
+	if err != nil {
+		return nil, err
+	}
+	pkgs, _ := t[0].(*data.Map)
+	var targets []any
+	for name, version := range pkgs.All() {
+		have := installed.Text(name)
+		switch {
+		case have == "":
+		case !data.Truth(version):
+			targets = append(targets, name)
+		case slices.Contains(strings.Split(have, ","), data.Str(version)):
+			targets = append(targets, data.Str(name)+"-"+data.Str(version))
+		}
+	}
+	if len(targets) == 0 {
+		return &data.Map{}, nil
+	}
+	return m.changing(ctx, a.Root, nil, func() error {
+		for batch := range slices.Chunk(targets, 500) {
+			if _, err := m.run(ctx, call{root: a.Root, scoped: true}, append([]any{"remove"}, batch...)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// purge is pkg.remove, as RPM keeps nothing of what was removed.
+//
+// CLI Example:
+//
+//	salt '*' pkg.purge vim,zsh
+func (m *module) purge(ctx context.Context, a removeArgs) (any, error) { return m.remove(ctx, a) }

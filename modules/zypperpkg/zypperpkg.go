@@ -1,0 +1,326 @@
+// Package zypperpkg is Salt's module pkg on systems of SUSE (salt/modules/zypperpkg.py).
+//
+// What differs from Salt 3006.0: versions are compared as RPM does. Products and patterns stand in no list of packages; download, diff,
+// list_products, list_provides, resolve_capabilities and services_need_restart are missing.
+package zypperpkg
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
+	"github.com/brineproject/brine/packages/rpm"
+	"github.com/brineproject/brine/process"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module pkg for zypper.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "pkg", File: "zypperpkg", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	if env.GrainsNow().Text("os_family") != "Suse" {
+		return nil, errors.New("Module zypper: non SUSE OS not supported by zypper package manager") //nolint:staticcheck // Salt's text
+	}
+	if process.Find("zypper") == "" {
+		return nil, errors.New("Module zypper: zypper package manager not found") //nolint:staticcheck // Salt's text
+	}
+	m := &module{env}
+	return &loader.Module{Funcs: slices.Concat(m.packageFuncs(), m.otherFuncs())}, nil
+}
+
+func (m *module) packageFuncs() []loader.Func {
+	return []loader.Func{
+		loader.F("available_version", docLatestVersion, m.latestVersion),
+		loader.F("info_available", docInfoAvailable, m.infoAvailable),
+		loader.F("info_installed", docInfoInstalled, m.infoInstalled),
+		loader.F("install", docInstall, m.install),
+		loader.F("latest_version", docLatestVersion, m.latestVersion),
+		loader.F("list_pkgs", docListPkgs, m.listPkgs),
+		loader.F("list_repo_pkgs", docListRepoPkgs, m.listRepoPkgs),
+		loader.F("list_updates", docListUpgrades, m.listUpgrades),
+		loader.F("list_upgrades", docListUpgrades, m.listUpgrades),
+		loader.F("normalize_name", docNormalizeName, m.normalizeName),
+		loader.F("parse_arch", docParseArch, m.parseArch),
+		loader.F("purge", docPurge, m.purge),
+		loader.F("refresh_db", docRefreshDB, m.refreshDB),
+		loader.F("remove", docRemove, m.remove),
+		loader.F("search", docSearch, m.search),
+		loader.F("upgrade", docUpgrade, m.upgrade),
+		loader.F("upgrade_available", docUpgradeAvailable, m.upgradeAvailable),
+		loader.F("version", docVersion, m.version),
+		loader.F("version_cmp", docVersionCmp, m.versionCmp),
+	}
+}
+
+func (m *module) otherFuncs() []loader.Func {
+	return []loader.Func{
+		loader.F("del_repo", docDelRepo, m.delRepo),
+		loader.F("file_dict", docFileDict, m.fileDict),
+		loader.F("file_list", docFileList, m.fileList),
+		loader.F("get_repo", docGetRepo, m.getRepo),
+		loader.F("hold", docHold, m.hold),
+		loader.F("list_installed_patches", docListInstalledPatches, m.listInstalledPatches),
+		loader.F("list_locks", docListLocks, m.listLocks),
+		loader.F("list_patches", docListPatches, m.listPatches),
+		loader.F("list_patterns", docListPatterns, m.listPatterns),
+		loader.F("list_repos", docListRepos, m.listRepos),
+		loader.F("mod_repo", docModRepo, m.modRepo),
+		loader.F("modified", docModified, m.modified),
+		loader.F("owner", docOwner, m.owner),
+		loader.F("unhold", docUnhold, m.unhold),
+		loader.F("verify", docVerify, m.verify),
+	}
+}
+
+func (m *module) osArch() string { return m.env.GrainsNow().Text("osarch") }
+
+// path returns where a file of the system lies, or of one below another folder.
+func (m *module) path(root any, p string) string {
+	if data.Truth(root) {
+		return filepath.Join("/", m.env.Root, data.Str(root), p)
+	}
+	return filepath.Join("/", m.env.Root, p)
+}
+
+func listOf(v any) []any {
+	list, _ := v.([]any)
+	return list
+}
+
+type namesArgs struct {
+	Names  []any     `args:"names"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// version returns the versions of packages: of one as a text, of several as a dictionary; nothing for what is not installed.
+//
+// CLI Example:
+//
+//	salt '*' pkg.version vim zsh
+func (m *module) version(ctx context.Context, a namesArgs) (any, error) {
+	v, err := m.env.Call(ctx, "pkg_resource.version", a.Names, packages.Own(a.Kwargs))
+	if err == nil && !data.Truth(v) {
+		return &data.Map{}, nil
+	}
+	return v, err
+}
+
+type cmpArgs struct {
+	Ver1, Ver2  any
+	IgnoreEpoch any       `default:"False"`
+	Kwargs      *data.Map `kwargs:"kwargs"`
+}
+
+// versionCmp compares two versions: -1 where the first is older, 0 where they are the same, 1 where it is newer.
+//
+// ignore_epoch : False
+//
+//	Compare what stands behind the first colon of each.
+//
+// CLI Example:
+//
+//	salt '*' pkg.version_cmp '0.2-001' '0.2.0.1-002'
+func (m *module) versionCmp(_ context.Context, a cmpArgs) (any, error) {
+	x, y := data.Str(a.Ver1), data.Str(a.Ver2)
+	if data.Truth(a.IgnoreEpoch) {
+		x, y = packages.WithoutEpoch(x), packages.WithoutEpoch(y)
+	}
+	return int64(rpm.CompareEVR(x, y)), nil
+}
+
+type nameArgs struct{ Name string }
+
+// normalizeName takes the architecture off the name of a package where it is that of the host.
+//
+// CLI Example:
+//
+//	salt '*' pkg.normalize_name zsh.x86_64
+func (m *module) normalizeName(_ context.Context, a nameArgs) (any, error) {
+	return rpm.Normalize(a.Name, m.osArch()), nil
+}
+
+// parseArch parts the name of a package from its architecture.
+//
+// CLI Example:
+//
+//	salt '*' pkg.parse_arch zsh.x86_64
+func (m *module) parseArch(_ context.Context, a nameArgs) (any, error) {
+	name, arch := rpm.SplitArch(a.Name, true)
+	if arch == "" {
+		return data.NewMap("name", name, "arch", nil), nil
+	}
+	return data.NewMap("name", name, "arch", arch), nil
+}
+
+type listPkgsArgs struct {
+	VersionsAsList any       `default:"False"`
+	Root           any       `default:"None"`
+	Includes       any       `default:"None"`
+	Kwargs         *data.Map `kwargs:"kwargs"`
+}
+
+// listPkgs returns the versions of all packages that are installed.
+//
+// versions_as_list
+//
+//	True: a list for each package, and not a text with commas.
+//
+// root
+//
+//	A folder to take for /.
+//
+// attr
+//
+//	What to tell of each version: all, or a list of epoch, version, release, arch, install_date and install_date_time_t.
+//
+// CLI Example:
+//
+//	salt '*' pkg.list_pkgs attr=version,arch
+func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (any, error) {
+	if packages.True(a.Kwargs.Value("removed")) || packages.True(a.Kwargs.Value("purge_desired")) {
+		return &data.Map{}, nil
+	}
+	attr := a.Kwargs.Value("attr")
+	if text, ok := attr.(string); ok && text != "all" {
+		var list []any
+		for w := range strings.SplitSeq(text, ",") {
+			list = append(list, strings.TrimSpace(w))
+		}
+		attr = list
+	}
+	key := "pkg.list_pkgs_" + data.Str(a.Root)
+	all, ok := loader.ContextOf(ctx).Get(key)
+	if !ok || a.Kwargs.Value("use_context") == false {
+		args := []any{"rpm"}
+		if data.Truth(a.Root) {
+			args = append(args, "--root", a.Root)
+		}
+		out, err := packages.Run(ctx, m.env, packages.Quietly(), append(args, "-qa", "--queryformat", rpm.Format+"\n")...)
+		if err != nil {
+			return nil, err
+		}
+		all = rpm.ParseInstalled(out.Stdout, m.osArch())
+		for name := range all.(*data.Map).Clone().All() {
+			if strings.HasPrefix(data.Str(name), "gpg-pubkey") {
+				all.(*data.Map).Delete(name)
+			}
+		}
+		loader.ContextOf(ctx).Set(key, all)
+	}
+	return m.env.Call(ctx, "pkg_resource.format_pkg_list", []any{all, packages.True(a.VersionsAsList), attr}, nil)
+}
+
+// installed returns the versions of what is installed, read anew; attr is as for pkg.list_pkgs.
+func (m *module) installed(ctx context.Context, root, attr any) (*data.Map, error) {
+	kwargs := data.NewMap("use_context", false)
+	if data.Truth(attr) {
+		kwargs.Set("attr", attr)
+	}
+	v, err := m.listPkgs(ctx, listPkgsArgs{Root: root, Kwargs: kwargs})
+	all, _ := v.(*data.Map)
+	return all, err
+}
+
+// infoInstalled returns what is known of packages that are installed. The arguments are those of lowpkg.info.
+//
+// CLI Example:
+//
+//	salt '*' pkg.info_installed vim attr=version,vendor
+func (m *module) infoInstalled(ctx context.Context, a namesArgs) (any, error) {
+	v, err := m.env.Call(ctx, "lowpkg.info", a.Names, packages.Own(a.Kwargs))
+	info, _ := v.(*data.Map)
+	ret := &data.Map{}
+	for name, p := range info.All() {
+		list := listOf(p)
+		if one, ok := p.(*data.Map); ok {
+			ret.Set(name, withSource(one))
+			continue
+		}
+		for i, one := range list {
+			one, _ := one.(*data.Map)
+			list[i] = withSource(one)
+		}
+		ret.Set(name, list)
+	}
+	return ret, err
+}
+
+// withSource returns what is known of a package under the names that pkg has.
+func withSource(p *data.Map) *data.Map {
+	out := &data.Map{}
+	for k, v := range p.All() {
+		if k == "source_rpm" {
+			k = "source"
+		}
+		out.Set(k, v)
+	}
+	return out
+}
+
+type packagesArgs struct {
+	Packages []any     `args:"packages"`
+	Kwargs   *data.Map `kwargs:"kwargs"`
+}
+
+// fileList returns the files of packages, or of all.
+//
+// CLI Example:
+//
+//	salt '*' pkg.file_list vim
+func (m *module) fileList(ctx context.Context, a packagesArgs) (any, error) {
+	return m.env.Call(ctx, "lowpkg.file_list", a.Packages, packages.Own(a.Kwargs))
+}
+
+// fileDict returns the files of packages, or of all, by package.
+//
+// CLI Example:
+//
+//	salt '*' pkg.file_dict vim
+func (m *module) fileDict(ctx context.Context, a packagesArgs) (any, error) {
+	return m.env.Call(ctx, "lowpkg.file_dict", a.Packages, packages.Own(a.Kwargs))
+}
+
+type modifiedArgs struct {
+	Packages []any     `args:"packages"`
+	Flags    *data.Map `kwargs:"flags"`
+}
+
+// modified returns the files of packages, or of all, that are not as they were installed. The arguments are those of lowpkg.modified.
+//
+// CLI Example:
+//
+//	salt '*' pkg.modified vim size=True
+func (m *module) modified(ctx context.Context, a modifiedArgs) (any, error) {
+	return m.env.Call(ctx, "lowpkg.modified", a.Packages, packages.Own(a.Flags))
+}
+
+type pathsArgs struct {
+	Paths  []any     `args:"paths"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// owner returns the package that a file is of; of several files a dictionary. What is of no package has "".
+//
+// CLI Example:
+//
+//	salt '*' pkg.owner /usr/bin/vim
+func (m *module) owner(ctx context.Context, a pathsArgs) (any, error) {
+	return m.env.Call(ctx, "lowpkg.owner", a.Paths, packages.Own(a.Kwargs))
+}
+
+// verify returns how files of packages, or of all, differ from what they were. The arguments are those of lowpkg.verify.
+//
+// CLI Example:
+//
+//	salt '*' pkg.verify vim
+func (m *module) verify(ctx context.Context, a namesArgs) (any, error) {
+	return m.env.Call(ctx, "lowpkg.verify", a.Names, packages.Own(a.Kwargs))
+}
