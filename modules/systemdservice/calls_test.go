@@ -67,3 +67,51 @@ func FuzzShow(f *testing.F) {
 		}
 	})
 }
+
+// A unit that systemd has not seen is shown to it, and one whose file changes later again. Nothing else is asked twice.
+func TestRefresh(t *testing.T) {
+	programs(t, "252")
+	root := booted(t)
+	unit := filepath.Join(root, "etc/systemd/system/new.service")
+	if err := os.MkdirAll(filepath.Dir(unit), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	seen, asked, reloads := "", 0, 0
+	systemctl := func(_ context.Context, _ string, args []any, _ *data.Map) (any, error) {
+		line, code, out := args[0].([]any), int64(0), ""
+		switch now, err := os.ReadFile(unit); {
+		case line[1] == "--system":
+			reloads++
+			seen = string(now)
+		case seen == "":
+			asked++
+			code, out = 4, "Unit new.service could not be found."
+		default:
+			asked++
+			if err == nil && string(now) != seen {
+				out = "Warning: The unit file changed on disk. Run 'systemctl daemon-reload' to reload units."
+			}
+		}
+		return data.NewMap("retcode", code, "stdout", out, "stderr", ""), nil
+	}
+	r, err := loader.NewRegistry(&loader.Env{Root: root, Call: systemctl, Grains: func() *data.Map { return data.NewMap("kernel", "Linux") }}, []loader.Plugin{Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := loader.WithContext(t.Context(), &loader.Context{})
+	for _, step := range []struct {
+		text           string // of the file; "" for none
+		there          bool
+		asked, reloads int
+	}{{"", false, 1, 0}, {"", false, 1, 0}, {"[Service]\n", true, 3, 1}, {"[Service]\n", true, 3, 1}, {"[Service]\nType=simple\n", true, 5, 2}} {
+		if step.text != "" && step.text != seen {
+			if err := os.WriteFile(unit, []byte(step.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := r.Invoke(ctx, "service.available", []any{"new"}, nil)
+		if err != nil || got != step.there || asked != step.asked || reloads != step.reloads {
+			t.Errorf("%+v: available is %v, %v; asked %d times, %d reloads", step, got, err, asked, reloads)
+		}
+	}
+}

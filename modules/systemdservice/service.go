@@ -11,7 +11,8 @@
 // disables and masks, and knows nothing of what runs.
 //
 // What differs from Salt: what systemctl said of a unit is forgotten as soon as a file of the unit changes, and not only with a reload,
-// so that a unit that a state brings is seen by those behind it. "myservice" is a service although it ends in the word.
+// so that a unit that a state brings is seen by those behind it; a new script in /etc/init.d makes systemd be reloaded, too. "myservice" is
+// a service although it ends in the word.
 package systemdservice
 
 import (

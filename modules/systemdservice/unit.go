@@ -68,7 +68,7 @@ func (m *module) fingerprint(name string) string {
 	return b.String()
 }
 
-// refresh reloads systemd when it has not seen a unit's file of the system's owner, or when the file has changed since.
+// refresh reloads systemd when it has not seen a unit's file of the system's owner, or a script, or when the file has changed since.
 func (m *module) refresh(ctx context.Context, name string) error {
 	stale, err := m.stale(ctx, name)
 	if err != nil || !stale {
@@ -78,7 +78,7 @@ func (m *module) refresh(ctx context.Context, name string) error {
 }
 
 func (m *module) stale(ctx context.Context, name string) (bool, error) {
-	if readable(m.at(nil, filepath.Join(localUnits, unitName(name)))) {
+	if readable(m.at(nil, filepath.Join(localUnits, unitName(name)))) || readable(m.at(nil, filepath.Join(initScripts, name))) {
 		if known, err := m.known(ctx, name); err != nil || !known {
 			return !known, err
 		}

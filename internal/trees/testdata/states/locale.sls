@@ -1,0 +1,14 @@
+locales:
+  pkg.installed
+
+made:
+  locale.present:
+    - name: de_DE.UTF-8
+    - require:
+      - pkg: locales
+
+of the system:
+  locale.system:
+    - name: de_DE.UTF-8
+    - require:
+      - locale: made

@@ -1,0 +1,1 @@
+test "$(readlink -f /etc/localtime)" = /usr/share/zoneinfo/Europe/Berlin

@@ -1,0 +1,8 @@
+tzdata:
+  pkg.installed
+
+Europe/Berlin:
+  timezone.system:
+    - utc: True
+    - require:
+      - pkg: tzdata
