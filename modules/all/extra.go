@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/modules/alternatives"
 	"github.com/brineproject/brine/modules/archive"
 	"github.com/brineproject/brine/modules/environ"
+	"github.com/brineproject/brine/modules/git"
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/mysql"
 	"github.com/brineproject/brine/modules/network"
@@ -26,6 +27,7 @@ func extra(render.Brought) []loader.Plugin {
 		alternatives.Plugin(),
 		archive.Plugin(),
 		environ.Plugin(),
+		git.Plugin(),
 		hashutil.Plugin(),
 		mysql.Plugin(),
 		network.Plugin(),

@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/states/environ"
 	"github.com/brineproject/brine/states/event"
 	"github.com/brineproject/brine/states/file"
+	"github.com/brineproject/brine/states/git"
 	"github.com/brineproject/brine/states/grains"
 	"github.com/brineproject/brine/states/group"
 	"github.com/brineproject/brine/states/ini"
@@ -43,6 +44,7 @@ func Plugins() []loader.Plugin {
 		environ.Plugin(),
 		event.Plugin(),
 		file.Plugin(),
+		git.Plugin(),
 		grains.Plugin(),
 		group.Plugin(),
 		ini.Plugin(),

@@ -1,0 +1,257 @@
+package git
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+type branchArgs struct {
+	Cwd            any
+	Name           any  `default:"None"`
+	Opts           any  `default:"''"`
+	GitOpts        any  `default:"''"`
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	IgnoreRetcode  bool `default:"False"`
+	OutputEncoding any  `default:"None"`
+}
+
+// branch runs git branch, for the branch name if it is given, and returns True. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.branch /path/to/repo mybranch opts='--set-upstream-to=origin/mybranch'
+//	salt myminion git.branch /path/to/repo newbranch opts='-m oldbranch'
+func (m *module) branch(ctx context.Context, a branchArgs) (any, error) {
+	args, err := command("branch", a.GitOpts, a.Opts)
+	if err != nil {
+		return nil, err
+	}
+	if a.Name != nil {
+		args = append(args, data.Str(a.Name))
+	}
+	return done(m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), args))
+}
+
+type checkoutArgs struct {
+	Cwd            any
+	Rev            any  `default:"None"`
+	Force          bool `default:"False"`
+	Opts           any  `default:"''"`
+	GitOpts        any  `default:"''"`
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	IgnoreRetcode  bool `default:"False"`
+	OutputEncoding any  `default:"None"`
+}
+
+// checkout checks a revision out and returns what git prints. force discards changes that are not committed. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.checkout /path/to/repo somebranch
+//	salt myminion git.checkout /path/to/repo rev=origin/mybranch opts='--track'
+func (m *module) checkout(ctx context.Context, a checkoutArgs) (any, error) {
+	before, err := options(a.GitOpts)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := options(a.Opts)
+	if err != nil {
+		return nil, err
+	}
+	args := with(before, []string{"checkout"})
+	if a.Force {
+		args = append(args, "--force")
+	}
+	args = append(args, opts...)
+	switch {
+	case a.Rev != nil:
+		args = append(args, data.Str(a.Rev))
+	case !slices.Contains(opts, "-b") && !slices.Contains(opts, "-B"):
+		return nil, loader.Invocation("'rev' argument is required unless -b or -B in opts")
+	}
+	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
+	r.merged = true
+	return stdout(m.git(ctx, r, args))
+}
+
+type mergeArgs struct {
+	Cwd            any
+	Rev            any       `default:"None"`
+	Opts           any       `default:"''"`
+	GitOpts        any       `default:"''"`
+	User           any       `default:"None"`
+	Password       any       `default:"None"`
+	Identity       any       `default:"None"`
+	IgnoreRetcode  bool      `default:"False"`
+	OutputEncoding any       `default:"None"`
+	Kwargs         *data.Map `kwargs:"kwargs"`
+}
+
+// merge merges a revision into the branch that is checked out, and returns what git prints. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.merge /path/to/repo upstream/mybranch opts='--ff-only'
+func (m *module) merge(ctx context.Context, a mergeArgs) (any, error) {
+	if err := only(a.Kwargs); err != nil {
+		return nil, err
+	}
+	args, err := command("merge", a.GitOpts, a.Opts)
+	if err != nil {
+		return nil, err
+	}
+	if data.Truth(a.Rev) {
+		args = append(args, data.Str(a.Rev))
+	}
+	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
+	r.identity = a.Identity
+	return stdout(m.git(ctx, r, args))
+}
+
+type rebaseArgs struct {
+	Cwd            any
+	Rev            any  `default:"'master'"`
+	Opts           any  `default:"''"`
+	GitOpts        any  `default:"''"`
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	IgnoreRetcode  bool `default:"False"`
+	OutputEncoding any  `default:"None"`
+}
+
+// rebase rebases the branch that is checked out, and returns what git prints. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.rebase /path/to/repo 'upstream/master --onto v2.0'
+func (m *module) rebase(ctx context.Context, a rebaseArgs) (any, error) {
+	opts, err := options(a.Opts)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(opts, "-i") || slices.Contains(opts, "--interactive") {
+		return nil, loader.Invocation("Interactive rebases are not supported")
+	}
+	args, err := command("rebase", a.GitOpts, a.Opts)
+	if err != nil {
+		return nil, err
+	}
+	rev, err := options(data.Str(a.Rev))
+	if err != nil {
+		return nil, err
+	}
+	return stdout(m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), append(args, rev...)))
+}
+
+type resetArgs struct {
+	Cwd            any
+	Opts           any  `default:"''"`
+	GitOpts        any  `default:"''"`
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	Identity       any  `default:"None"`
+	IgnoreRetcode  bool `default:"False"`
+	OutputEncoding any  `default:"None"`
+}
+
+// reset runs git reset and returns what it prints. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.reset /path/to/repo opts='--hard origin/master'
+func (m *module) reset(ctx context.Context, a resetArgs) (any, error) {
+	args, err := command("reset", a.GitOpts, a.Opts)
+	if err != nil {
+		return nil, err
+	}
+	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
+	r.identity = a.Identity
+	return stdout(m.git(ctx, r, args))
+}
+
+type symbolicRefArgs struct {
+	Cwd            any
+	Ref            any
+	Value          any  `default:"None"`
+	Opts           any  `default:"''"`
+	GitOpts        any  `default:"''"`
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	IgnoreRetcode  bool `default:"False"`
+	OutputEncoding any  `default:"None"`
+}
+
+// symbolicRef returns what a symbolic ref stands for, or makes it stand for value. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.symbolic_ref /path/to/repo FOO
+//	salt myminion git.symbolic_ref /path/to/repo FOO refs/heads/bar
+func (m *module) symbolicRef(ctx context.Context, a symbolicRefArgs) (any, error) {
+	opts, err := options(a.Opts)
+	if err != nil {
+		return nil, err
+	}
+	if a.Value != nil && (slices.Contains(opts, "-d") || slices.Contains(opts, "--delete")) {
+		return nil, loader.Invocation("Value cannot be set for symbolic ref if -d/--delete is included in opts")
+	}
+	args, err := command("symbolic-ref", a.GitOpts, a.Opts)
+	if err != nil {
+		return nil, err
+	}
+	if args = append(args, data.Str(a.Ref)); data.Truth(a.Value) {
+		args = append(args, data.Str(a.Value))
+	}
+	return stdout(m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), args))
+}
+
+type tagArgs struct {
+	Cwd            any
+	Name           any
+	Ref            any  `default:"'HEAD'"`
+	Message        any  `default:"None"`
+	Opts           any  `default:"''"`
+	GitOpts        any  `default:"''"`
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	IgnoreRetcode  bool `default:"False"`
+	OutputEncoding any  `default:"None"`
+}
+
+// tag makes a tag for a ref, or with -d among the options removes one, and returns what git prints. A message makes it an annotated
+// one. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.tag /path/to/repo v1.2.3 message='Version 1.2.3 tagged'
+//	salt myminion git.tag /path/to/repo v1.2.3 opts='-d'
+func (m *module) tag(ctx context.Context, a tagArgs) (any, error) {
+	before, err := options(a.GitOpts)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := options(a.Opts)
+	if err != nil {
+		return nil, err
+	}
+	opts = slices.DeleteFunc(opts, func(o string) bool { return o == "-a" || o == "--annotate" })
+	if slices.ContainsFunc(opts, func(o string) bool { return o == "-m" || strings.Contains(o, "--message") }) {
+		return nil, loader.Invocation(`Tag messages must be passed in the "message" argument`)
+	}
+	if data.Truth(a.Message) {
+		opts = append(opts, "-m", data.Str(a.Message))
+	}
+	args := append(with(before, []string{"tag"}, opts), data.Str(a.Name))
+	if !slices.Contains(opts, "-d") && !slices.Contains(opts, "--delete") {
+		args = append(args, data.Str(a.Ref))
+	}
+	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
+	r.merged = true
+	return stdout(m.git(ctx, r, args))
+}

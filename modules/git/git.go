@@ -1,0 +1,251 @@
+// Package git is Salt's module git: it runs the program git in repositories (salt/modules/git.py).
+//
+// run.go runs the program, with keys and passwords; clone.go, remote.go, branch.go, change.go, look.go, config.go and worktree.go hold the
+// functions by what they are about.
+//
+// What differs: user and password of a server are never on a command line: the program gets them in its environment, and they are
+// written to the configuration of the repository, where Salt has them too. Versions of git before 2.0 are not known.
+package git
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/accounts"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+
+	"os"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module git. There is one where there is the program.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "git", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	if process.Find("git") == "" {
+		return nil, errors.New("The git execution module cannot be loaded: git unavailable.") //nolint:staticcheck // Salt's text
+	}
+	m := &module{env}
+	return &loader.Module{Funcs: slices.Concat(m.looking(), m.changing(), m.fetching())}, nil
+}
+
+func (m *module) looking() []loader.Func {
+	return []loader.Func{
+		loader.F("config_get", docConfigGet, m.configGet),
+		loader.F("config_get_regexp", docConfigGetRegexp, m.configGetRegexp),
+		loader.F("config_get_regexp", docConfigGetRegexp, m.configGetRegexp).Alias("config_get_regex"),
+		loader.F("current_branch", docCurrentBranch, m.currentBranch),
+		loader.F("describe", docDescribe, m.describe),
+		loader.F("diff", docDiff, m.diff),
+		loader.F("is_worktree", docIsWorktree, m.isWorktree),
+		loader.F("list_branches", docListBranches, m.listBranches),
+		loader.F("list_tags", docListTags, m.listTags),
+		loader.F("list_worktrees", docListWorktrees, m.listWorktrees),
+		loader.F("merge_base", docMergeBase, m.mergeBase),
+		loader.F("merge_tree", docMergeTree, m.mergeTree),
+		loader.F("remote_get", docRemoteGet, m.remoteGet),
+		loader.F("remotes", docRemotes, m.remotes),
+		loader.F("rev_parse", docRevParse, m.revParse),
+		loader.F("revision", docRevision, m.revision),
+		loader.F("status", docStatus, m.status),
+		loader.F("version", docVersion, m.version),
+	}
+}
+
+func (m *module) changing() []loader.Func {
+	return []loader.Func{
+		loader.F("add", docAdd, m.add),
+		loader.F("archive", docArchive, m.archive),
+		loader.F("branch", docBranch, m.branch),
+		loader.F("checkout", docCheckout, m.checkout),
+		loader.F("commit", docCommit, m.commit),
+		loader.F("config_set", docConfigSet, m.configSet),
+		loader.F("config_unset", docConfigUnset, m.configUnset),
+		loader.F("discard_local_changes", docDiscardLocalChanges, m.discardLocalChanges),
+		loader.F("init", docInit, m.init),
+		loader.F("merge", docMerge, m.merge),
+		loader.F("rebase", docRebase, m.rebase),
+		loader.F("reset", docReset, m.reset),
+		loader.F("rm", docRm, m.rm).Def("rm_"),
+		loader.F("stash", docStash, m.stash),
+		loader.F("symbolic_ref", docSymbolicRef, m.symbolicRef),
+		loader.F("tag", docTag, m.tag),
+		loader.F("worktree_add", docWorktreeAdd, m.worktreeAdd),
+		loader.F("worktree_prune", docWorktreePrune, m.worktreePrune),
+		loader.F("worktree_rm", docWorktreeRm, m.worktreeRm),
+	}
+}
+
+func (m *module) fetching() []loader.Func {
+	return []loader.Func{
+		loader.F("clone", docClone, m.clone).Secret("password", "https_pass"),
+		loader.F("fetch", docFetch, m.fetch).Secret("password"),
+		loader.F("ls_remote", docLsRemote, m.lsRemote).Secret("password", "https_pass"),
+		loader.F("pull", docPull, m.pull).Secret("password"),
+		loader.F("push", docPush, m.push).Secret("password"),
+		loader.F("remote_refs", docRemoteRefs, m.remoteRefs).Secret("password", "https_pass"),
+		loader.F("remote_set", docRemoteSet, m.remoteSet).Secret("password", "https_pass", "push_https_pass"),
+		loader.F("submodule", docSubmodule, m.submodule).Secret("password"),
+	}
+}
+
+// options returns options of git: a list, or a text of words as a shell splits them. A -- at the end of a text is left out.
+func options(v any) ([]string, error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case []any:
+		return texts(v), nil
+	case string:
+		words, err := process.Words(v)
+		if err != nil {
+			return nil, loader.Exception("ValueError", "%w", err)
+		}
+		if n := len(words); n > 0 && words[n-1] == "--" {
+			words = words[:n-1]
+		}
+		return words, nil
+	}
+	return []string{data.Str(v)}, nil
+}
+
+func texts(list []any) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = data.Str(v)
+	}
+	return out
+}
+
+// listed returns a list of texts, which one text may hold with commas between them.
+func listed(v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return texts(v)
+	case data.Tuple:
+		return texts(v)
+	}
+	return strings.Split(data.Str(v), ",")
+}
+
+// where returns an absolute path; what is not absolute is below the home folder of the user.
+func (m *module) where(path, user any) string {
+	s := data.Str(path)
+	if filepath.IsAbs(s) {
+		return s
+	}
+	home := os.Getenv("HOME")
+	if data.Truth(user) {
+		home = "~" + data.Str(user)
+		users, _ := accounts.Users(m.env.Root) // one who is not found has no home
+		for _, u := range users {
+			if u.Name == data.Str(user) {
+				home = u.Home
+			}
+		}
+	}
+	return filepath.Join(home, s)
+}
+
+// flag takes a truth value from further keywords.
+func flag(kwargs *data.Map, name string) bool { return data.Truth(kwargs.Value(name)) }
+
+// only refuses further keywords but these.
+func only(kwargs *data.Map, known ...string) error {
+	var bad []string
+	for k, v := range kwargs.All() {
+		name := data.Str(k)
+		if !strings.HasPrefix(name, "__") && !slices.Contains(known, name) {
+			bad = append(bad, name+"="+data.Str(v))
+		}
+	}
+	if bad == nil {
+		return nil
+	}
+	return loader.Invocation("The following keyword arguments are not valid: %s", strings.Join(bad, ", "))
+}
+
+// lines returns the lines of a text.
+func lines(s string) []any {
+	out := []any{}
+	for line := range strings.Lines(s) {
+		out = append(out, strings.TrimRight(line, "\r\n"))
+	}
+	return out
+}
+
+// stdout returns what a run printed.
+func stdout(r *data.Map, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r.Text("stdout"), nil
+}
+
+func done(_ *data.Map, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+// with joins words of a command line.
+func with(words ...[]string) []string { return slices.Concat(words...) }
+
+type repoArgs struct {
+	Cwd            any
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	IgnoreRetcode  bool `default:"False"`
+	OutputEncoding any  `default:"None"`
+}
+
+func (m *module) of(a repoArgs) run {
+	return m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
+}
+
+// at returns a run in a repository.
+func (m *module) at(cwd, user, password any, quiet bool, encoding any) run {
+	return run{cwd: m.where(cwd, user), user: user, password: password, quiet: quiet, encoding: encoding}
+}
+
+type versionArgs struct {
+	Versioninfo bool `default:"False"`
+}
+
+// version returns the version of git, or with versioninfo its parts as a list.
+//
+// CLI Example:
+//
+//	salt myminion git.version
+func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
+	r, err := m.git(ctx, run{}, []string{"--version"})
+	if err != nil {
+		return nil, err
+	}
+	said, _, _ := strings.Cut(r.Text("stdout"), "(")
+	said, _, _ = strings.Cut(strings.TrimSpace(said), ".windows")
+	words := strings.Fields(said)
+	version := "unknown"
+	if len(words) > 0 {
+		version = words[len(words)-1]
+	}
+	if !a.Versioninfo {
+		return version, nil
+	}
+	parts := []any{}
+	for part := range strings.SplitSeq(version, ".") {
+		parts = append(parts, number(part))
+	}
+	return parts, nil
+}

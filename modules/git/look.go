@@ -1,0 +1,324 @@
+package git
+
+import (
+	"context"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// currentBranch returns the name of the branch that is checked out, HEAD where there is none. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.current_branch /path/to/repo
+func (m *module) currentBranch(ctx context.Context, a repoArgs) (any, error) {
+	return stdout(m.git(ctx, m.of(a), []string{"rev-parse", "--abbrev-ref", "HEAD"}))
+}
+
+type describeArgs struct {
+	Cwd            any
+	Rev            any  `default:"'HEAD'"`
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	IgnoreRetcode  bool `default:"False"`
+	OutputEncoding any  `default:"None"`
+}
+
+// describe names a revision by the nearest tag. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.describe /path/to/repo develop
+func (m *module) describe(ctx context.Context, a describeArgs) (any, error) {
+	return stdout(m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), []string{"describe", "--always", data.Str(a.Rev)}))
+}
+
+type diffArgs struct {
+	Cwd            any
+	Item1          any  `default:"None"`
+	Item2          any  `default:"None"`
+	Opts           any  `default:"''"`
+	GitOpts        any  `default:"''"`
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	NoIndex        bool `default:"False"`
+	Cached         bool `default:"False"`
+	Paths          any  `default:"None"`
+	OutputEncoding any  `default:"None"`
+}
+
+// diff returns what is different: between two revisions, or the working tree and one; with cached between the index and one; with
+// no_index between two paths. paths chooses files. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.diff /path/to/repo commit1 commit2
+//	salt myminion git.diff /path/to/repo no_index=True paths=path/to/file1,path/to/file2
+func (m *module) diff(ctx context.Context, a diffArgs) (any, error) {
+	if a.NoIndex && a.Cached {
+		return nil, loader.Execution("The 'no_index' and 'cached' options cannot be used together")
+	}
+	args, err := command("diff", a.GitOpts, a.Opts)
+	if err != nil {
+		return nil, err
+	}
+	r := m.at(a.Cwd, a.User, a.Password, a.NoIndex, a.OutputEncoding)
+	r.soft, r.merged = a.NoIndex, true
+	items := []any{a.Item1, a.Item2}
+	switch {
+	case a.NoIndex:
+		args, items = append(args, "--no-index"), nil
+	case a.Cached:
+		args, items = append(args, "--cached"), items[:1]
+	}
+	for _, item := range items {
+		if data.Truth(item) {
+			args = append(args, data.Str(item))
+		}
+	}
+	if data.Truth(a.Paths) {
+		args = append(append(args, "--"), listed(a.Paths)...)
+	}
+	return stdout(m.git(ctx, r, args))
+}
+
+type listBranchesArgs struct {
+	Cwd            any
+	Remote         bool `default:"False"`
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	IgnoreRetcode  bool `default:"False"`
+	OutputEncoding any  `default:"None"`
+}
+
+// listBranches returns the branches of a repository, or with remote those that it knows of remotes. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.list_branches /path/to/repo remote=True
+func (m *module) listBranches(ctx context.Context, a listBranchesArgs) (any, error) {
+	refs := "refs/heads/"
+	if a.Remote {
+		refs = "refs/remotes/"
+	}
+	result, err := m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), []string{"for-each-ref", "--format", "%(refname:short)", refs})
+	if err != nil {
+		return nil, err
+	}
+	return lines(result.Text("stdout")), nil
+}
+
+// listTags returns the tags of a repository. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.list_tags /path/to/repo
+func (m *module) listTags(ctx context.Context, a repoArgs) (any, error) {
+	result, err := m.git(ctx, m.of(a), []string{"for-each-ref", "--format", "%(refname:short)", "refs/tags/"})
+	if err != nil {
+		return nil, err
+	}
+	return lines(result.Text("stdout")), nil
+}
+
+type revParseArgs struct {
+	Cwd            any
+	Rev            any  `default:"None"`
+	Opts           any  `default:"''"`
+	GitOpts        any  `default:"''"`
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	IgnoreRetcode  bool `default:"False"`
+	OutputEncoding any  `default:"None"`
+}
+
+// revParse runs git rev-parse and returns what it prints. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.rev_parse /path/to/repo HEAD
+//	salt myminion git.rev_parse /path/to/repo opts='--is-inside-work-tree'
+func (m *module) revParse(ctx context.Context, a revParseArgs) (any, error) {
+	args, err := command("rev-parse", a.GitOpts, a.Opts)
+	if err != nil {
+		return nil, err
+	}
+	if a.Rev != nil {
+		args = append(args, data.Str(a.Rev))
+	}
+	return stdout(m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), args))
+}
+
+type revisionArgs struct {
+	Cwd            any
+	Rev            any  `default:"'HEAD'"`
+	Short          bool `default:"False"`
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	IgnoreRetcode  bool `default:"False"`
+	OutputEncoding any  `default:"None"`
+}
+
+// revision returns the commit of a revision, in short form if that is asked for. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.revision /path/to/repo mybranch
+func (m *module) revision(ctx context.Context, a revisionArgs) (any, error) {
+	args := []string{"rev-parse"}
+	if a.Short {
+		args = append(args, "--short")
+	}
+	return stdout(m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), append(args, data.Str(a.Rev))))
+}
+
+// status returns which files are modified, new, deleted and untracked. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.status /path/to/repo
+func (m *module) status(ctx context.Context, a repoArgs) (any, error) {
+	result, err := m.git(ctx, m.of(a), []string{"status", "-z", "--porcelain"})
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{"M": "modified", "A": "new", "D": "deleted", "??": "untracked"}
+	ret := data.NewMap()
+	for entry := range strings.SplitSeq(result.Text("stdout"), "\x00") {
+		entry = strings.TrimLeft(entry, " ")
+		state, file, ok := strings.Cut(entry, " ")
+		if file = strings.TrimLeft(file, " "); !ok || file == "" {
+			continue
+		}
+		if name := names[state]; name != "" {
+			state = name
+		}
+		grow(ret, state, file)
+	}
+	return ret, nil
+}
+
+type mergeBaseArgs struct {
+	Cwd            any
+	Refs           any       `default:"None"`
+	Octopus        bool      `default:"False"`
+	IsAncestor     bool      `default:"False"`
+	Independent    bool      `default:"False"`
+	ForkPoint      any       `default:"None"`
+	Opts           any       `default:"''"`
+	GitOpts        any       `default:"''"`
+	User           any       `default:"None"`
+	Password       any       `default:"None"`
+	IgnoreRetcode  bool      `default:"False"`
+	OutputEncoding any       `default:"None"`
+	Kwargs         *data.Map `kwargs:"kwargs"`
+}
+
+// mergeBase returns the common ancestor of refs, or all of them with all; with is_ancestor whether the first is an ancestor of the
+// second; octopus, independent and fork_point are those of git merge-base. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.merge_base /path/to/repo HEAD upstream/mybranch
+//	salt myminion git.merge_base /path/to/repo 8f2e542,4ad8cab is_ancestor=True
+func (m *module) mergeBase(ctx context.Context, a mergeBaseArgs) (any, error) {
+	if err := only(a.Kwargs, "all"); err != nil {
+		return nil, err
+	}
+	all := flag(a.Kwargs, "all")
+	refs, err := a.refs(all)
+	if err != nil {
+		return nil, err
+	}
+	args, err := command("merge-base", a.GitOpts, a.Opts)
+	if err != nil {
+		return nil, err
+	}
+	if all {
+		args = append(args, "--all")
+	}
+	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
+	switch {
+	case a.Octopus:
+		args = append(args, "--octopus")
+	case a.IsAncestor:
+		args, r.soft = append(args, "--is-ancestor"), true
+	case a.Independent:
+		args = append(args, "--independent")
+	case data.Truth(a.ForkPoint):
+		args = append(args, "--fork-point", data.Str(a.ForkPoint))
+	}
+	result, err := m.git(ctx, r, append(args, refs...))
+	switch bases := lines(result.Text("stdout")); {
+	case err != nil:
+		return nil, err
+	case a.IsAncestor:
+		return result.Value("retcode") == int64(0), nil
+	case all:
+		return bases, nil
+	case len(bases) == 0:
+		return nil, loader.Exception("IndexError", "list index out of range")
+	default:
+		return bases[0], nil
+	}
+}
+
+// refs returns the refs that the call names, and refuses what does not go together.
+func (a mergeBaseArgs) refs(all bool) ([]string, error) {
+	fork := data.Truth(a.ForkPoint)
+	if all && (a.Independent || a.IsAncestor || fork) {
+		return nil, loader.Invocation("The 'all' argument is not compatible with 'independent', 'is_ancestor', or 'fork_point'")
+	}
+	refs := listed(a.Refs)
+	for i := range refs {
+		refs[i] = strings.TrimSpace(refs[i])
+	}
+	asked := 0
+	for _, one := range []bool{a.Octopus, a.Independent, a.IsAncestor, fork} {
+		if one {
+			asked++
+		}
+	}
+	switch {
+	case asked > 1:
+		return nil, loader.Invocation("Only one of 'octopus', 'independent', 'is_ancestor', and 'fork_point' is permitted")
+	case a.IsAncestor && len(refs) != 2:
+		return nil, loader.Invocation("Two refs/commits are required if 'is_ancestor' is True")
+	case fork && len(refs) > 1:
+		return nil, loader.Invocation("At most one ref/commit can be passed if 'fork_point' is specified")
+	case fork && len(refs) == 0:
+		refs = []string{"HEAD"}
+	}
+	return refs, nil
+}
+
+type mergeTreeArgs struct {
+	Cwd            any
+	Ref1           any
+	Ref2           any
+	Base           any  `default:"None"`
+	User           any  `default:"None"`
+	Password       any  `default:"None"`
+	IgnoreRetcode  bool `default:"False"`
+	OutputEncoding any  `default:"None"`
+}
+
+// mergeTree returns what a merge of two refs would change. base is their common ancestor, which is found where it is not given. The other arguments are as in git.clone.
+//
+// CLI Example:
+//
+//	salt myminion git.merge_tree /path/to/repo HEAD upstream/dev
+func (m *module) mergeTree(ctx context.Context, a mergeTreeArgs) (any, error) {
+	base := a.Base
+	if base == nil {
+		var err error
+		base, err = m.mergeBase(ctx, mergeBaseArgs{Cwd: a.Cwd, Refs: []any{a.Ref1, a.Ref2}, OutputEncoding: a.OutputEncoding})
+		if err != nil {
+			return nil, loader.Execution("Unable to determine merge base for %s and %s", data.Str(a.Ref1), data.Str(a.Ref2))
+		}
+	}
+	args := []string{"merge-tree", data.Str(base), data.Str(a.Ref1), data.Str(a.Ref2)}
+	return stdout(m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), args))
+}

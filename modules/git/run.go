@@ -1,0 +1,269 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// A run is how the program is run.
+type run struct {
+	cwd            string
+	user, password any
+	identity       any  // keys of ssh
+	quiet          bool // its failure is not that of the job
+	soft           bool // its failure is no error
+	merged         bool // errors go where the output goes
+	saltenv        any
+	encoding       any
+	logins         []login
+}
+
+// A login is a URL that the program is to take in the place of one without user and password.
+type login struct{ plain, full string }
+
+func number(s string) any {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n
+	}
+	return s
+}
+
+// redact hides users and passwords of URLs in a text.
+func redact(text string) string {
+	return regexp.MustCompile(`(?i)(https?)://.*@`).ReplaceAllString(text, "$1://<redacted>@")
+}
+
+// authenticated returns a URL with user and password, nil where there are none (salt/utils/url.py, add_http_basic_auth).
+func authenticated(url string, user, password any) (*login, error) {
+	if user == nil && password == nil {
+		return nil, nil
+	}
+	rest, ok := strings.CutPrefix(url, "https://")
+	if !ok {
+		return nil, loader.Invocation("Basic Auth only supported for HTTPS")
+	}
+	who := data.Str(user)
+	if password != nil {
+		who += ":" + data.Str(password)
+	}
+	return &login{url, "https://" + who + "@" + rest}, nil
+}
+
+// environment returns the environment in which the program finds users and passwords: configuration that no command line shows.
+func (r run) environment() *data.Map {
+	env := data.NewMap()
+	if len(r.logins) > 0 {
+		env.Set("GIT_CONFIG_COUNT", strconv.Itoa(len(r.logins)))
+	}
+	for i, l := range r.logins {
+		env.Set("GIT_CONFIG_KEY_"+strconv.Itoa(i), "url."+l.full+".insteadOf")
+		env.Set("GIT_CONFIG_VALUE_"+strconv.Itoa(i), l.plain)
+	}
+	return env
+}
+
+// git runs git with these arguments, and returns what cmd.run_all does.
+func (m *module) git(ctx context.Context, r run, args []string) (*data.Map, error) {
+	if data.Truth(r.identity) {
+		return m.withKeys(ctx, r, args)
+	}
+	result, err := m.execute(ctx, r, args, r.environment())
+	if err != nil || result.Value("retcode") == int64(0) || r.soft {
+		return result, err
+	}
+	text := "Command '" + redact(strings.Join(append([]string{"git"}, args...), " ")) + "' failed"
+	if said := r.complaint(result); said != "" {
+		text += ": " + said
+	}
+	return nil, loader.Execution("%s", text)
+}
+
+// complaint is what the program says of its failure.
+func (r run) complaint(result *data.Map) string {
+	if r.merged {
+		return redact(result.Text("stdout"))
+	}
+	return redact(result.Text("stderr"))
+}
+
+func (m *module) execute(ctx context.Context, r run, args []string, env *data.Map) (*data.Map, error) {
+	argv := []any{"git"}
+	for _, arg := range args {
+		argv = append(argv, arg)
+	}
+	var cwd any
+	if r.cwd != "" {
+		cwd = r.cwd
+	}
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{argv}, data.NewMap("cwd", cwd, "runas", r.user, "password", r.password, "env", env,
+		"python_shell", false, "ignore_retcode", r.quiet, "redirect_stderr", r.merged, "output_encoding", r.encoding))
+	if err != nil {
+		return nil, err
+	}
+	result, _ := v.(*data.Map)
+	return result, nil
+}
+
+// sshCommand is how git calls ssh with a key; the shell that git starts puts the key in.
+const sshCommand = `ssh -oStrictHostKeyChecking=no -oPasswordAuthentication=no ` +
+	`-oKbdInteractiveAuthentication=no -oChallengeResponseAuthentication=no -i "$GIT_IDENTITY"`
+
+// withKeys runs git with one key after the other until one fits.
+func (m *module) withKeys(ctx context.Context, r run, args []string) (*data.Map, error) {
+	var errs, missing []string
+	var last *data.Map
+	keys, ok := r.identity.([]any)
+	if !ok {
+		keys = []any{r.identity}
+	}
+	for _, key := range texts(keys) {
+		file, drop, err := m.key(ctx, r, key)
+		if err != nil {
+			return nil, err
+		}
+		if file == "" {
+			if !strings.Contains(key, "salt://") {
+				missing = append(missing, key)
+			}
+			continue
+		}
+		result, said, err := m.withKey(ctx, r, args, file)
+		drop()
+		if err != nil || said == "" && result.Value("retcode") == int64(0) {
+			return result, err
+		}
+		if last = result; said != "" {
+			errs = append(errs, said)
+		}
+	}
+	if r.soft && last != nil {
+		return last, nil
+	}
+	text := "Unable to authenticate using identity file:\n\n" + strings.Join(errs, "\n")
+	if missing != nil {
+		if errs != nil {
+			text += "\n\n"
+		}
+		text += "The following identity file(s) were not found: " + strings.Join(missing, ", ")
+	}
+	return nil, loader.Execution("%s", text)
+}
+
+// withKey runs git with one key, and returns what it says where that fails.
+func (m *module) withKey(ctx context.Context, r run, args []string, file string) (*data.Map, string, error) {
+	if locked(file) && !strings.Contains(data.Str(m.env.Option("__cli")), "salt-call") {
+		return nil, "Identity file " + file + " is passphrase-protected and cannot be used in a non-interactive command. Using salt-call from the " +
+			"minion will allow a passphrase-protected key to be used.", nil
+	}
+	env := r.environment()
+	env.Set("GIT_IDENTITY", file)
+	env.Set("GIT_SSH_COMMAND", sshCommand)
+	result, err := m.execute(ctx, r, args, env)
+	if err != nil || result.Value("retcode") == int64(0) {
+		return result, "", err
+	}
+	return result, r.complaint(result), nil
+}
+
+// key returns the file of a key, "" where there is none, and what removes it if it is a copy.
+func (m *module) key(ctx context.Context, r run, key string) (file string, drop func(), err error) {
+	keep := func() {}
+	if !strings.Contains(key, "salt://") {
+		if info, err := os.Stat(key); err != nil || !info.Mode().IsRegular() {
+			m.env.Log.Errorf("identity %s does not exist.", key)
+			return "", keep, nil
+		}
+		return key, keep, nil
+	}
+	f, err := os.CreateTemp("", "__salt.tmp.")
+	if err != nil {
+		return "", keep, err
+	}
+	f.Close()
+	drop = func() { os.Remove(f.Name()) }
+	v, err := m.env.Call(ctx, "cp.get_file", []any{key, f.Name(), r.saltenv}, nil)
+	if err == nil && data.Truth(v) && data.Truth(r.user) {
+		_, err = m.env.Call(ctx, "file.chown", []any{f.Name(), r.user, nil}, nil)
+	}
+	if err != nil || !data.Truth(v) {
+		drop()
+		m.env.Log.Errorf("identity %s does not exist.", key)
+		return "", keep, err
+	}
+	return f.Name(), drop, nil
+}
+
+// locked reports whether a key of ssh has a passphrase.
+func locked(file string) bool {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	block, _ := pem.Decode(src)
+	switch {
+	case block == nil:
+		return false
+	case block.Type == "ENCRYPTED PRIVATE KEY", strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED"):
+		return true
+	case block.Type != "OPENSSH PRIVATE KEY":
+		return false
+	}
+	magic := []byte("openssh-key-v1\x00\x00\x00\x00\x04none")
+	return !bytes.HasPrefix(block.Bytes, magic)
+}
+
+// keepLogin writes a URL with user and password to the configuration of a repository, in the place of the plain one: for the
+// variables url or pushurl of a remote. The command line of git would show it.
+func (m *module) keepLogin(ctx context.Context, r run, remote, variable string, l *login) error {
+	if l == nil {
+		return nil
+	}
+	r.merged, r.identity, r.logins = false, nil, nil
+	result, err := m.git(ctx, r, []string{"rev-parse", "--git-common-dir"})
+	if err != nil {
+		return err
+	}
+	dir := result.Text("stdout")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(r.cwd, dir)
+	}
+	file := filepath.Join(dir, "config")
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read the configuration of %s: %w", r.cwd, err)
+	}
+	text, found := setURL(string(src), remote, variable, *l)
+	if !found {
+		return loader.Execution("the configuration %s has no %s of remote %s", file, variable, remote)
+	}
+	return atomicfile.Write(file, []byte(text), atomicfile.Options{Keep: true})
+}
+
+// setURL replaces the plain URL of a remote in a text of configuration, and reports whether there is one.
+func setURL(src, remote, variable string, l login) (string, bool) {
+	var b strings.Builder
+	inside, found := false, false
+	for line := range strings.Lines(src) {
+		bare := strings.TrimSpace(line)
+		if strings.HasPrefix(bare, "[") {
+			inside = bare == `[remote "`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(remote)+`"]`
+		}
+		key, value, ok := strings.Cut(bare, "=")
+		if inside && !found && ok && strings.TrimSpace(key) == variable && strings.Trim(strings.TrimSpace(value), `"`) == l.plain {
+			line, found = "\t"+variable+" = \""+strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(l.full)+"\"\n", true
+		}
+		b.WriteString(line)
+	}
+	return b.String(), found
+}
