@@ -3,6 +3,7 @@
 package file
 
 import (
+	"fmt"
 	"strings"
 
 	"golang.org/x/text/encoding"
@@ -64,8 +65,19 @@ func narrowed(text string, last rune, name, handling string) ([]byte, error) {
 		case handling == "replace":
 			out = append(out, '?')
 		default:
-			return nil, loader.Exception("UnicodeEncodeError", "'%s' codec can't encode character %s in position %d: ordinal not in range(%d)", name, data.Repr(string(r)), i, last+1)
+			return nil, loader.Exception("UnicodeEncodeError", "'%s' codec can't encode character '%s' in position %d: ordinal not in range(%d)", name, asciiOf(r), i, last+1)
 		}
 	}
 	return out, nil
+}
+
+// asciiOf writes a character as Python's errors of codecs do: \xe9, \u20ac.
+func asciiOf(r rune) string {
+	switch {
+	case r < 0x100:
+		return fmt.Sprintf(`\x%02x`, r)
+	case r < 0x10000:
+		return fmt.Sprintf(`\u%04x`, r)
+	}
+	return fmt.Sprintf(`\U%08x`, r)
 }

@@ -50,7 +50,7 @@ func hashList() string {
 
 // validProtos are the schemes of URLs that files come from (salt/utils/files.py, VALID_PROTOS).
 func validProtos() []string {
-	return []string{"http", "https", "ftp", "swift", "s3", "salt", "file"}
+	return []string{"salt", "file", "http", "https", "ftp", "swift", "s3"}
 }
 
 type checkHashArgs struct {

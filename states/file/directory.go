@@ -119,7 +119,7 @@ func (m *module) clearPlace(ctx context.Context, a directoryArgs) (changes, fail
 	}
 	switch {
 	case a.Backupname != nil:
-		return changes, nil, m.moveAway(ctx, a, &failed)
+		failed, err = m.moveAway(ctx, a)
 	case a.Force && change.Test(ctx):
 		changes.Set("forced", kind+" would be forcibly replaced")
 	case a.Force:
@@ -130,25 +130,24 @@ func (m *module) clearPlace(ctx context.Context, a directoryArgs) (changes, fail
 	default:
 		failed = change.Failed(a.Name, "Specified location "+a.Name+" exists and is a "+word)
 	}
-	return changes, failed, nil
+	return changes, failed, err
 }
 
-func (m *module) moveAway(ctx context.Context, a directoryArgs, failed **data.Map) error {
+// moveAway gives what is in the way its other name, or returns the failure that this name is taken.
+func (m *module) moveAway(ctx context.Context, a directoryArgs) (failed *data.Map, err error) {
 	backup := data.Str(a.Backupname)
-	if lexists(backup) && !a.Force {
-		*failed = change.Failed(a.Name, "File exists where the backup target "+backup+" should go")
-		return nil
-	}
-	if change.Test(ctx) {
-		return nil
-	}
-	if lexists(backup) {
+	switch taken := lexists(backup); {
+	case taken && !a.Force:
+		return change.Failed(a.Name, "File exists where the backup target "+backup+" should go"), nil
+	case change.Test(ctx):
+		return nil, nil
+	case taken:
 		if _, err := m.call(ctx, "file.remove", nil, backup); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	_, err := m.call(ctx, "file.rename", nil, a.Name, backup)
-	return err
+	_, err = m.call(ctx, "file.rename", nil, a.Name, backup)
+	return nil, err
 }
 
 // folderAt makes the folder, or brings one that is there, and what is in it, to what is wanted.
@@ -293,7 +292,8 @@ func relative(base, path string) string {
 	return rel
 }
 
-// walk tells of all below a folder; links to folders are folders that nothing is in.
+// walk tells of all below a folder; links to folders are folders that nothing is in. At a depth of 0 there are the files of the folder
+// itself.
 func walk(top string, depth any, tell func(path string, dir bool)) error {
 	most := -1
 	if depth != nil {
@@ -315,10 +315,14 @@ func walk(top string, depth any, tell func(path string, dir bool)) error {
 			return err
 		}
 		path := filepath.Join(top, relative(real, at))
-		tell(path, isDir(path))
-		if deep := strings.Count(relative(real, at), string(filepath.Separator)); d.IsDir() && most >= 0 && deep >= most {
-			return fs.SkipDir
+		dir := isDir(path)
+		if deep := strings.Count(relative(real, at), string(filepath.Separator)); dir && most >= 0 && deep >= most {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		}
+		tell(path, dir)
 		return nil
 	})
 }
@@ -424,7 +428,8 @@ func (a directoryArgs) targetless() string {
 	return ""
 }
 
-// removeAll removes files and folders, and returns which were there.
+// removeAll removes files and folders, and returns which were there; of a folder that is gone with all that was in it, only the folder,
+// but in test mode all.
 func (m *module) removeAll(ctx context.Context, paths []string) ([]any, error) {
 	var removed []any
 	for _, path := range slices.Backward(paths) { // what is in a folder before the folder
@@ -433,7 +438,9 @@ func (m *module) removeAll(ctx context.Context, paths []string) ([]any, error) {
 				return removed, err
 			}
 		}
-		removed = append(removed, path)
+		if above := filepath.Dir(path); change.Test(ctx) || !slices.Contains(paths, above) {
+			removed = append(removed, path)
+		}
 	}
 	slices.Reverse(removed)
 	return removed, nil

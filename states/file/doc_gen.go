@@ -369,7 +369,7 @@ const docPatch = "\n" +
 	"\n" +
 	"    reject_file\n" +
 	"\n" +
-	"        Where to leave what does not fit.\n" +
+	"        Where to leave what does not fit; not in test mode.\n" +
 	"\n" +
 	"        /opt/example.conf:\n" +
 	"          file.patch:\n" +

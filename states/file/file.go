@@ -6,7 +6,10 @@
 // does the work and the comparing, for test mode, too.
 //
 // What differs: texts that accumulate are kept with the job and not in a file of the cache; folders are walked in the order of names;
-// a text that a template becomes is never cached. What the module file says of itself holds here, too.
+// a text that a template becomes is never cached; max_depth of file.directory counts for files as for folders; children_only tells
+// nothing of the folder itself; keep_symlinks never writes through a link; test mode of file.patch, file.cached and file.not_cached
+// writes nothing. A matches or exclude of file.tidied that is no list is one expression. What the module file says of itself holds
+// here, too.
 package file
 
 import (
@@ -202,7 +205,7 @@ func texts(v any) []string {
 func readLines(path string) ([]string, error) {
 	body, err := os.ReadFile(path)
 	if err != nil {
-		return nil, loader.Exception("OSError", "%w", err)
+		return nil, loader.OSError(err)
 	}
 	return difflib.Lines(strings.ToValidUTF8(string(body), "\ufffd")), nil
 }

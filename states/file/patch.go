@@ -44,7 +44,7 @@ type patchArgs struct {
 //
 // reject_file
 //
-//	Where to leave what does not fit.
+//	Where to leave what does not fit; not in test mode.
 //
 //	/opt/example.conf:
 //	  file.patch:
@@ -214,7 +214,7 @@ func (p *patching) run(ctx context.Context, url string) (*data.Map, error) {
 		return failed, err
 	}
 	rejects := filepath.Join(p.dir, "rejects")
-	if p.a.RejectFile != nil {
+	if p.a.RejectFile != nil && !change.Test(ctx) {
 		rejects = data.Str(p.a.RejectFile)
 	}
 	strip := []string{}

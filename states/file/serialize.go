@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/serializer"
 	"github.com/brineproject/brine/state/change"
 )
@@ -96,8 +97,11 @@ func (m *module) serializeTo(ctx context.Context, a serializeArgs) (*data.Map, e
 		a.Dataset = merged
 	}
 	text, err := serializer.Write(format, a.Dataset, a.options(format))
-	if err != nil {
-		return change.Failed(a.Name, "The "+format+" serializer could not be found. It either does not exist or its prerequisites are not installed."), nil //nolint:nilerr // Salt's text
+	switch {
+	case loader.KindOf(err) == loader.KindExecution:
+		return change.Failed(a.Name, "The "+format+" serializer could not be found. It either does not exist or its prerequisites are not installed."), nil
+	case err != nil:
+		return nil, err
 	}
 	if s, ok := any(text).(string); ok {
 		return m.serialized(ctx, a, s+"\n", old)
@@ -138,7 +142,10 @@ func (a *serializeArgs) existing(format string) (any, *data.Map) {
 		return nil, change.Failed(a.Name, "Failed to deserialize existing data: "+err.Error())
 	}
 	v, err := serializer.Read(format, string(body), repacked(a.DeserializerOpts))
-	if err != nil {
+	switch {
+	case loader.KindOf(err) == loader.KindExecution:
+		return nil, change.Failed(a.Name, "merge_if_exists is not supported for the "+format+" serializer")
+	case err != nil:
 		return nil, change.Failed(a.Name, "Failed to deserialize existing data: "+err.Error())
 	}
 	return v, nil

@@ -1,0 +1,373 @@
+//go:build unix
+
+package file_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/loader"
+	modules "github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/state/change"
+	"github.com/brineproject/brine/states/file"
+)
+
+// deviations are the cases in which this is meant to answer otherwise than Salt 3006.0, and why. What is different there is not
+// compared; that the second run changes nothing is.
+func deviations() map[string]string {
+	return map[string]string{
+		"encoding error":       "Salt leaves an empty file behind",
+		"selinux":              "Salt's test mode fails where there is no SELinux",
+		"dir recurse owners":   "Salt gives the file of a link the mode of the link",
+		"dir depth 0":          "Salt's depth counts for folders, but not for files",
+		"dir depth 1":          "the same",
+		"dir children":         "Salt tells of a mode that it does not set, in each run",
+		"rec clean links":      "Salt writes through links to files, which depends on the order in which it makes them",
+		"rec links":            "the same",
+		"rec links force":      "the same",
+		"rec links there":      "the same",
+		"rec empty":            "Salt tells of the folder itself as DIR/d/.",
+		"line backup":          "the name of the copy has the time in it",
+		"patch unfit":          "Salt shows the answer of the program in the form of salt-call's --out, which was JSON",
+		"patch rejects":        "the same; and Salt's test mode writes the rejects",
+		"patch no source":      "Salt's test mode says that a patch that is not there would be applied",
+		"prepend header":       "Salt's test mode does not look at the first lines",
+		"prepend header there": "the same",
+		"ser plist":            "there is no such serializer here",
+		"ser yamlex":           "there is no such serializer here",
+	}
+}
+
+// Each state of testdata/salt.json ran with Salt 3006.0 by salt-call, as root: in test mode, twice in earnest, and in test mode again. Here the
+// same is to happen, in results and in files. In test mode nothing is written.
+func TestAsSalt(t *testing.T) {
+	needs(t, "root that may make devices", os.Geteuid() == 0 && unix.Mknod(filepath.Join(t.TempDir(), "try"), unix.S_IFCHR, int(unix.Mkdev(1, 3))) == nil)
+	for _, program := range []string{"patch", "grep", "sh"} {
+		_, err := exec.LookPath(program)
+		needs(t, "the program "+program, err == nil)
+	}
+	src, err := os.ReadFile("testdata/salt.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := vectors.Decode(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := v.(*data.Map)
+	for _, c := range all.Value("cases").([]any) {
+		c := c.(*data.Map)
+		t.Run(c.Text("case"), func(t *testing.T) {
+			if c.Text("case") == "attrs" {
+				needs(t, "a file system with attributes, and the programs for them", hasAttributes(t))
+			}
+			newTwin(t, all.Value("srv").([]any)).replay(c)
+		})
+	}
+}
+
+// hasAttributes reports whether files here can have the attribute of no access times.
+func hasAttributes(t *testing.T) bool {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return exec.Command("chattr", "+A", path).Run() == nil && exec.Command("lsattr", path).Run() == nil
+}
+
+func needs(t *testing.T, what string, have bool) {
+	t.Helper()
+	switch {
+	case have:
+	case os.Getenv("BRINE_REQUIRE_ALL") == "1":
+		t.Fatalf("it needs %s", what)
+	default:
+		t.Skipf("it needs %s", what)
+	}
+}
+
+// A twin is a host as Salt had it: files to serve, pillar, grains and a folder for one case.
+type twin struct {
+	*host
+	web string
+}
+
+func newTwin(t *testing.T, served []any) *twin {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := filepath.Join(dir, "srv")
+	opts := data.NewMap("id", "web1", "file_client", "local", "local", true, "user", "root", "cachedir", filepath.Join(dir, "cache"), "conf_file",
+		filepath.Join(dir, "minion"), "fileserver_backend", []any{"roots"}, "file_roots", data.NewMap("base", []any{srv}), "hash_type", "sha256",
+		"file_buffer_size", int64(262144), "test", false, "root_dir", dir, "extension_modules", filepath.Join(dir, "ext"))
+	pillar := data.NewMap("who", "pillar", "deep", data.NewMap("key", "value"), "b64", "Z2V0IHNhbHRlZA==")
+	env := &loader.Env{Opts: opts, Pillar: func() *data.Map { return pillar }, Grains: func() *data.Map { return data.NewMap("colour", "blue") }}
+	funcs, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	states, err := loader.NewRegistry(funcs.Env(), []loader.Plugin{file.Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &twin{host: &host{t, dir, states}}
+	w.build("srv", served)
+	server := httptest.NewServer(http.FileServer(http.Dir(srv)))
+	t.Cleanup(server.Close)
+	w.web = server.URL
+	return w
+}
+
+// build makes files in a folder: each is its kind, its path, its content or target, and its mode; o is a file of so many days ago.
+func (w *twin) build(under string, files []any) {
+	w.t.Helper()
+	if err := os.MkdirAll(w.at(under), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, f := range files {
+		f := f.([]any)
+		path, body, mode := filepath.Join(w.at(under), f[1].(string)), f[2].(string), f[3].(string)
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		var bits uint32
+		if f[0] != "o" && mode != "" {
+			_, _ = fmt.Sscanf(mode, "%o", &bits)
+		}
+		switch f[0] {
+		case "d":
+			err = cmp.Or(err, os.MkdirAll(path, 0o755), os.Chmod(path, os.FileMode(bits)))
+		case "f":
+			err = cmp.Or(err, os.WriteFile(path, []byte(body), 0o644), os.Chmod(path, os.FileMode(bits)))
+		case "l":
+			err = cmp.Or(err, os.Symlink(strings.ReplaceAll(body, "DIR", w.at(under)), path))
+		case "p":
+			err = cmp.Or(err, unix.Mkfifo(path, 0o644), os.Chmod(path, os.FileMode(bits)))
+		case "h":
+			err = cmp.Or(err, os.Link(filepath.Join(w.at(under), body), path))
+		case "o":
+			days := 0
+			_, _ = fmt.Sscanf(mode, "%d", &days)
+			then := time.Now().Add(-time.Duration(days) * 24 * time.Hour)
+			err = cmp.Or(err, os.WriteFile(path, []byte(body), 0o644), os.Chtimes(path, then, then))
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// told returns a value in which what stands for folders and the server is replaced by them, or, back, they by that.
+func (w *twin) told(v any, back bool) any {
+	pairs := []string{"CACHE", w.at("cache"), "DIR", w.at("c"), "HTTP", w.web}
+	if back {
+		pairs = []string{w.at("cache"), "CACHE", w.at("c"), "DIR", w.web, "HTTP", strings.TrimPrefix(w.web, "http://"), "127.0.0.1:24590"}
+	}
+	return replaced(v, strings.NewReplacer(pairs...))
+}
+
+func replaced(v any, r *strings.Replacer) any {
+	switch v := v.(type) {
+	case string:
+		return r.Replace(v)
+	case []any:
+		list := make([]any, len(v))
+		for i, x := range v {
+			list[i] = replaced(x, r)
+		}
+		return list
+	case data.Tuple:
+		return replaced([]any(v), r)
+	case []byte:
+		return r.Replace(string(v))
+	case *data.Map:
+		m := data.NewMap()
+		for key, x := range v.All() {
+			if key == "pid" {
+				x = int64(0)
+			}
+			m.Set(r.Replace(data.Str(key)), replaced(x, r))
+		}
+		return m
+	}
+	return v
+}
+
+// once runs the state, and returns its answer in Salt's form.
+func (w *twin) once(c *data.Map, test bool) *data.Map {
+	name, fun, _ := strings.Cut(c.Text("fun"), ".")
+	args := w.told(c.Value("args"), false).(*data.Map)
+	low := data.NewMap("state", name, "fun", fun, "__id__", "c", "__sls__", "all", "__env__", "base")
+	for key, v := range args.All() {
+		low.Set(key, v)
+	}
+	call := &change.Call{Test: test, Low: low, SaltEnv: "base", Run: "r", Ran: func(string) *data.Map { return nil }, Chunks: func() []*data.Map { return nil }}
+	ctx := loader.WithContext(change.WithCall(w.t.Context(), call), loader.ContextOf(w.t.Context()))
+	v, err := w.states.Invoke(ctx, c.Text("fun"), nil, args)
+	if err != nil {
+		return data.NewMap("name", args.Value("name"), "result", false, "comment", "An exception occurred in this state: "+calls.Text(err), "changes", data.NewMap())
+	}
+	ret := data.NewMap()
+	for _, key := range []string{"name", "result", "comment", "changes", "warnings"} {
+		if v, ok := v.(*data.Map).Get(key); ok {
+			ret.Set(key, v)
+		}
+	}
+	return ret
+}
+
+var (
+	pids  = regexp.MustCompile(`pid:(\s+)\d+`)
+	temps = regexp.MustCompile(`/[^ ]*/__salt\.tmp\.[^ ]+`)
+)
+
+// plain writes a result so that it can be compared: no process ids, and the lines of the comment and
+// the paths that were removed in order, for Salt takes them from sets and from folders as they come.
+func plain(ret *data.Map) string {
+	ret = ret.Clone()
+	if s, ok := ret.Value("comment").(string); ok {
+		s = strings.ReplaceAll(s, "Not Found reading", "File not found reading") // each server has its words
+		lines := strings.Split(pids.ReplaceAllString(s, "pid:${1}0"), "\n")
+		slices.Sort(lines)
+		ret.Set("comment", strings.Trim(strings.Join(lines, "\n"), "\n"))
+	}
+	if changes, ok := ret.Value("changes").(*data.Map); ok {
+		changes = changes.Clone()
+		if s, ok := changes.Value("stdout").(string); ok {
+			changes.Set("stdout", temps.ReplaceAllString(s, "TEMPORARY"))
+		}
+		if ret.Value("result") == true {
+			withoutFolders(changes)
+		}
+		if list, ok := changes.Value("removed").([]any); ok {
+			list = slices.Clone(list)
+			slices.SortFunc(list, func(a, b any) int { return strings.Compare(data.Str(a), data.Str(b)) })
+			changes.Set("removed", list)
+		}
+		ret.Set("changes", changes)
+	}
+	ret.Set("name", "")
+	return sortedJSON(ret)
+}
+
+// withoutFolders drops what a recursion tells of folders below that it made: Salt tells of those that it comes to before their files,
+// which is by chance.
+func withoutFolders(changes *data.Map) {
+	for _, key := range changes.Keys() {
+		if inner, ok := changes.Value(key).(*data.Map); ok && inner.Has(key) {
+			changes.Delete(key)
+		}
+	}
+}
+
+// sortedJSON writes a value with its keys in order.
+func sortedJSON(v any) string {
+	switch v := v.(type) {
+	case *data.Map:
+		var parts []string
+		for key, x := range v.All() {
+			parts = append(parts, fmt.Sprintf("%q: %s", data.Str(key), sortedJSON(x)))
+		}
+		slices.Sort(parts)
+		return "{" + strings.Join(parts, ", ") + "}"
+	case []any:
+		var parts []string
+		for _, x := range v {
+			parts = append(parts, sortedJSON(x))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+func (w *twin) replay(c *data.Map) {
+	w.build("c", c.Value("files").([]any))
+	_, differs := deviations()[c.Text("case")]
+	before := w.entries()
+	for i, want := range c.Value("runs").([]any) {
+		test := i == 0 || i == 3
+		got := plain(w.told(w.once(c, test), true).(*data.Map))
+		want := plain(replaced(want, strings.NewReplacer()).(*data.Map))
+		if got != want && !differs {
+			w.t.Errorf("run %d, test=%v\n got %s\nwant %s", i, test, got, want)
+		}
+		if i == 0 && w.entries() != before {
+			w.t.Errorf("test mode wrote")
+		}
+	}
+	if got, want := w.entries(), sortedJSON(c.Value("tree")); got != want && !differs {
+		w.t.Errorf("files\n got %s\nwant %s", got, want)
+	}
+}
+
+// entries lists what is in the folder of the case as Salt's was listed.
+func (w *twin) entries() string {
+	list := []any{}
+	root := w.at("c")
+	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
+		var st unix.Stat_t
+		if path == root || err != nil {
+			return err
+		}
+		if err := unix.Lstat(path, &st); err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		kind := map[uint32]string{unix.S_IFDIR: "d", unix.S_IFREG: "f", unix.S_IFLNK: "l", unix.S_IFIFO: "p", unix.S_IFCHR: "c", unix.S_IFBLK: "b"}[st.Mode&unix.S_IFMT]
+		body, mode := "", fmt.Sprintf("%04o", st.Mode&0o7777)
+		switch kind {
+		case "f":
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			body = escaped(b)
+		case "l":
+			to, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			body, mode = strings.ReplaceAll(to, root, "DIR"), ""
+		}
+		list = append(list, []any{kind, rel, body, mode, int64(st.Uid), int64(st.Gid)})
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.([]any)[1].(string), b.([]any)[1].(string)) })
+	return sortedJSON(list)
+}
+
+// escaped writes bytes that are no text as \xff.
+func escaped(b []byte) string {
+	var s strings.Builder
+	for i, r := range string(b) {
+		if r == '\uFFFD' && b[i] != 0xef {
+			fmt.Fprintf(&s, `\x%02x`, b[i])
+			continue
+		}
+		s.WriteRune(r)
+	}
+	return s.String()
+}
