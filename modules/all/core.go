@@ -19,6 +19,7 @@ import (
 	"github.com/brineproject/brine/modules/gentooservice"
 	"github.com/brineproject/brine/modules/grains"
 	"github.com/brineproject/brine/modules/group"
+	"github.com/brineproject/brine/modules/hosts"
 	"github.com/brineproject/brine/modules/ini"
 	"github.com/brineproject/brine/modules/iptables"
 	"github.com/brineproject/brine/modules/jinja"
@@ -71,6 +72,7 @@ func core(b render.Brought) []loader.Plugin {
 		gentooservice.Plugin(),
 		grains.Plugin(),
 		group.Plugin(),
+		hosts.Plugin(),
 		ini.Plugin(),
 		iptables.Plugin(),
 		jinja.Plugin(b),

@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/states/alternatives"
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/cmd"
 	"github.com/brineproject/brine/states/cron"
@@ -13,6 +14,7 @@ import (
 	"github.com/brineproject/brine/states/git"
 	"github.com/brineproject/brine/states/grains"
 	"github.com/brineproject/brine/states/group"
+	"github.com/brineproject/brine/states/host"
 	"github.com/brineproject/brine/states/ini"
 	"github.com/brineproject/brine/states/iptables"
 	"github.com/brineproject/brine/states/kmod"
@@ -37,6 +39,7 @@ import (
 // Plugins returns the states, in the order in which providers of one name are tried.
 func Plugins() []loader.Plugin {
 	return []loader.Plugin{
+		alternatives.Plugin(),
 		archive.Plugin(),
 		cmd.Plugin(),
 		cron.Plugin(),
@@ -47,6 +50,7 @@ func Plugins() []loader.Plugin {
 		git.Plugin(),
 		grains.Plugin(),
 		group.Plugin(),
+		host.Plugin(),
 		ini.Plugin(),
 		iptables.Plugin(),
 		kmod.Plugin(),

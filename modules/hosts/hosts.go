@@ -1,0 +1,236 @@
+// Package hosts is Salt's module hosts: addresses and names in /etc/hosts (salt/modules/hosts.py). The option hosts.file names another file.
+//
+// What differs from Salt: the file comes to its place as a whole and keeps its owner, mode and attributes; it is never made by a look at
+// it; a comment with # in it is read to its end.
+package hosts
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module hosts.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "hosts", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("add_host", docAddHost, m.addHost),
+		loader.F("get_alias", docGetAlias, m.getAlias),
+		loader.F("get_ip", docGetIp, m.getIp),
+		loader.F("has_pair", docHasPair, m.hasPair),
+		loader.F("list_hosts", docListHosts, m.listHosts),
+		loader.F("rm_host", docRmHost, m.rmHost),
+		loader.F("set_comment", docSetComment, m.setComment),
+		loader.F("set_host", docSetHost, m.setHost),
+	}}, nil
+}
+
+// file returns where the file lies.
+func (m *module) file(ctx context.Context) (string, error) {
+	v, err := m.env.Call(ctx, "config.option", []any{"hosts.file"}, nil)
+	return data.Str(v), err
+}
+
+// read returns the text of the file, "" where there is none.
+func (m *module) read(ctx context.Context) (string, error) {
+	file, err := m.file(ctx)
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", loader.Execution("read addresses of hosts: %w", err)
+	}
+	return string(text), nil
+}
+
+// write gives the file a text.
+func (m *module) write(ctx context.Context, text string) error {
+	file, err := m.file(ctx)
+	if err != nil {
+		return err
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
+	if err := atomicfile.Write(file, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+		return loader.Execution("write addresses of hosts: %w", err)
+	}
+	return nil
+}
+
+// isFile tells whether there is such a file, or nothing in its place.
+func (m *module) isFile(ctx context.Context) (bool, error) {
+	file, err := m.file(ctx)
+	if err != nil {
+		return false, err
+	}
+	info, err := os.Stat(file)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular(), nil
+}
+
+// An entry is an address with its names, or a comment of its own.
+type entry struct {
+	key     string // the address, or comment-N
+	names   []string
+	comment string // of an address
+	text    string // of a comment
+}
+
+// parse reads the file. All lines of one address are one entry.
+func parse(text string) []*entry {
+	var list []*entry
+	comments := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		before, comment, commented := strings.Cut(line, "#")
+		words := strings.Fields(before)
+		switch {
+		case len(words) == 0 && commented:
+			list = append(list, &entry{key: "comment-" + strconv.Itoa(comments), text: line})
+			comments++
+		case len(words) > 0:
+			e := find(list, words[0])
+			if e == nil {
+				e = &entry{key: words[0]}
+				list = append(list, e)
+			}
+			e.names = append(e.names, words[1:]...)
+			if comment = strings.TrimLeft(comment, " \t"); comment != "" {
+				e.comment = comment
+			}
+		}
+	}
+	return list
+}
+
+func find(list []*entry, key string) *entry {
+	if i := slices.IndexFunc(list, func(e *entry) bool { return e.key == key && e.text == "" }); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+// render returns the text of entries, each on a line.
+func render(list []*entry) string {
+	var b strings.Builder
+	for _, e := range list {
+		line := e.text
+		if line == "" {
+			line = e.key + "\t\t" + strings.Join(e.names, " ")
+			if e.comment != "" {
+				line += "\t\t# " + e.comment
+			}
+		}
+		b.WriteString(strings.TrimSpace(line) + "\n")
+	}
+	return b.String()
+}
+
+func texts(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// entries reads the file.
+func (m *module) entries(ctx context.Context) ([]*entry, error) {
+	text, err := m.read(ctx)
+	return parse(text), err
+}
+
+// listHosts returns the addresses with their names and comments, and the comments that stand alone.
+//
+// CLI Example:
+//
+//	salt '*' hosts.list_hosts
+func (m *module) listHosts(ctx context.Context, _ loader.NoArgs) (any, error) {
+	list, err := m.entries(ctx)
+	ret := &data.Map{}
+	for _, e := range list {
+		if e.text != "" {
+			ret.Set(e.key, []any{e.text})
+			continue
+		}
+		about := data.NewMap("aliases", texts(e.names))
+		if e.comment != "" {
+			about.Set("comment", e.comment)
+		}
+		ret.Set(e.key, about)
+	}
+	return ret, err
+}
+
+type hostArgs struct{ Host string }
+
+// getIp returns the first address of a name, an empty text where there is none.
+//
+// CLI Example:
+//
+//	salt '*' hosts.get_ip web1
+func (m *module) getIp(ctx context.Context, a hostArgs) (any, error) {
+	list, err := m.entries(ctx)
+	for _, e := range list {
+		if slices.Contains(e.names, a.Host) {
+			return e.key, err
+		}
+	}
+	return "", err
+}
+
+type ipArgs struct {
+	IP string
+}
+
+// getAlias returns the names of an address, in their order.
+//
+// CLI Example:
+//
+//	salt '*' hosts.get_alias 192.0.2.1
+func (m *module) getAlias(ctx context.Context, a ipArgs) (any, error) {
+	list, err := m.entries(ctx)
+	if e := find(list, a.IP); e != nil {
+		return texts(e.names), err
+	}
+	return []any{}, err
+}
+
+type pairArgs struct {
+	IP    string
+	Alias any
+}
+
+// hasPair tells whether an address has a name, or all names of a list.
+//
+// CLI Example:
+//
+//	salt '*' hosts.has_pair 192.0.2.1 web1
+func (m *module) hasPair(ctx context.Context, a pairArgs) (any, error) {
+	list, err := m.entries(ctx)
+	e := find(list, a.IP)
+	if e == nil || err != nil {
+		return false, err
+	}
+	names, several := a.Alias.([]any)
+	if !several {
+		names = []any{a.Alias}
+	}
+	return !slices.ContainsFunc(names, func(n any) bool { return !slices.Contains(e.names, data.Str(n)) }), nil
+}
