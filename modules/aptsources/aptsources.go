@@ -39,7 +39,6 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		loader.F("expand_repo_def", docExpandRepoDef, m.expandRepoDef),
 		loader.F("get_repo", docGetRepo, m.getRepo),
 		loader.F("get_repo_keys", docGetRepoKeys, m.getRepoKeys),
-		loader.F("list_repo_pkgs", docListRepoPkgs, m.listRepoPkgs),
 		loader.F("list_repos", docListRepos, m.listRepos),
 		loader.F("mod_repo", docModRepo, m.modRepo),
 	}}, nil

@@ -365,22 +365,6 @@ func TestPPA(t *testing.T) {
 	}
 }
 
-func TestListRepoPkgs(t *testing.T) {
-	h := newHost(t, nil)
-	h.programs["apt-cache"] = func(args []string) (int64, string) {
-		return 0, "Package: bash\nVersion: 5.2.15-2+b7\nDescription: x\n\nPackage: bash\nVersion: 5.1-2\n\nPackage: zsh\n Version: 5.9-4\n"
-	}
-	for range 2 {
-		got := h.want("list_repo_pkgs", []any{"bash", "zsh"})
-		if want := data.NewMap("bash", []any{"5.2.15-2+b7", "5.1-2"}, "zsh", []any{"5.9-4"}); !data.Equal(got, want) {
-			t.Errorf("got %s", data.Repr(got))
-		}
-	}
-	if h.ran[0] != "apt-cache show bash zsh" {
-		t.Errorf("it ran %v", h.ran)
-	}
-}
-
 func FuzzSources(f *testing.F) {
 	f.Add(debianSources, true)
 	f.Add("deb [arch=a trusted=yes] http://a x main #b\n# deb cdrom:[a b]/ x y\n", false)

@@ -95,14 +95,6 @@ const docGetRepoKeys = "\n" +
 	"        salt '*' pkg.get_repo_keys\n" +
 	"    "
 
-const docListRepoPkgs = "\n" +
-	"    Returns the versions of packages that the sources offer, from new to old: of the packages that are named, or of all.\n" +
-	"\n" +
-	"    CLI Example:\n" +
-	"\n" +
-	"        salt '*' pkg.list_repo_pkgs bash nginx\n" +
-	"    "
-
 const docListRepos = "\n" +
 	"    Returns the sources of apt by their URIs.\n" +
 	"\n" +

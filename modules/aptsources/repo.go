@@ -144,43 +144,6 @@ func texts(list []any) []string {
 	return out
 }
 
-type namesArgs struct {
-	Args   []any     `args:"args"`
-	Kwargs *data.Map `kwargs:"kwargs"`
-}
-
-// listRepoPkgs returns the versions of packages that the sources offer, from new to old: of the packages that are named, or of all.
-//
-// CLI Example:
-//
-//	salt '*' pkg.list_repo_pkgs bash nginx
-func (m *module) listRepoPkgs(ctx context.Context, a namesArgs) (any, error) {
-	command := []any{"apt-cache", "dump"}
-	if len(a.Args) > 0 {
-		command = append([]any{"apt-cache", "show"}, a.Args...)
-	}
-	out, err := m.run(ctx, data.NewMap("ignore_retcode", true, "output_loglevel", "trace"), command...)
-	if err != nil {
-		return nil, err
-	}
-	return offered(out.stdout), nil
-}
-
-// offered reads what apt-cache says of packages.
-func offered(text string) *data.Map {
-	found, name := &data.Map{}, ""
-	for line := range strings.Lines(text) {
-		if v, ok := strings.CutPrefix(line, "Package: "); ok {
-			name = strings.TrimSpace(v)
-		} else if v, ok := strings.CutPrefix(strings.TrimSpace(line), "Version:"); ok && name != "" {
-			if f := strings.TrimSpace(v); f != "" {
-				packages.Add(found, name, f)
-			}
-		}
-	}
-	return found
-}
-
 // noRepo is the error for a source that is not there.
 func noRepo(repo string) error {
 	return loader.Execution("Repo %s doesn't exist in the sources.list(s)", repo)

@@ -18,8 +18,9 @@
   file.directory
 
 # a line in a file of its own
-deb [trusted=yes] file:///srv/web ./:
+web:
   pkgrepo.managed:
+    - name: deb [trusted=yes] file:///srv/web ./
     - humanname: Web
     - file: /etc/apt/sources.list.d/web.list
     - require:
@@ -30,7 +31,7 @@ web again:
   pkgrepo.managed:
     - name: deb [ trusted=yes ] file:///srv/web/ ./
     - require:
-      - pkgrepo: deb [trusted=yes] file:///srv/web ./
+      - pkgrepo: web
 
 # a stanza
 stanza:
