@@ -39,6 +39,8 @@ func (w *wish) fits(key string, want any, now *data.Map) bool {
 		return data.Str(want) == data.Str(have)
 	case key == "line" && w.debian():
 		return w.fitsLine(data.Str(want), data.Str(have))
+	case key == "uri" && w.debian():
+		return withoutSlashes(data.Str(want)) == withoutSlashes(data.Str(have))
 	case key == "comments" && w.family() == "RedHat":
 		return slices.Equal(remarks(want), remarks(have))
 	case rpm && (isBool(want) || isBool(have)):
@@ -68,7 +70,7 @@ func lineWords(line string) []string {
 			options, line = inside, head+tail
 		}
 	}
-	words := strings.Fields(line)
+	words := strings.Fields(withoutSlashes(line))
 	if len(words) > 3 {
 		slices.Sort(words[3:])
 	}

@@ -2,9 +2,9 @@
 // system reads and changes them.
 //
 // What differs from Salt 3006.0: enabled and disabled count on all systems with apt, and not on Ubuntu and Mint alone; options in
-// brackets may stand in any order; lists of components and architectures have none; a repository that is not as wanted after it was
-// configured is a failure. absent takes a repository for other architectures for another one, as 3007 does, and looks again whether it
-// has gone.
+// brackets may stand in any order; lists of components and architectures have none; slashes at the end of an address do not count; a
+// repository that is not as wanted after it was configured is a failure. absent takes a repository for other architectures for
+// another one, as 3007 does, and looks again whether it has gone.
 package pkgrepo
 
 import (
@@ -310,7 +310,7 @@ func (g *gone) read() {
 func withoutSlashes(line string) string {
 	words := strings.Fields(line)
 	for i, w := range words {
-		if strings.HasPrefix(w, "http://") || strings.HasPrefix(w, "https://") || strings.HasPrefix(w, "ftp://") {
+		if strings.Contains(w, "://") {
 			words[i] = strings.TrimRight(w, "/")
 		}
 	}

@@ -141,6 +141,7 @@ func TestManagedIsChanged(t *testing.T) {
 	would := data.NewMap("disabled", change.OldNew(true, false), "line", change.OldNew("#deb http://b x main # ours", "deb http://b x main"))
 	h.converges(data.NewMap("name", "deb http://b x main"), would, changes)
 	h.is(false, "managed", data.NewMap("name", "deb http://b x main", "comments", "ours"), true, nil, "Package repo 'deb http://b x main' already configured")
+	h.is(false, "managed", data.NewMap("name", "deb http://b/ x main"), true, nil, "Package repo 'deb http://b/ x main' already configured")
 	h.converges(data.NewMap("name", "deb [signed-by=/k.gpg arch=amd64] http://b x main"),
 		data.NewMap("line", change.OldNew("deb http://b x main # ours", "deb [arch=amd64 signed-by=/k.gpg] http://b x main"),
 			"architectures", change.OldNew([]any{}, []any{"amd64"}), "signedby", change.OldNew("", "/k.gpg")),
