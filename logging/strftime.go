@@ -181,3 +181,6 @@ func (d directive) layout() string {
 	}
 	return ""
 }
+
+// Strftime writes a time as Python's strftime does in the locale C.
+func Strftime(form string, t time.Time) string { return string(appendTime(nil, form, t)) }

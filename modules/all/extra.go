@@ -10,13 +10,17 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/alternatives"
 	"github.com/brineproject/brine/modules/archive"
+	"github.com/brineproject/brine/modules/disk"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/git"
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/mysql"
 	"github.com/brineproject/brine/modules/network"
 	"github.com/brineproject/brine/modules/pacmanpkg"
+	"github.com/brineproject/brine/modules/ps"
 	"github.com/brineproject/brine/modules/random"
+	"github.com/brineproject/brine/modules/status"
+	"github.com/brineproject/brine/modules/temp"
 	"github.com/brineproject/brine/modules/zypperpkg"
 	"github.com/brineproject/brine/render"
 )
@@ -26,13 +30,17 @@ func extra(render.Brought) []loader.Plugin {
 	return []loader.Plugin{
 		alternatives.Plugin(),
 		archive.Plugin(),
+		disk.Plugin(),
 		environ.Plugin(),
 		git.Plugin(),
 		hashutil.Plugin(),
 		mysql.Plugin(),
 		network.Plugin(),
 		pacmanpkg.Plugin(),
+		ps.Plugin(),
 		random.Plugin(),
+		status.Plugin(),
+		temp.Plugin(),
 		zypperpkg.Plugin(),
 	}
 }

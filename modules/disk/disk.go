@@ -1,0 +1,75 @@
+//go:build linux
+
+// Package disk is Salt's module disk: file systems and the disks below them, by the programs that know them (salt/modules/disk.py).
+//
+// usage.go asks df, device.go blkid, blockdev, lsblk and the programs that write to devices, hdparm.go hdparm, health.go smartctl and
+// iostat. A function whose program is not there says so.
+//
+// What is odd, and as in Salt: disk.fstype returns a whole line of df where a device has no file system of its own.
+// What differs: there is Linux alone; devices are arguments of their own, and no words of a command line; a line that cannot be read is
+// left out, and not the end of the function; the tables of newer programs iostat are read, too.
+package disk
+
+import (
+	"context"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("blkid", docBlkid, m.blkid),
+		loader.F("dump", docDump, m.dump),
+		loader.F("format", docFormat, m.format).Def("format_"),
+		loader.F("fstype", docFstype, m.fstype),
+		loader.F("get_fstype_from_path", docGetFstypeFromPath, m.getFstypeFromPath),
+		loader.F("hdparms", docHdparms, m.hdparms),
+		loader.F("hpa", docHpa, m.hpa),
+		loader.F("inodeusage", docInodeusage, m.inodeusage),
+		loader.F("iostat", docIostat, m.iostat),
+		loader.F("percent", docPercent, m.percent),
+		loader.F("resize2fs", docResize2fs, m.resize2fs),
+		loader.F("smart_attributes", docSmartAttributes, m.smartAttributes),
+		loader.F("tune", docTune, m.tune),
+		loader.F("usage", docUsage, m.usage),
+		loader.F("wipe", docWipe, m.wipe),
+	}}, nil
+}
+
+// needs returns Salt's error for a program that is not there (salt/utils/decorators/path.py, which).
+func needs(programs ...string) error {
+	for _, name := range programs {
+		if process.Find(name) == "" {
+			return loader.Exception("salt.exceptions.CommandNotFoundError", "The '%s' binary was not found in $PATH.", name)
+		}
+	}
+	return nil
+}
+
+// An outcome is what a program did.
+type outcome struct {
+	code           int64
+	stdout, stderr string
+}
+
+// run runs a program.
+func (m *module) run(ctx context.Context, argv ...string) (outcome, error) {
+	words := make([]any, len(argv))
+	for i, w := range argv {
+		words[i] = w
+	}
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{words}, data.NewMap("python_shell", false))
+	if err != nil {
+		return outcome{}, err
+	}
+	ret, _ := v.(*data.Map)
+	code, err := loader.Int(ret.Value("retcode"))
+	return outcome{code, data.Str(ret.Value("stdout")), data.Str(ret.Value("stderr"))}, err
+}

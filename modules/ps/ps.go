@@ -1,0 +1,97 @@
+//go:build linux
+
+// Package ps is Salt's module ps: processes, and what they use (salt/modules/ps.py, and the library psutil behind it).
+//
+// process.go reads one process, which info.go shows by names of attributes; kill.go finds and signals processes; system.go has
+// processors and memory, disk.go disks and network, and text.go what other programs print.
+//
+// What differs: there is Linux alone. ps.proc_info does not know connections, ionice, memory_full_info, memory_maps and open_files. Users
+// that are logged in are those in the file utmp. There must be a pattern for ps.pkill, which Salt takes to be every process.
+package ps
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("boot_time", docBootTime, m.bootTime),
+		loader.F("cpu_percent", docCpuPercent, m.cpuPercent),
+		loader.F("cpu_times", docCpuTimes, m.cpuTimes),
+		loader.F("disk_io_counters", docDiskIoCounters, m.diskIoCounters),
+		loader.F("disk_partition_usage", docDiskPartitionUsage, m.diskPartitionUsage),
+		loader.F("disk_partitions", docDiskPartitions, m.diskPartitions),
+		loader.F("disk_usage", docDiskUsage, m.diskUsage),
+		loader.F("get_pid_list", docGetPidList, m.getPidList),
+		loader.F("get_users", docGetUsers, m.getUsers),
+		loader.F("kill_pid", docKillPid, m.killPid),
+		loader.F("lsof", docLsof, m.lsof),
+		loader.F("netstat", docNetstat, m.netstat),
+		loader.F("network_io_counters", docNetworkIoCounters, m.networkIoCounters),
+		loader.F("num_cpus", docNumCpus, m.numCpus),
+		loader.F("pgrep", docPgrep, m.pgrep),
+		loader.F("pkill", docPkill, m.pkill),
+		loader.F("proc_info", docProcInfo, m.procInfo),
+		loader.F("psaux", docPsaux, m.psaux),
+		loader.F("ss", docSs, m.ss),
+		loader.F("status", docStatus, m.status),
+		loader.F("swap_memory", docSwapMemory, m.swapMemory),
+		loader.F("top", docTop, m.top),
+		loader.F("total_physical_memory", docTotalPhysicalMemory, m.totalPhysicalMemory),
+		loader.F("virtual_memory", docVirtualMemory, m.virtualMemory),
+	}}, nil
+}
+
+func (m *module) path(name ...string) string {
+	return filepath.Join(append([]string{m.env.Root}, name...)...)
+}
+
+// read returns a file below /proc.
+func (m *module) read(name ...string) (string, error) {
+	b, err := os.ReadFile(m.path(append([]string{"/proc"}, name...)...))
+	return string(b), err
+}
+
+// getPidList returns the ids of all processes.
+//
+// CLI Example:
+//
+//	salt '*' ps.get_pid_list
+func (m *module) getPidList(context.Context, loader.NoArgs) (any, error) {
+	pids, err := m.pids()
+	if err != nil {
+		return nil, err
+	}
+	list := []any{}
+	for _, pid := range pids {
+		list = append(list, pid)
+	}
+	return list, nil
+}
+
+func (m *module) pids() ([]int64, error) {
+	entries, err := os.ReadDir(m.path("/proc"))
+	if err != nil {
+		return nil, err
+	}
+	var pids []int64
+	for _, e := range entries {
+		if pid, err := strconv.ParseInt(e.Name(), 10, 64); err == nil && !strings.HasPrefix(e.Name(), "+") {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids, nil
+}

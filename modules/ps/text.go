@@ -1,0 +1,97 @@
+//go:build linux
+
+package ps
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	programs "github.com/brineproject/brine/process"
+)
+
+type nameArgs struct{ Name any }
+
+// run returns what a program prints.
+func (m *module) run(ctx context.Context, command string) (string, error) {
+	v, err := m.env.Call(ctx, "cmd.run", []any{command}, nil)
+	return data.Str(v), err
+}
+
+// found runs a program that must be there, and returns the lines that hold a name.
+func (m *module) found(ctx context.Context, command string, name any) (any, error) {
+	program, _, _ := strings.Cut(command, " ")
+	if programs.Find(program) == "" {
+		return nil, loader.Exception("salt.exceptions.CommandNotFoundError", "The '%s' binary was not found in $PATH.", program)
+	}
+	out, err := m.run(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	text, lines := data.Str(name), []any{}
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, text) {
+			lines = append(lines, strings.TrimRight(line, "\n"))
+		}
+	}
+	return []any{text, lines}, nil
+}
+
+// lsof returns what lsof tells of the processes of a name.
+//
+// CLI Example:
+//
+//	salt '*' ps.lsof apache2
+func (m *module) lsof(ctx context.Context, a nameArgs) (any, error) {
+	name := data.Str(a.Name)
+	out, err := m.run(ctx, "lsof -c "+name)
+	return []any{name, out}, err
+}
+
+// netstat returns the lines of netstat that hold a name.
+//
+// CLI Example:
+//
+//	salt '*' ps.netstat apache2
+func (m *module) netstat(ctx context.Context, a nameArgs) (any, error) {
+	return m.found(ctx, "netstat -nap", a.Name)
+}
+
+// ss returns the lines of ss that hold a name.
+//
+// CLI Example:
+//
+//	salt '*' ps.ss apache2
+func (m *module) ss(ctx context.Context, a nameArgs) (any, error) {
+	return m.found(ctx, "ss -neap", a.Name)
+}
+
+// psaux returns the lines of ps in which a regular expression is found, and how many there are.
+//
+// CLI Example:
+//
+//	salt '*' ps.psaux www-data.+apache2
+func (m *module) psaux(ctx context.Context, a nameArgs) (any, error) {
+	name := data.Str(a.Name)
+	fits, err := searching(name)
+	if err != nil {
+		return nil, err
+	}
+	own, err := searching("salt.+ps.psaux.+")
+	if err != nil {
+		return nil, err
+	}
+	out, err := m.run(ctx, "ps aux")
+	if err != nil {
+		return nil, err
+	}
+	lines := []any{}
+	for line := range strings.Lines(out) {
+		if line = strings.TrimRight(line, "\n"); fits(line) && !own(line) {
+			lines = append(lines, line)
+		}
+	}
+	return []any{name, lines, strconv.Itoa(len(lines)) + " occurence(s)."}, nil
+}

@@ -1,0 +1,120 @@
+//go:build linux
+
+// Package status is Salt's module status: how a system does, from what the kernel tells below /proc (salt/modules/status.py).
+//
+// proc.go reads files of /proc, load.go what other sources tell, and master.go looks at the connection to a master.
+//
+// What is odd, and as in Salt: status.netstats leaves the last column of each table out; status.master without a master is None.
+// What differs: there is Linux alone; a line that cannot be read is left out, and not the end of the function; status.proxy_reconnect is
+// always False, since there are no proxy minions.
+package status
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: append(m.procFuncs(), []loader.Func{
+		loader.F("all_status", docAllStatus, m.allStatus),
+		loader.F("custom", docCustom, m.custom),
+		loader.F("diskusage", docDiskusage, m.diskusage),
+		loader.F("loadavg", docLoadavg, m.loadavg),
+		loader.F("master", docMaster, m.master),
+		loader.F("nproc", docNproc, m.nproc),
+		loader.F("pid", docPid, m.pid),
+		loader.F("ping_master", docPingMaster, m.pingMaster),
+		loader.F("procs", docProcs, m.procs),
+		loader.F("proxy_reconnect", docProxyReconnect, m.proxyReconnect),
+		loader.F("time", docTime, m.time).Def("time_"),
+		loader.F("uptime", docUptime, m.uptime),
+		loader.F("w", docW, m.w),
+	}...)}, nil
+}
+
+// read returns a file of the system; ok is false where there is none that can be read.
+func (m *module) read(path string) (text string, ok bool) {
+	b, err := os.ReadFile(filepath.Join(m.env.Root, path))
+	return string(b), err == nil
+}
+
+// run returns what a program prints.
+func (m *module) run(ctx context.Context, command string, shell bool) (string, error) {
+	kwargs := data.NewMap()
+	if shell {
+		kwargs.Set("python_shell", true)
+	}
+	v, err := m.env.Call(ctx, "cmd.run", []any{command}, kwargs)
+	return data.Str(v), err
+}
+
+// allStatus returns what the other functions return, by their names.
+//
+// CLI Example:
+//
+//	salt '*' status.all_status
+func (m *module) allStatus(ctx context.Context, _ loader.NoArgs) (any, error) {
+	all := data.NewMap()
+	for _, name := range []string{"cpuinfo", "cpustats", "diskstats", "diskusage", "loadavg", "meminfo", "netdev", "netstats", "uptime", "vmstats", "w"} {
+		v, err := m.env.Call(ctx, "status."+name, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		all.Set(name, v)
+	}
+	return all, nil
+}
+
+// custom returns of other functions what the configuration of the minion names, as
+//
+//	status.cpustats.custom: [cpu, ctxt, btime, processes]
+//
+// Nothing is returned where nothing is named.
+//
+// CLI Example:
+//
+//	salt '*' status.custom
+func (m *module) custom(ctx context.Context, _ loader.NoArgs) (any, error) {
+	v, err := m.env.Call(ctx, "config.dot_vals", []any{"status"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	found := data.NewMap()
+	conf, _ := v.(*data.Map)
+	for key, v := range conf.All() {
+		name := data.Str(key)
+		fun := name[:max(strings.LastIndexByte(name, '.'), 0)]
+		wanted, _ := v.([]any)
+		if fun == "status.custom" {
+			continue
+		}
+		if !m.env.Functions.Has(fun) {
+			m.env.Log.Warnf("custom status %s isn't loaded", fun)
+			continue
+		}
+		ret, err := m.env.Call(ctx, fun, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		values, _ := ret.(*data.Map)
+		for _, item := range wanted {
+			value, ok := values.Get(item)
+			if !ok {
+				m.env.Log.Warnf("val %s not in return of %s", data.Str(item), fun)
+				value = "UNKNOWN"
+			}
+			found.Set(item, value)
+		}
+	}
+	return found, nil
+}
