@@ -1,1 +1,1 @@
-test "$(readlink -f /etc/localtime)" = /usr/share/zoneinfo/Europe/Berlin
+case "$(readlink -f /etc/localtime)" in /usr/share/zoneinfo/Africa/Abidjan) ;; *) exit 1 ;; esac
