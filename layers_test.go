@@ -15,7 +15,7 @@ const module = "github.com/brineproject/brine/"
 // layers is the plan of the house: a package may import packages of its own layer and of those below.
 // A name that ends in a slash stands for everything below that folder.
 var layers = [][]string{
-	0: {"atomicfile", "data", "pyjson", "job", "yaml", "jinja", "twister", "difflib", "accounts", "version"},
+	0: {"atomicfile", "data", "pep440", "pyjson", "job", "yaml", "jinja", "twister", "difflib", "accounts", "version"},
 	1: {"payload", "payload/", "crypto", "pwhash", "crontab", "pki", "pki/", "match", "output", "config"},
 	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "systemd", "unpack", "daemon", "logging"},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
@@ -27,7 +27,7 @@ var layers = [][]string{
 
 // standardOnly lists the packages that may import nothing from outside but what is named.
 var standardOnly = map[string][]string{
-	"atomicfile": nil, "data": nil, "pyjson": nil, "job": nil, "jinja": nil, "twister": nil, "difflib": nil, "accounts": nil, "version": nil,
+	"atomicfile": nil, "data": nil, "pep440": nil, "pyjson": nil, "job": nil, "jinja": nil, "twister": nil, "difflib": nil, "accounts": nil, "version": nil,
 	"yaml": {"go.yaml.in/yaml/v4"},
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/modules/mysql"
 	"github.com/brineproject/brine/modules/network"
 	"github.com/brineproject/brine/modules/pacmanpkg"
+	"github.com/brineproject/brine/modules/pip"
 	"github.com/brineproject/brine/modules/ps"
 	"github.com/brineproject/brine/modules/random"
 	"github.com/brineproject/brine/modules/status"
@@ -37,6 +38,7 @@ func extra(render.Brought) []loader.Plugin {
 		mysql.Plugin(),
 		network.Plugin(),
 		pacmanpkg.Plugin(),
+		pip.Plugin(),
 		ps.Plugin(),
 		random.Plugin(),
 		status.Plugin(),

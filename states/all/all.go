@@ -24,6 +24,7 @@ import (
 	"github.com/brineproject/brine/states/mysqldatabase"
 	"github.com/brineproject/brine/states/mysqlgrants"
 	"github.com/brineproject/brine/states/mysqluser"
+	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/pkg"
 	"github.com/brineproject/brine/states/pkgrepo"
 	"github.com/brineproject/brine/states/salt"
@@ -60,6 +61,7 @@ func Plugins() []loader.Plugin {
 		mysqldatabase.Plugin(),
 		mysqlgrants.Plugin(),
 		mysqluser.Plugin(),
+		pip.Plugin(),
 		pkg.Plugin(),
 		pkgrepo.Plugin(),
 		salt.Plugin(),

@@ -1,0 +1,189 @@
+// Package pip is Salt's module pip: it runs the program pip of Python (salt/modules/pip.py).
+//
+// Without bin_env it is that of the program python3. pip.go finds pip and runs it, install.go installs and removes, list.go tells what is
+// installed.
+//
+// What differs: versions of pip before 9 are not known, and neither are options that no later one has.
+package pip
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module pip.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "pip", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("freeze", docFreeze, m.freeze),
+		loader.F("install", docInstall, m.install),
+		loader.F("is_installed", docIsInstalled, m.isInstalled),
+		loader.F("list", docList, m.list).Def("list_"),
+		loader.F("list_all_versions", docListAllVersions, m.listAllVersions),
+		loader.F("list_freeze_parse", docListFreezeParse, m.listFreezeParse),
+		loader.F("list_upgrades", docListUpgrades, m.listUpgrades),
+		loader.F("uninstall", docUninstall, m.uninstall),
+		loader.F("upgrade", docUpgrade, m.upgrade),
+		loader.F("upgrade_available", docUpgradeAvailable, m.upgradeAvailable),
+		loader.F("version", docVersion, m.version),
+	}}, nil
+}
+
+// find returns the command line of pip: of a folder that is a virtual environment, of a python, or a pip itself.
+func find(binEnv any) ([]any, error) {
+	if !data.Truth(binEnv) {
+		if python := process.Find("python3"); python != "" {
+			return []any{python, "-m", "pip"}, nil
+		}
+		return nil, loader.NotFound("Could not find a `pip` binary")
+	}
+	path := data.Str(binEnv)
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return inFolder(path)
+	case err != nil || info.Mode()&0o111 == 0 && runtime.GOOS != "windows":
+		return nil, loader.NotFound("Access denied to %s, could not find a pip binary", path)
+	case strings.Contains(filepath.Base(path), "python"):
+		return []any{filepath.Clean(path), "-m", "pip"}, nil
+	}
+	return []any{filepath.Clean(path)}, nil
+}
+
+func inFolder(dir string) ([]any, error) {
+	python := "python"
+	if runtime.GOOS == "windows" {
+		python = "python.exe"
+	}
+	for _, sub := range []string{"", "bin", "Scripts"} {
+		path := filepath.Join(dir, sub, python)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && (info.Mode()&0o111 != 0 || runtime.GOOS == "windows") {
+			return []any{path, "-m", "pip"}, nil
+		}
+	}
+	return nil, loader.NotFound("Could not find a pip binary in virtualenv %s", dir)
+}
+
+// A place is which pip is run, where and by whom.
+type place struct {
+	binEnv, user, cwd, envVars any
+	more                       *data.Map // further keywords of cmd.run_all
+}
+
+// run runs pip with these arguments and returns what cmd.run_all does.
+func (m *module) run(ctx context.Context, p place, args ...any) (*data.Map, error) {
+	argv, err := find(p.binEnv)
+	if err != nil {
+		return nil, err
+	}
+	kwargs := data.NewMap("runas", p.user, "cwd", p.cwd, "python_shell", false)
+	for k, v := range p.more.All() {
+		if !strings.HasPrefix(data.Str(k), "__") {
+			kwargs.Set(k, v)
+		}
+	}
+	env, err := p.environment(kwargs.Value("env"))
+	if err != nil {
+		return nil, err
+	}
+	if env.Len() > 0 {
+		kwargs.Set("env", env)
+	}
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{append(argv, args...)}, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	result, _ := v.(*data.Map)
+	return result, nil
+}
+
+func (p place) environment(given any) (*data.Map, error) {
+	env := data.NewMap()
+	if more, ok := given.(*data.Map); ok {
+		env.Update(more)
+	}
+	if info, err := os.Stat(data.Str(p.binEnv)); data.Truth(p.binEnv) && err == nil && info.IsDir() {
+		env.Set("VIRTUAL_ENV", data.Str(p.binEnv))
+	}
+	if !data.Truth(p.envVars) {
+		return env, nil
+	}
+	vars, ok := p.envVars.(*data.Map)
+	if !ok {
+		return nil, loader.Execution("env_vars %s is not a dictionary", data.Str(p.envVars))
+	}
+	for k, v := range vars.All() {
+		env.Set(data.Str(k), data.Str(v))
+	}
+	return env, nil
+}
+
+// must returns what pip printed; its failure is an error.
+func must(result *data.Map, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	if result.Value("retcode") != int64(0) {
+		return "", loader.ExecutionInfo(result.Text("stderr"), result)
+	}
+	return result.Text("stdout"), nil
+}
+
+type versionArgs struct {
+	BinEnv any `default:"None"`
+	Cwd    any `default:"None"`
+	User   any `default:"None"`
+}
+
+// version returns the version of pip. bin_env is a virtual environment, a python or a pip.
+//
+// CLI Example:
+//
+//	salt '*' pip.version
+func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
+	result, err := m.run(ctx, place{binEnv: a.BinEnv, user: a.User, cwd: a.Cwd}, "--version")
+	if err != nil {
+		return nil, err
+	}
+	if result.Value("retcode") != int64(0) {
+		return nil, loader.NotFound("Could not find a `pip` binary")
+	}
+	if found := regexp.MustCompile(`^pip (\S+)`).FindStringSubmatch(result.Text("stdout")); found != nil {
+		return found[1], nil
+	}
+	return nil, nil
+}
+
+// words returns a list of texts, which one text may hold with commas between them.
+func words(v any) []any {
+	var out []any
+	switch v := v.(type) {
+	case nil:
+	case []any:
+		for _, item := range v {
+			out = append(out, data.Str(item))
+		}
+	default:
+		if !data.Truth(v) {
+			return nil
+		}
+		for part := range strings.SplitSeq(data.Str(v), ",") {
+			out = append(out, strings.TrimSpace(part))
+		}
+	}
+	return out
+}
