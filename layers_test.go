@@ -15,7 +15,7 @@ const module = "github.com/brineproject/brine/"
 // layers is the plan of the house: a package may import packages of its own layer and of those below.
 // A name that ends in a slash stands for everything below that folder.
 var layers = [][]string{
-	0: {"atomicfile", "data", "pep440", "pyjson", "job", "yaml", "jinja", "twister", "difflib", "accounts", "version"},
+	0: {"atomicfile", "data", "pep440", "pyjson", "job", "yaml", "jinja", "twister", "difflib", "accounts", "pgverifier", "version"},
 	1: {"payload", "payload/", "crypto", "pwhash", "crontab", "pki", "pki/", "match", "output", "config"},
 	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "systemd", "unpack", "daemon", "logging"},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},

@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/modules/network"
 	"github.com/brineproject/brine/modules/pacmanpkg"
 	"github.com/brineproject/brine/modules/pip"
+	"github.com/brineproject/brine/modules/postgres"
 	"github.com/brineproject/brine/modules/ps"
 	"github.com/brineproject/brine/modules/random"
 	"github.com/brineproject/brine/modules/status"
@@ -39,6 +40,7 @@ func extra(render.Brought) []loader.Plugin {
 		network.Plugin(),
 		pacmanpkg.Plugin(),
 		pip.Plugin(),
+		postgres.Plugin(),
 		ps.Plugin(),
 		random.Plugin(),
 		status.Plugin(),

@@ -27,6 +27,11 @@ import (
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/pkg"
 	"github.com/brineproject/brine/states/pkgrepo"
+	"github.com/brineproject/brine/states/postgresdatabase"
+	"github.com/brineproject/brine/states/postgresextension"
+	"github.com/brineproject/brine/states/postgresgroup"
+	"github.com/brineproject/brine/states/postgresprivileges"
+	"github.com/brineproject/brine/states/postgresuser"
 	"github.com/brineproject/brine/states/salt"
 	"github.com/brineproject/brine/states/schedule"
 	"github.com/brineproject/brine/states/service"
@@ -64,6 +69,11 @@ func Plugins() []loader.Plugin {
 		pip.Plugin(),
 		pkg.Plugin(),
 		pkgrepo.Plugin(),
+		postgresdatabase.Plugin(),
+		postgresextension.Plugin(),
+		postgresgroup.Plugin(),
+		postgresprivileges.Plugin(),
+		postgresuser.Plugin(),
 		salt.Plugin(),
 		schedule.Plugin(),
 		service.Plugin(),

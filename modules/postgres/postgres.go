@@ -1,0 +1,304 @@
+// Package postgres is Salt's module postgres: roles, databases, privileges and extensions of a PostgreSQL server
+// (salt/modules/postgres.py).
+//
+// The work is that of the program psql, which runs as the user postgres (runas names another) where the server is on this host. The
+// settings postgres.host, postgres.port, postgres.user, postgres.pass, postgres.maintenance_db, postgres.bins_dir and
+// postgres.timeout say how to reach the server; arguments come before them. Passwords reach psql by a file, and statements by its
+// standard input, so that no list of processes shows them.
+//
+// What differs from Salt: a server that cannot be asked is an error, where Salt takes all that it has for missing; names are quoted in
+// statements; owner_to leaves the schemas of the server itself alone, and knows servers without proisagg. Schemas, languages, tablespaces
+// and initdb are missing.
+package postgres
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module postgres. There is one where there is the program psql.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "postgres", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	if _, err := m.program(context.Background()); err != nil {
+		return nil, errors.New("psql was not found")
+	}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("version", docVersion, m.version).Secret("password"),
+		loader.F("psql_query", docPsqlQuery, m.psqlQuery).Secret("password"),
+		loader.F("db_alter", docDbAlter, m.dbAlter).Secret("password"),
+		loader.F("db_create", docDbCreate, m.dbCreate).Secret("password"),
+		loader.F("db_exists", docDbExists, m.dbExists).Secret("password"),
+		loader.F("db_list", docDbList, m.dbList).Secret("password"),
+		loader.F("db_remove", docDbRemove, m.dbRemove).Secret("password"),
+		loader.F("owner_to", docOwnerTo, m.ownerTo).Secret("password"),
+		loader.F("user_create", docUserCreate, m.userCreate).Secret("rolepassword", "password"),
+		loader.F("user_exists", docUserExists, m.userExists).Secret("password"),
+		loader.F("user_list", docUserList, m.userList).Secret("password"),
+		loader.F("user_remove", docUserRemove, m.userRemove).Secret("password"),
+		loader.F("user_update", docUserUpdate, m.userUpdate).Secret("rolepassword", "password"),
+		loader.F("role_get", docRoleGet, m.roleGet).Secret("password"),
+		loader.F("group_create", docGroupCreate, m.groupCreate).Secret("rolepassword", "password"),
+		loader.F("group_remove", docGroupRemove, m.groupRemove).Secret("password"),
+		loader.F("group_update", docGroupUpdate, m.groupUpdate).Secret("rolepassword", "password"),
+		loader.F("available_extensions", docAvailableExtensions, m.availableExtensions).Secret("password"),
+		loader.F("installed_extensions", docInstalledExtensions, m.installedExtensions).Secret("password"),
+		loader.F("get_available_extension", docGetAvailableExtension, m.getAvailableExtension).Secret("password"),
+		loader.F("get_installed_extension", docGetInstalledExtension, m.getInstalledExtension).Secret("password"),
+		loader.F("is_available_extension", docIsAvailableExtension, m.isAvailableExtension).Secret("password"),
+		loader.F("is_installed_extension", docIsInstalledExtension, m.isInstalledExtension).Secret("password"),
+		loader.F("create_metadata", docCreateMetadata, m.createMetadata).Secret("password"),
+		loader.F("create_extension", docCreateExtension, m.createExtension).Secret("password"),
+		loader.F("drop_extension", docDropExtension, m.dropExtension).Secret("password"),
+		loader.F("privileges_list", docPrivilegesList, m.privilegesList).Secret("password"),
+		loader.F("privileges_grant", docPrivilegesGrant, m.privilegesGrant).Secret("password"),
+		loader.F("privileges_revoke", docPrivilegesRevoke, m.privilegesRevoke).Secret("password"),
+		loader.F("has_privileges", docHasPrivileges, m.hasPrivileges).Secret("password"),
+	}}, nil
+}
+
+// A target is which server is meant, and as whom it is asked. What is None comes from the settings.
+type target struct{ user, host, port, db, password, runas any }
+
+// program returns the path of psql.
+func (m *module) program(ctx context.Context) (string, error) {
+	path, err := exec.LookPath("psql")
+	if err == nil {
+		return path, nil
+	}
+	dir, fault := m.setting(ctx, "bins_dir")
+	if fault != nil || dir == "" {
+		return "", errors.Join(err, fault)
+	}
+	return exec.LookPath(filepath.Join(dir, "psql"))
+}
+
+// setting returns a setting of the module, "" for none.
+func (m *module) setting(ctx context.Context, name string) (string, error) {
+	if m.env.Call == nil {
+		return "", nil
+	}
+	v, err := m.env.Call(ctx, "config.option", []any{"postgres." + name}, nil)
+	if err != nil || !data.Truth(v) {
+		return "", err
+	}
+	return data.Str(v), nil
+}
+
+// settled returns a target with the settings for what it does not say, and "" for what nobody says.
+func (m *module) settled(ctx context.Context, t target) (map[string]string, error) {
+	found := map[string]string{}
+	for name, v := range map[string]any{"user": t.user, "host": t.host, "port": t.port, "maintenance_db": t.db, "pass": t.password, "timeout": nil} {
+		if data.Truth(v) {
+			found[name] = data.Str(v)
+			continue
+		}
+		var err error
+		if found[name], err = m.setting(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	if found["maintenance_db"] == "" {
+		found["maintenance_db"] = "postgres"
+	}
+	if data.Truth(t.runas) {
+		found["runas"] = data.Str(t.runas)
+	} else if found["host"] == "" || strings.HasPrefix(found["host"], "/") {
+		found["runas"] = "postgres"
+		if m.env.GrainsNow().Text("os_family") == "OpenBSD" {
+			found["runas"] = "_postgresql"
+		}
+	}
+	return found, nil
+}
+
+// options returns the words of psql that say which server is meant.
+func options(settled map[string]string) []any {
+	words := []any{"--no-align", "--no-readline", "--no-psqlrc", "--no-password", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=terse"}
+	for _, o := range [][2]string{{"--username", "user"}, {"--host", "host"}, {"--port", "port"}, {"--dbname", "maintenance_db"}} {
+		if v := settled[o[1]]; v != "" {
+			words = append(words, o[0], v)
+		}
+	}
+	return words
+}
+
+// psql has psql execute statements and returns what it prints. That it fails is an error.
+func (m *module) psql(ctx context.Context, t target, statements string, more ...any) (string, error) {
+	settled, err := m.settled(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	path, err := m.program(ctx)
+	if err != nil {
+		return "", loader.NotFound("psql was not found")
+	}
+	kwargs := data.NewMap("python_shell", false, "clean_env", true, "reset_system_locale", false, "stdin", statements)
+	if settled["timeout"] != "" {
+		kwargs.Set("timeout", settled["timeout"])
+	}
+	if settled["runas"] != "" {
+		kwargs.Set("runas", settled["runas"])
+	}
+	if settled["pass"] != "" {
+		file, err := m.passwordFile(ctx, settled)
+		if err != nil {
+			return "", err
+		}
+		defer os.Remove(file)
+		kwargs.Set("env", data.NewMap("PGPASSFILE", file))
+	}
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{append(append([]any{path}, options(settled)...), more...)}, kwargs)
+	if err != nil {
+		return "", err
+	}
+	all, _ := v.(*data.Map)
+	if all.Value("retcode") != int64(0) {
+		return "", refused("PostgreSQL: %s", all.Text("stderr"))
+	}
+	return all.Text("stdout"), nil
+}
+
+// refused returns the error of a server that does not do what it is asked.
+func refused(format string, args ...any) error { return &refusal{loader.Execution(format, args...)} }
+
+// A refusal is an error of psql.
+type refusal struct{ error }
+
+// Unwrap returns the error as operators see it.
+func (r *refusal) Unwrap() error { return r.error }
+
+// passwordFile writes the file that psql reads passwords from, for the user that runs it.
+func (m *module) passwordFile(ctx context.Context, settled map[string]string) (string, error) {
+	f, err := os.CreateTemp("", "brine-pgpass-")
+	if err != nil {
+		return "", err
+	}
+	escape := strings.NewReplacer(`\`, `\\`, ":", `\:`)
+	field := func(v, otherwise string) string {
+		if v == "" {
+			return otherwise
+		}
+		return escape.Replace(v)
+	}
+	host, user := settled["host"], settled["user"]
+	if host == "" || strings.HasPrefix(host, "/") {
+		host = "localhost"
+	}
+	if user == "" {
+		user = settled["runas"]
+	}
+	_, err = fmt.Fprintf(f, "%s:%s:*:%s:%s", field(host, "*"), field(settled["port"], "*"), field(user, "*"), escape.Replace(settled["pass"]))
+	if err = errors.Join(err, f.Close()); err == nil && settled["runas"] != "" {
+		_, err = m.env.Call(ctx, "file.chown", []any{f.Name(), settled["runas"], ""}, nil)
+	}
+	if err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// done executes statements and reports whether the server did so. What it says else is logged.
+func (m *module) done(ctx context.Context, t target, statements string) (bool, error) {
+	_, err := m.psql(ctx, t, statements, "--single-transaction", "--quiet")
+	if r, ok := errors.AsType[*refusal](err); ok {
+		m.env.Log.Error(r.Error())
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// rows returns what a query returns, each row by column.
+func (m *module) rows(ctx context.Context, t target, query string) ([]*data.Map, error) {
+	query = strings.TrimRight(strings.TrimSpace(query), ";")
+	return m.copied(ctx, t, "COPY ("+query+") TO STDOUT WITH CSV HEADER;")
+}
+
+func (m *module) copied(ctx context.Context, t target, statements string) ([]*data.Map, error) {
+	out, err := m.psql(ctx, t, statements, "--quiet", "-v", "datestyle=ISO,MDY")
+	if err != nil {
+		return nil, err
+	}
+	return parseCSV(out)
+}
+
+// parseCSV returns the rows below the names of their columns.
+func parseCSV(text string) ([]*data.Map, error) {
+	r := csv.NewReader(strings.NewReader(text))
+	r.FieldsPerRecord = -1
+	var names []string
+	var list []*data.Map
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, loader.Execution("read what psql prints: %w", err)
+		}
+		if names == nil {
+			names = row
+			continue
+		}
+		record := data.NewMap()
+		for i := range min(len(names), len(row)) {
+			record.Set(names[i], row[i])
+		}
+		list = append(list, record)
+	}
+}
+
+// ident returns a name as it stands in a statement, and literal a text.
+func ident(v any) string { return `"` + strings.ReplaceAll(data.Str(v), `"`, `""`) + `"` }
+
+func literal(v any) string {
+	return "E'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(data.Str(v)) + "'"
+}
+
+// version returns the version of the server.
+//
+// CLI Example:
+//
+//	salt '*' postgres.version
+func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
+	out, err := m.psql(ctx, a.at(), "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'server_version'", "-t")
+	first, _, _ := strings.Cut(out, "\n")
+	return first, err
+}
+
+// psqlQuery executes a query and returns its rows, each a dictionary of texts by column.
+//
+// write
+//
+//	True: the query may change something and has a RETURNING.
+//
+// CLI Example:
+//
+//	salt '*' postgres.psql_query 'select * from pg_stat_activity'
+func (m *module) psqlQuery(ctx context.Context, a psqlQueryArgs) (any, error) {
+	query := "COPY (" + strings.TrimRight(strings.TrimSpace(a.Query), ";") + ") TO STDOUT WITH CSV HEADER;"
+	if data.Truth(a.Write) {
+		query = "START TRANSACTION READ WRITE; " + query + " COMMIT TRANSACTION;"
+	}
+	rows, err := m.copied(ctx, a.at(), query)
+	list := make([]any, len(rows))
+	for i, row := range rows {
+		list[i] = row
+	}
+	return list, err
+}

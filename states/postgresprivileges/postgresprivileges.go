@@ -1,0 +1,161 @@
+// Package postgresprivileges is Salt's state postgres_privileges: it keeps what roles of a PostgreSQL server may do with objects
+// (salt/states/postgres_privileges.py). The module postgres does the work.
+//
+// What differs from Salt: a server that cannot be asked is a failure, in test mode too; a role that has privileges gets the right to
+// grant them, where Salt fails.
+package postgresprivileges
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/state/change"
+)
+
+type presentArgs struct {
+	Name          string
+	ObjectName    string
+	ObjectType    string
+	Privileges    []any `default:"None"`
+	GrantOption   any   `default:"None"`
+	Prepend       any   `default:"'public'"`
+	MaintenanceDB any   `name:"maintenance_db" default:"None"`
+	User          any   `default:"None"`
+	DbPassword    any   `default:"None"`
+	DbHost        any   `default:"None"`
+	DbPort        any   `default:"None"`
+	DbUser        any   `default:"None"`
+}
+
+func (a presentArgs) server() *data.Map {
+	return data.NewMap("maintenance_db", a.MaintenanceDB, "runas", a.User, "host", a.DbHost, "user", a.DbUser, "port", a.DbPort, "password", a.DbPassword)
+}
+
+// joined returns privileges with commas between; None for none.
+func joined(privileges []any) any {
+	if len(privileges) == 0 {
+		return nil
+	}
+	words := make([]string, len(privileges))
+	for i, p := range privileges {
+		words[i] = data.Str(p)
+	}
+	return strings.Join(words, ",")
+}
+
+// told returns what is granted, in words: the group, or the privileges.
+func told(kind, name string, privileges any) string {
+	if kind == "group" {
+		return name
+	}
+	return data.Str(privileges)
+}
+
+// present keeps privileges on an object granted to a role, or the role in a group.
+//
+// object_name, object_type
+//
+//	The object, and what it is: table, sequence, schema, tablespace, language, database, group, function.
+//
+// privileges
+//
+//	A list of privileges; none for a group.
+//
+// grant_option
+//
+//	True: the role may grant them to others.
+//
+// prepend
+//
+//	The schema of a table, a sequence or a function.
+//
+// user
+//
+//	As which user of the system psql runs. Default: postgres, where the server is on this host.
+//
+// maintenance_db, db_host, db_port, db_user, db_password
+//
+//	The database to connect to, and how.
+//
+//	baruwa:
+//	  postgres_privileges.present:
+//	    - object_name: awl
+//	    - object_type: table
+//	    - privileges:
+//	      - SELECT
+//	      - INSERT
+//	    - maintenance_db: testdb
+func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+	privileges := joined(a.Privileges)
+	kwargs := data.NewMap("privileges", privileges, "grant_option", a.GrantOption, "prepend", a.Prepend)
+	there, err := m.call(ctx, "has_privileges", a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
+	words := told(a.ObjectType, a.ObjectName, privileges)
+	switch {
+	case err != nil:
+		return change.Failed(a.Name, err.Error()), nil
+	case data.Truth(there):
+		return change.Done(a.Name, "The requested privilege(s) are already set"), nil
+	case change.Test(ctx):
+		return change.Would(a.Name, nil, fmt.Sprintf("The privilege(s): %s are set to be granted to %s", words, a.Name)), nil
+	}
+	ok, err := m.call(ctx, "privileges_grant", a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
+	if err != nil {
+		return change.Failed(a.Name, err.Error()), nil
+	}
+	if !data.Truth(ok) {
+		return change.Failed(a.Name, fmt.Sprintf("Failed to grant privilege(s): %s to %s", words, a.Name)), nil
+	}
+	return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("The privilege(s): %s have been granted to %s", words, a.Name)), nil
+}
+
+type absentArgs struct {
+	Name          string
+	ObjectName    string
+	ObjectType    string
+	Privileges    []any `default:"None"`
+	Prepend       any   `default:"'public'"`
+	MaintenanceDB any   `name:"maintenance_db" default:"None"`
+	User          any   `default:"None"`
+	DbPassword    any   `default:"None"`
+	DbHost        any   `default:"None"`
+	DbPort        any   `default:"None"`
+	DbUser        any   `default:"None"`
+}
+
+func (a absentArgs) server() *data.Map {
+	return data.NewMap("maintenance_db", a.MaintenanceDB, "runas", a.User, "host", a.DbHost, "user", a.DbUser, "port", a.DbPort, "password", a.DbPassword)
+}
+
+// absent takes privileges on an object from a role, or the role out of a group. The arguments are those of present.
+//
+//	baruwa:
+//	  postgres_privileges.absent:
+//	    - object_name: awl
+//	    - object_type: table
+//	    - privileges:
+//	      - SELECT
+//	    - maintenance_db: testdb
+func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
+	privileges := joined(a.Privileges)
+	kwargs := data.NewMap("privileges", privileges, "prepend", a.Prepend)
+	there, err := m.call(ctx, "has_privileges", a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
+	words := told(a.ObjectType, a.ObjectName, privileges)
+	switch {
+	case err != nil:
+		return change.Failed(a.Name, err.Error()), nil
+	case !data.Truth(there):
+		return change.Done(a.Name, "The requested privilege(s) are not set so cannot be revoked"), nil
+	case change.Test(ctx):
+		return change.Would(a.Name, nil, fmt.Sprintf("The privilege(s): %s are set to be revoked from %s", words, a.Name)), nil
+	}
+	ok, err := m.call(ctx, "privileges_revoke", a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
+	if err != nil {
+		return change.Failed(a.Name, err.Error()), nil
+	}
+	if !data.Truth(ok) {
+		return change.Failed(a.Name, fmt.Sprintf("Failed to revoke privilege(s): %s from %s", words, a.Name)), nil
+	}
+	return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("The privilege(s): %s have been revoked from %s", words, a.Name)), nil
+}
