@@ -6,9 +6,3 @@ made:
     - name: de_DE.UTF-8
     - require:
       - pkg: locales
-
-of the system:
-  locale.system:
-    - name: de_DE.UTF-8
-    - require:
-      - locale: made
