@@ -23,6 +23,7 @@ import (
 	"github.com/brineproject/brine/modules/random"
 	"github.com/brineproject/brine/modules/status"
 	"github.com/brineproject/brine/modules/temp"
+	"github.com/brineproject/brine/modules/virtualenv"
 	"github.com/brineproject/brine/modules/zypperpkg"
 	"github.com/brineproject/brine/render"
 )
@@ -45,6 +46,7 @@ func extra(render.Brought) []loader.Plugin {
 		random.Plugin(),
 		status.Plugin(),
 		temp.Plugin(),
+		virtualenv.Plugin(),
 		zypperpkg.Plugin(),
 	}
 }

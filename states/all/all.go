@@ -40,6 +40,7 @@ import (
 	"github.com/brineproject/brine/states/test"
 	"github.com/brineproject/brine/states/timezone"
 	"github.com/brineproject/brine/states/user"
+	"github.com/brineproject/brine/states/virtualenv"
 )
 
 // Plugins returns the states, in the order in which providers of one name are tried.
@@ -82,5 +83,6 @@ func Plugins() []loader.Plugin {
 		test.Plugin(),
 		timezone.Plugin(),
 		user.Plugin(),
+		virtualenv.Plugin(),
 	}
 }

@@ -1,0 +1,307 @@
+// Package virtualenv is Salt's module virtualenv: virtual environments of Python (salt/modules/virtualenv_mod.py).
+//
+// What differs: without a program virtualenv and without venv_bin the module venv of python3 makes them; a venv_bin that is a python makes
+// them by that module, too, as pyvenv did. pip and setuptools are not got from the net by scripts: the programs of today bring pip.
+package virtualenv
+
+import (
+	"context"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"os"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module virtualenv.
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "virtualenv", File: "virtualenv_mod", New: newModule}
+}
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("create", docCreate, m.create),
+		loader.F("get_distribution_path", docGetDistributionPath, m.getDistributionPath),
+		loader.F("get_resource_content", docGetResourceContent, m.getResourceContent),
+		loader.F("get_resource_path", docGetResourcePath, m.getResourcePath),
+		loader.F("get_site_packages", docGetSitePackages, m.getSitePackages),
+		loader.F("virtualenv_ver", docVirtualenvVer, m.virtualenvVer),
+	}}, nil
+}
+
+type verArgs struct {
+	VenvBin any
+	User    any       `default:"None"`
+	Kwargs  *data.Map `kwargs:"kwargs"`
+}
+
+// virtualenvVer returns the version of a program virtualenv as numbers.
+//
+// CLI Example:
+//
+//	salt '*' virtualenv.virtualenv_ver /usr/bin/virtualenv
+func (m *module) virtualenvVer(ctx context.Context, a verArgs) (any, error) {
+	argv := []any{data.Str(a.VenvBin), "--version"}
+	kwargs := further(a.Kwargs, data.NewMap("runas", a.User, "python_shell", false, "redirect_stderr", true))
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{argv}, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	result, _ := v.(*data.Map)
+	said := strings.TrimSpace(result.Text("stdout"))
+	if code, _ := result.Value("retcode").(int64); code > 0 || said == "" {
+		return nil, loader.Execution("Unable to get the virtualenv version output using '%s'. Returned data: %s", data.Repr(argv), data.Repr(result))
+	}
+	version := regexp.MustCompile(`(?:^|\s)(\d+(?:\.\d+)+)`).FindStringSubmatch(said)
+	if version == nil {
+		return nil, loader.Exception("ValueError", "invalid literal for int() with base 10: ''")
+	}
+	parts := data.Tuple{}
+	for part := range strings.SplitSeq(version[1], ".") {
+		n, _ := strconv.ParseInt(part, 10, 64) // digits, by the pattern
+		parts = append(parts, n)
+	}
+	return parts, nil
+}
+
+// further returns keywords and those that the caller gave beside the parameters.
+func further(given, kwargs *data.Map) *data.Map {
+	for k, v := range given.All() {
+		if !strings.HasPrefix(data.Str(k), "__") {
+			kwargs.Set(k, v)
+		}
+	}
+	return kwargs
+}
+
+type createArgs struct {
+	Path               string
+	VenvBin            any       `default:"None"`
+	SystemSitePackages bool      `default:"False"`
+	Distribute         bool      `default:"False"`
+	Clear              bool      `default:"False"`
+	Python             any       `default:"None"`
+	ExtraSearchDir     any       `default:"None"`
+	NeverDownload      any       `default:"None"`
+	Prompt             any       `default:"None"`
+	Pip                bool      `default:"False"`
+	Symlinks           any       `default:"None"`
+	Upgrade            any       `default:"None"`
+	User               any       `default:"None"`
+	UseVT              bool      `name:"use_vt" default:"False"`
+	Saltenv            string    `default:"'base'"`
+	Kwargs             *data.Map `kwargs:"kwargs"`
+}
+
+// create makes a virtual environment and returns what the run of the program gave: pid, retcode, stdout, stderr.
+//
+// venv_bin
+//
+//	The program: a virtualenv, a pyvenv, or a python, of which the module venv is used.
+//
+// system_site_packages, clear, prompt, user
+//
+//	See packages of the system; empty it first; what shells show; who makes it.
+//
+// python, extra_search_dir, never_download
+//
+//	For virtualenv: the Python in it; where to look for wheels; do not get any.
+//
+// symlinks, upgrade
+//
+//	For venv: links in the place of copies; bring it to the Python that runs.
+//
+// CLI Example:
+//
+//	salt '*' virtualenv.create /path/to/new/virtualenv
+func (m *module) create(ctx context.Context, a createArgs) (any, error) {
+	argv, venv, err := m.program(a.VenvBin)
+	if err != nil {
+		return nil, err
+	}
+	name := data.Str(argv[0])
+	if err := a.refuse(name, venv); err != nil {
+		return nil, err
+	}
+	option := func(set bool, words ...any) {
+		if set {
+			argv = append(argv, words...)
+		}
+	}
+	if text := data.Str(a.Python); data.Truth(a.Python) {
+		if process.Find(text) == "" {
+			return nil, loader.Execution("Cannot find requested python (%s).", text)
+		}
+		option(true, "--python="+text)
+	}
+	for _, dir := range list(a.ExtraSearchDir) {
+		option(true, "--extra-search-dir="+dir)
+	}
+	option(a.NeverDownload == true && !venv, "--never-download")
+	option(data.Truth(a.Prompt), "--prompt='"+data.Str(a.Prompt)+"'")
+	option(a.Upgrade == true, "--upgrade")
+	option(a.Symlinks == true, "--symlinks")
+	option(a.Clear, "--clear")
+	option(a.SystemSitePackages, "--system-site-packages")
+	return m.env.Call(ctx, "cmd.run_all", []any{append(argv, a.Path)}, further(a.Kwargs, data.NewMap("runas", a.User, "python_shell", false)))
+}
+
+// program returns the command line that makes environments, and whether it is that of the module venv.
+func (m *module) program(given any) (argv []any, venv bool, err error) {
+	bin := data.Str(given)
+	for _, known := range []any{m.env.Option("venv_bin"), m.env.PillarNow().Value("venv_bin")} {
+		if !data.Truth(given) && data.Truth(known) {
+			given, bin = known, data.Str(known)
+		}
+	}
+	if !data.Truth(given) {
+		if bin = process.Find("virtualenv"); bin == "" {
+			bin = process.Find("python3")
+		}
+	}
+	switch base := filepath.Base(bin); {
+	case bin == "":
+		return nil, false, loader.NotFound("There is neither a program virtualenv nor python3")
+	case strings.Contains(base, "pyvenv"):
+		return []any{bin}, true, nil
+	case strings.HasPrefix(base, "python"):
+		return []any{bin, "-m", "venv"}, true, nil
+	}
+	return []any{bin}, false, nil
+}
+
+// refuse says which options a program has not.
+func (a createArgs) refuse(bin string, venv bool) error {
+	type option struct {
+		name  string
+		given bool
+	}
+	options := []option{{"upgrade", a.Upgrade != nil}, {"symlinks", a.Symlinks != nil}}
+	if venv {
+		options = []option{{"python", data.Truth(a.Python)}, {"extra_search_dir", data.Truth(a.ExtraSearchDir)}, {"never_download", a.NeverDownload != nil}}
+	}
+	i := slices.IndexFunc(options, func(o option) bool { return o.given })
+	if i < 0 {
+		return nil
+	}
+	name := options[i].name
+	return loader.Execution("The `%s`(`--%s`) option is not supported by '%s'", name, strings.ReplaceAll(name, "_", "-"), bin)
+}
+
+func list(v any) (out []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			out = append(out, data.Str(item))
+		}
+	case string:
+		for part := range strings.SplitSeq(v, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
+}
+
+// ask runs a line of Python in an environment and returns what it prints.
+func (m *module) ask(ctx context.Context, venv, code string) (any, error) {
+	python := filepath.Join(venv, "bin", "python")
+	if runtime.GOOS == "windows" {
+		python = filepath.Join(venv, "Scripts", "python.exe")
+	}
+	if _, err := os.Stat(python); err != nil {
+		return nil, loader.Execution("Path '%s' does not appear to be a virtualenv: bin/python not found.", venv)
+	}
+	v, err := m.env.Call(ctx, "cmd.exec_code_all", []any{python, code}, nil)
+	if err != nil {
+		return nil, err
+	}
+	result, _ := v.(*data.Map)
+	if result.Value("retcode") != int64(0) {
+		return nil, loader.Execution("%s\n%s", result.Text("stdout"), result.Text("stderr"))
+	}
+	return result.Text("stdout"), nil
+}
+
+// safe refuses names that would be more than names in a line of Python.
+func safe(names ...any) error {
+	for _, name := range names {
+		if !regexp.MustCompile(`^[A-Za-z0-9_./-]*$`).MatchString(data.Str(name)) {
+			return loader.Invocation("Salt will not run Python code with %s in it", data.Repr(data.Str(name)))
+		}
+	}
+	return nil
+}
+
+type venvArgs struct{ Venv string }
+
+// getSitePackages returns the folder of an environment that packages are in.
+//
+// CLI Example:
+//
+//	salt '*' virtualenv.get_site_packages /path/to/my/venv
+func (m *module) getSitePackages(ctx context.Context, a venvArgs) (any, error) {
+	return m.ask(ctx, a.Venv, `import sysconfig; print(sysconfig.get_path("purelib"))`)
+}
+
+type distributionArgs struct {
+	Venv         string
+	Distribution any
+}
+
+// getDistributionPath returns where in an environment a distribution is.
+//
+// CLI Example:
+//
+//	salt '*' virtualenv.get_distribution_path /path/to/my/venv my_distribution
+func (m *module) getDistributionPath(ctx context.Context, a distributionArgs) (any, error) {
+	if err := safe(a.Distribution); err != nil {
+		return nil, err
+	}
+	return m.ask(ctx, a.Venv, "import importlib.metadata as i; print(i.distribution('"+data.Str(a.Distribution)+"').locate_file(''))")
+}
+
+type resourceArgs struct {
+	Venv     string
+	Package  any `default:"None"`
+	Resource any `default:"None"`
+}
+
+// getResourcePath returns where a file of a package is in an environment.
+//
+// CLI Example:
+//
+//	salt '*' virtualenv.get_resource_path /path/to/my/venv my_package my/resource.xml
+func (m *module) getResourcePath(ctx context.Context, a resourceArgs) (any, error) {
+	return m.resource(ctx, a, "print(p)")
+}
+
+// getResourceContent returns what is in a file of a package of an environment.
+//
+// CLI Example:
+//
+//	salt '*' virtualenv.get_resource_content /path/to/my/venv my_package my/resource.xml
+func (m *module) getResourceContent(ctx context.Context, a resourceArgs) (any, error) {
+	return m.resource(ctx, a, "print(open(p).read())")
+}
+
+func (m *module) resource(ctx context.Context, a resourceArgs, then string) (any, error) {
+	if err := safe(a.Package, a.Resource); err != nil {
+		return nil, err
+	}
+	return m.ask(ctx, a.Venv, "import importlib, os; p = os.path.join(os.path.dirname(importlib.import_module('"+data.Str(a.Package)+"').__file__), '"+
+		data.Str(a.Resource)+"'); "+then)
+}
