@@ -40,6 +40,7 @@ import (
 	"github.com/brineproject/brine/modules/sdb"
 	"github.com/brineproject/brine/modules/shadow"
 	"github.com/brineproject/brine/modules/slsutil"
+	"github.com/brineproject/brine/modules/ssh"
 	"github.com/brineproject/brine/modules/state"
 	"github.com/brineproject/brine/modules/sys"
 	"github.com/brineproject/brine/modules/sysctl"
@@ -93,6 +94,7 @@ func core(b render.Brought) []loader.Plugin {
 		sdb.Plugin(b),
 		shadow.Plugin(),
 		slsutil.Plugin(b),
+		ssh.Plugin(),
 		state.Plugin(b),
 		sys.Plugin(),
 		sysctl.Plugin(),

@@ -35,6 +35,8 @@ import (
 	"github.com/brineproject/brine/states/salt"
 	"github.com/brineproject/brine/states/schedule"
 	"github.com/brineproject/brine/states/service"
+	"github.com/brineproject/brine/states/sshauth"
+	"github.com/brineproject/brine/states/sshknownhosts"
 	"github.com/brineproject/brine/states/stateconf"
 	"github.com/brineproject/brine/states/sysctl"
 	"github.com/brineproject/brine/states/test"
@@ -78,6 +80,8 @@ func Plugins() []loader.Plugin {
 		salt.Plugin(),
 		schedule.Plugin(),
 		service.Plugin(),
+		sshauth.Plugin(),
+		sshknownhosts.Plugin(),
 		stateconf.Plugin(),
 		sysctl.Plugin(),
 		test.Plugin(),

@@ -1,0 +1,166 @@
+// Package ssh is Salt's module ssh: keys that may log in, keys of hosts that users know, and keys of hosts and users
+// (salt/modules/ssh.py). Known hosts are found, hashed and removed by ssh-keygen, and asked for their keys by ssh-keyscan.
+//
+// Files are written as a whole and keep their owner, mode and attributes.
+//
+// What differs from Salt: a file of keys that cannot be read is an error and never one without keys, lines that are no keys stay when a
+// key is removed, and where known hosts get keys of several kinds, no other kind goes.
+package ssh
+
+import (
+	"context"
+	"crypto/md5"  //nolint:gosec // one of the hashes of fingerprints
+	"crypto/sha1" //nolint:gosec // another
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module ssh.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "ssh", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	if process.Find("ssh") == "" {
+		return nil, errors.New("The module requires the ssh binary.") //nolint:staticcheck // Salt's text
+	}
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("auth_keys", docAuthKeys, m.authKeys),
+		loader.F("check_key", docCheckKey, m.checkKey),
+		loader.F("check_key_file", docCheckKeyFile, m.checkKeyFile),
+		loader.F("check_known_host", docCheckKnownHost, m.checkKnownHost),
+		loader.F("get_known_host_entries", docGetKnownHostEntries, m.getKnownHostEntries),
+		loader.F("hash_known_hosts", docHashKnownHosts, m.hashKnownHosts),
+		loader.F("host_keys", docHostKeys, m.hostKeys).SecretResult(loader.SecretAll),
+		loader.F("key_is_encrypted", docKeyIsEncrypted, m.keyIsEncrypted),
+		loader.F("recv_known_host_entries", docRecvKnownHostEntries, m.recvKnownHostEntries),
+		loader.F("rm_auth_key", docRmAuthKey, m.rmAuthKey),
+		loader.F("rm_auth_key_from_file", docRmAuthKeyFromFile, m.rmAuthKeyFromFile),
+		loader.F("rm_known_host", docRmKnownHost, m.rmKnownHost),
+		loader.F("set_auth_key", docSetAuthKey, m.setAuthKey),
+		loader.F("set_auth_key_from_file", docSetAuthKeyFromFile, m.setAuthKeyFromFile),
+		loader.F("set_known_host", docSetKnownHost, m.setKnownHost),
+		loader.F("user_keys", docUserKeys, m.userKeys).SecretResult(loader.SecretAll),
+	}}, nil
+}
+
+func (m *module) path(name string) string { return filepath.Join("/", m.env.Root, name) }
+
+// An owner is a user whose files are read and written.
+type owner struct {
+	name     string
+	home     string
+	uid, gid int64
+}
+
+// owner returns a user by name, whether there is one.
+func (m *module) owner(ctx context.Context, name string) (owner, bool, error) {
+	v, err := m.env.Call(ctx, "user.info", []any{name}, nil)
+	info, _ := v.(*data.Map)
+	uid, _ := info.Value("uid").(int64)
+	gid, _ := info.Value("gid").(int64)
+	return owner{name, info.Text("home"), uid, gid}, info.Len() > 0, err
+}
+
+// own gives a new file or folder to the user, where we may.
+func (o owner) own(path string) error {
+	if os.Geteuid() != 0 || o.uid < 0 {
+		return nil
+	}
+	return os.Chown(path, int(o.uid), int(o.gid))
+}
+
+// put gives a file of the user's a text: the one that is there keeps what it is, a new one is the user's alone. Folders that are not
+// there are made so, too.
+func (o owner) put(path, text string) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		if err := errors.Join(os.Chmod(dir, 0o700), o.own(dir)); err != nil {
+			return err
+		}
+	}
+	_, err := os.Stat(path)
+	fresh := errors.Is(err, fs.ErrNotExist)
+	options := atomicfile.Options{Mode: 0o600, Keep: true}
+	if fresh {
+		options.Own = func(f *os.File) error { return o.own(f.Name()) }
+	}
+	if err := atomicfile.Write(path, []byte(text), options); err != nil {
+		return err
+	}
+	if fresh {
+		return o.own(path)
+	}
+	return nil
+}
+
+// kind returns the full name of a kind of key (_refine_enc of Salt).
+func kind(enc any) (string, error) {
+	name := data.Str(enc)
+	switch name {
+	case "r", "rsa":
+		return "ssh-rsa", nil
+	case "d", "dsa", "dss":
+		return "ssh-dss", nil
+	case "e", "ecdsa":
+		return "ecdsa-sha2-nistp256", nil
+	case "ed25519":
+		return "ssh-ed25519", nil
+	}
+	if slices.Contains(strings.Fields(`ssh-rsa ssh-dss ecdsa-sha2-nistp521 ecdsa-sha2-nistp384 ecdsa-sha2-nistp256 ssh-ed25519
+		rsa-sha2-512 rsa-sha2-256 rsa-sha2-512-cert-v01@openssh.com rsa-sha2-256-cert-v01@openssh.com ssh-rsa-cert-v01@openssh.com
+		ecdsa-sha2-nistp256-cert-v01@openssh.com ecdsa-sha2-nistp384-cert-v01@openssh.com ecdsa-sha2-nistp521-cert-v01@openssh.com
+		sk-ecdsa-sha2-nistp256@openssh.com sk-ecdsa-sha2-nistp256-cert-v01@openssh.com ssh-ed25519-cert-v01@openssh.com
+		sk-ssh-ed25519@openssh.com sk-ssh-ed25519-cert-v01@openssh.com`), name) {
+		return name, nil
+	}
+	return "", loader.Execution("Incorrect encryption key type '%s'.", name)
+}
+
+// fingerprint returns the hash of a key in pairs of digits with colons between (RFC 4716), "" for what is no key.
+func fingerprint(key string, method any) (string, error) {
+	name := "sha256"
+	if data.Truth(method) {
+		name = strings.ToLower(data.Str(method))
+	}
+	hashes := map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New}
+	h, ok := hashes[name]
+	if !ok {
+		return "", loader.Execution("The fingerprint_hash_type %s is not supported.", name)
+	}
+	raw, err := base64.StdEncoding.DecodeString(key)
+	if err != nil || strings.ContainsAny(key, "\r\n") {
+		return "", nil //nolint:nilerr // it is no key
+	}
+	sum := h()
+	_, _ = sum.Write(raw)
+	digits := hex.EncodeToString(sum.Sum(nil))
+	var pairs []string
+	for i := 0; i < len(digits); i += 2 {
+		pairs = append(pairs, digits[i:i+2])
+	}
+	return strings.Join(pairs, ":"), nil
+}

@@ -1,0 +1,40 @@
+package ssh
+
+import (
+	"strings"
+	"testing"
+)
+
+func FuzzKeys(f *testing.F) {
+	f.Add("# c\nfrom=\"a\",b ssh-rsa AAAA me\n\nnone\n", "AAAA")
+	f.Fuzz(func(t *testing.T, text, gone string) {
+		keys, err := keysIn(without(text, gone), nil)
+		if _, there := find(keys, gone); err != nil || there {
+			t.Errorf("%q without %q still has it: %v", text, gone, err)
+		}
+		for _, k := range keys {
+			if again, ok, err := parseKey(k.line(), nil); !ok || err != nil || again.key != k.key {
+				t.Errorf("%q becomes %v, %v", k.line(), again, err)
+			}
+		}
+		if _, err := entries(text, nil); err != nil {
+			t.Error(err)
+		}
+		_ = numbers(text, []any{"ssh-rsa"})
+	})
+}
+
+// Fingerprints of "test" in base64.
+func TestFingerprint(t *testing.T) {
+	for method, want := range map[string]string{"md5": "09:8f:6b:cd:46:21:d3:73:ca:de:4e:83:26:27:b4:f6", "": "9f:86:d0:81:88:4c:7d:65:9a:2f:ea:a0:c5:5a:d0:15"} {
+		if got, err := fingerprint("dGVzdA==", method); err != nil || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, %v", method, got, err)
+		}
+	}
+	if got, err := fingerprint("no key", nil); got != "" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := fingerprint("dGVzdA==", "rot13"); err == nil {
+		t.Error("a hash that there is not")
+	}
+}

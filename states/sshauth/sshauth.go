@@ -1,0 +1,324 @@
+// Package sshauth is Salt's state ssh_auth: keys by which users may log in (salt/states/ssh_auth.py). The module ssh reads and writes them.
+//
+// What differs from Salt: of a source with several keys all are told of, the foremost of what became of them in the comment; the keys
+// of a source keep their options; manage removes keys from the file that config names.
+package sshauth
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the state ssh_auth.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "ssh_auth", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("absent", docAbsent, m.absent),
+		loader.F("manage", docManage, m.manage),
+		loader.F("present", docPresent, m.present),
+	}}, nil
+}
+
+type presentArgs struct {
+	Name                string
+	User                string
+	Enc                 any       `default:"'ssh-rsa'"`
+	Comment             any       `default:"''"`
+	Source              any       `default:"''"`
+	Options             any       `default:"None"`
+	Config              any       `default:"'.ssh/authorized_keys'"`
+	FingerprintHashType any       `default:"None"`
+	Kwargs              *data.Map `kwargs:"kwargs"`
+}
+
+var fullKey = regexp.MustCompile(`^(.*?)\s?((?:sk-)?(?:ssh-|ecds)[\w@.-]+\s.+)$`)
+
+// split takes the options, the kind and the comment from a name that has them beside the key.
+func (a presentArgs) split() presentArgs {
+	found := fullKey.FindStringSubmatch(a.Name)
+	rest := a.Name
+	if found != nil {
+		if found[1] != "" {
+			var options []any
+			for option := range strings.SplitSeq(found[1], ",") {
+				options = append(options, option)
+			}
+			a.Options = options
+		}
+		enc, after, _ := strings.Cut(strings.TrimSpace(found[2]), " ")
+		a.Enc, rest = enc, after
+	}
+	name, comment, commented := strings.Cut(strings.TrimSpace(rest), " ")
+	a.Name = name
+	if commented {
+		a.Comment = strings.TrimSpace(comment)
+	}
+	return a
+}
+
+// words returns the arguments of functions of the module that are about one key.
+func (a presentArgs) words() *data.Map {
+	options := a.Options
+	if options == nil {
+		options = []any{}
+	}
+	return data.NewMap("user", a.User, "key", a.Name, "enc", a.Enc, "comment", a.Comment, "options", options, "config", a.Config,
+		"fingerprint_hash_type", a.FingerprintHashType)
+}
+
+// fromSource returns the arguments of functions of the module that are about a source.
+func (a presentArgs) fromSource(ctx context.Context) *data.Map {
+	return data.NewMap("user", a.User, "source", a.Source, "config", a.Config, "saltenv", change.CallOf(ctx).SaltEnv, "fingerprint_hash_type", a.FingerprintHashType)
+}
+
+// present lets a user log in by a key.
+//
+// name
+//
+//	The key; its options and its kind may stand before it, its comment behind.
+//
+// user
+//
+//	Who may log in.
+//
+// enc
+//
+//	The kind of the key, such as ed25519.
+//
+// source
+//
+//	A file of keys; then name is none.
+//
+// options
+//
+//	A list of options before the key.
+//
+// config
+//
+//	The file, below the home folder; %u and %h are the user and its home folder.
+//
+//	AAAAB3NzaC1kc3MAAACBAL0sQ9fJ5bYTEyY==:
+//	  ssh_auth.present:
+//	    - user: root
+//	    - enc: ssh-dss
+func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+	name := a.Name
+	if !data.Truth(a.Source) {
+		a = a.split()
+	}
+	if change.Test(ctx) {
+		return m.tested(ctx, a, name, true)
+	}
+	fun, words := "ssh.set_auth_key", a.words()
+	if data.Truth(a.Source) {
+		there, err := m.env.Call(ctx, "cp.cache_file", []any{a.Source, change.CallOf(ctx).SaltEnv}, nil)
+		if err != nil || !data.Truth(there) {
+			return change.Failed(name, fmt.Sprintf("Failed to add the ssh key. Source file %s is missing", data.Str(a.Source))), nil //nolint:nilerr // Salt's text
+		}
+		fun, words = "ssh.set_auth_key_from_file", a.fromSource(ctx)
+	}
+	done, err := m.env.Call(ctx, fun, nil, words)
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("The authorized host key %s for user %s", a.Name, a.User)
+	switch done {
+	case "replace":
+		return change.New(name, true, data.NewMap(a.Name, "Updated"), what+" was updated"), nil
+	case "new":
+		return change.New(name, true, data.NewMap(a.Name, "New"), what+" was added"), nil
+	case "no change":
+		return change.Done(name, fmt.Sprintf("The authorized host key %s is already present for user %s", a.Name, a.User)), nil
+	case "invalid", "Invalid public key":
+		return change.Failed(name, "Invalid public ssh key, most likely has spaces or invalid syntax"), nil
+	}
+	if said := complaint(ctx); said != "" {
+		return change.Failed(name, said), nil
+	}
+	return change.Failed(name, "Failed to add the ssh key. Is the home directory available, and/or does the key file exist?"), nil
+}
+
+// complaint returns what the module says of a source without keys.
+func complaint(ctx context.Context) string {
+	c := loader.ContextOf(ctx)
+	v, ok := c.Get("ssh_auth.error")
+	if !ok {
+		return ""
+	}
+	c.Delete("ssh_auth.error")
+	return data.Str(v)
+}
+
+// tested says what present or absent would do.
+func (m *module) tested(ctx context.Context, a presentArgs, name string, present bool) (any, error) {
+	if data.Truth(a.Source) {
+		return m.testedSource(ctx, a, name, present)
+	}
+	status, err := m.env.Call(ctx, "ssh.check_key", nil, a.words())
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case present && status == "update", present && status == "add":
+		word := map[any]string{"update": "updated", "add": "added"}[status]
+		return change.Would(name, nil, fmt.Sprintf("Key %s for user %s is set to be %s", a.Name, a.User, word)), nil
+	case present:
+		return change.Done(name, fmt.Sprintf("The authorized host key %s is already present for user %s", a.Name, a.User)), nil
+	case status == "add":
+		return change.Done(name, "Key is already absent"), nil
+	}
+	return change.Would(name, nil, fmt.Sprintf("Key %s for user %s is set for removal", a.Name, a.User)), nil
+}
+
+func (m *module) testedSource(ctx context.Context, a presentArgs, name string, present bool) (any, error) {
+	v, err := m.env.Call(ctx, "ssh.check_key_file", nil, a.fromSource(ctx))
+	if err != nil {
+		return nil, err
+	}
+	keys, _ := v.(*data.Map)
+	var b strings.Builder
+	for key, status := range keys.All() {
+		switch {
+		case present && status != "exists":
+			fmt.Fprintf(&b, "Set to %s: %s\n", data.Str(status), data.Str(key))
+		case !present && status != "add":
+			fmt.Fprintf(&b, "Set to remove: %s\n", data.Str(key))
+		}
+	}
+	said := complaint(ctx)
+	switch {
+	case b.Len() > 0:
+		return change.Would(name, nil, b.String()), nil
+	case said != "":
+		return change.Failed(name, said), nil
+	case present:
+		return change.Done(name, fmt.Sprintf("All host keys in file %s are already present", data.Str(a.Source))), nil
+	}
+	return change.Done(name, fmt.Sprintf("All host keys in file %s are already absent", data.Str(a.Source))), nil
+}
+
+type absentArgs struct {
+	Name                string
+	User                string
+	Enc                 any `default:"'ssh-rsa'"`
+	Comment             any `default:"''"`
+	Source              any `default:"''"`
+	Options             any `default:"None"`
+	Config              any `default:"'.ssh/authorized_keys'"`
+	FingerprintHashType any `default:"None"`
+}
+
+// absent takes a key away by which a user may log in.
+//
+// source
+//
+//	A file of keys; then name is none.
+//
+//	AAAAB3NzaC1kc3MAAACBAL0sQ9fJ5bYTEyY==:
+//	  ssh_auth.absent:
+//	    - user: root
+func (m *module) absent(ctx context.Context, args absentArgs) (any, error) {
+	a := presentArgs{args.Name, args.User, args.Enc, args.Comment, args.Source, args.Options, args.Config, args.FingerprintHashType, nil}
+	fun := "ssh.rm_auth_key_from_file"
+	words := a.fromSource(ctx)
+	if !data.Truth(a.Source) {
+		a, fun = a.split(), "ssh.rm_auth_key"
+		words = data.NewMap("user", a.User, "key", a.Name, "config", a.Config, "fingerprint_hash_type", a.FingerprintHashType)
+	}
+	if change.Test(ctx) {
+		return m.tested(ctx, a, args.Name, false)
+	}
+	said, err := m.env.Call(ctx, fun, nil, words)
+	switch {
+	case err != nil:
+		return nil, err
+	case said == "fail":
+		return change.Failed(args.Name, complaint(ctx)), nil
+	case said == "Key removed":
+		return change.New(args.Name, true, data.NewMap(a.Name, "Removed"), said), nil
+	}
+	return change.New(args.Name, said != "Key not removed", nil, said), nil
+}
+
+type manageArgs struct {
+	Name                string
+	SSHKeys             []any `name:"ssh_keys"`
+	User                string
+	Enc                 any       `default:"'ssh-rsa'"`
+	Comment             any       `default:"''"`
+	Source              any       `default:"''"`
+	Options             any       `default:"None"`
+	Config              any       `default:"'.ssh/authorized_keys'"`
+	FingerprintHashType any       `default:"None"`
+	Kwargs              *data.Map `kwargs:"kwargs"`
+}
+
+// manage makes keys the only ones by which a user may log in.
+//
+// ssh_keys
+//
+//	The keys, each as the name of ssh_auth.present.
+//
+//	keys of root:
+//	  ssh_auth.manage:
+//	    - user: root
+//	    - enc: ed25519
+//	    - ssh_keys:
+//	      - AAAAB3NzaC1kc3MAAACBAL0sQ9fJ5bYTEyY==
+func (m *module) manage(ctx context.Context, a manageArgs) (any, error) {
+	v, err := m.env.Call(ctx, "ssh.auth_keys", nil, data.NewMap("user", a.User, "config", a.Config))
+	if err != nil {
+		return nil, err
+	}
+	there, _ := v.(*data.Map)
+	var wanted, comments []string
+	for _, k := range a.SSHKeys {
+		wanted = append(wanted, strings.Fields(data.Str(k))...)
+	}
+	ret := change.New("", true, nil, "") // Salt's name is empty
+	changes := ret.Value("changes").(*data.Map)
+	for key := range there.All() {
+		switch {
+		case slices.Contains(wanted, data.Str(key)):
+		case change.Test(ctx):
+			comments = append(comments, data.Str(key)+" Key set for removal")
+			ret.Set("result", nil)
+		default:
+			gone, err := m.absent(ctx, absentArgs{Name: data.Str(key), User: a.User, Config: a.Config})
+			if err != nil {
+				return nil, err
+			}
+			changes.Set(key, gone.(*data.Map).Value("comment"))
+		}
+	}
+	for _, k := range a.SSHKeys {
+		v, err := m.present(ctx, presentArgs{data.Str(k), a.User, a.Enc, a.Comment, a.Source, a.Options, a.Config, a.FingerprintHashType, nil})
+		if err != nil {
+			return nil, err
+		}
+		one := v.(*data.Map)
+		if made := one.Value("changes").(*data.Map); made.Len() > 0 {
+			changes.Update(made)
+		} else {
+			comments = append(comments, one.Text("comment"))
+		}
+		if result := one.Value("result"); result != true && ret.Value("result") != false {
+			ret.Set("result", result)
+		}
+	}
+	ret.Set("comment", strings.Join(comments, "\n"))
+	return ret, nil
+}

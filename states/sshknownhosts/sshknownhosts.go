@@ -1,0 +1,182 @@
+// Package sshknownhosts is Salt's state ssh_known_hosts: keys of hosts that users know (salt/states/ssh_known_hosts.py). The module ssh
+// reads, asks for and writes them.
+//
+// What differs from Salt: arguments that do not go together are refused for real as in test mode.
+package sshknownhosts
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the state ssh_known_hosts.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "ssh_known_hosts", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("absent", docAbsent, m.absent),
+		loader.F("present", docPresent, m.present),
+	}}, nil
+}
+
+// place returns the file of known hosts, and why it cannot be.
+func place(user, config any) (file string, refusal string) {
+	file = data.Str(config)
+	if !data.Truth(config) {
+		file = "/etc/ssh/ssh_known_hosts"
+		if data.Truth(user) {
+			file = ".ssh/known_hosts"
+		}
+	}
+	if !data.Truth(user) && !filepath.IsAbs(file) {
+		return file, `If not specifying a "user", specify an absolute "config".`
+	}
+	return file, ""
+}
+
+type presentArgs struct {
+	Name                string
+	User                any `default:"None"`
+	Fingerprint         any `default:"None"`
+	Key                 any `default:"None"`
+	Port                any `default:"None"`
+	Enc                 any `default:"None"`
+	Config              any `default:"None"`
+	HashKnownHosts      any `default:"True"`
+	Timeout             any `default:"5"`
+	FingerprintHashType any `default:"None"`
+}
+
+// present has a user, or all users, know a host.
+//
+// user
+//
+//	Who knows it. Default: all, by /etc/ssh/ssh_known_hosts.
+//
+// fingerprint
+//
+//	The fingerprint of a key that the host gives.
+//
+// key, enc
+//
+//	The key and its kind. Then the host is not asked.
+//
+// port
+//
+//	Where the host is asked; not with hash_known_hosts.
+//
+// config
+//
+//	The file, below the home folder of the user.
+//
+// hash_known_hosts
+//
+//	False: the name of the host stands in clear.
+//
+// timeout
+//
+//	How many seconds the host is waited for.
+//
+//	github.com:
+//	  ssh_known_hosts.present:
+//	    - user: root
+//	    - fingerprint: 16:27:ac:a5:76:28:2d:36:63:1b:56:4d:eb:df:a6:48
+//	    - fingerprint_hash_type: md5
+func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+	file, refusal := place(a.User, a.Config)
+	switch {
+	case refusal != "":
+		return change.Failed(a.Name, refusal), nil
+	case data.Truth(a.Key) && data.Truth(a.Fingerprint):
+		return change.Failed(a.Name, `Specify either "key" or "fingerprint", not both.`), nil
+	case data.Truth(a.Key) && !data.Truth(a.Enc):
+		return change.Failed(a.Name, `Required argument "enc" if using "key" argument.`), nil
+	}
+	words := data.NewMap("user", a.User, "hostname", a.Name, "key", a.Key, "fingerprint", a.Fingerprint, "config", file, "port", a.Port,
+		"fingerprint_hash_type", a.FingerprintHashType)
+	if change.Test(ctx) {
+		return m.tested(ctx, a.Name, file, words)
+	}
+	words.Update(data.NewMap("enc", a.Enc, "hash_known_hosts", a.HashKnownHosts, "timeout", a.Timeout))
+	v, err := m.env.Call(ctx, "ssh.set_known_host", nil, words)
+	done, _ := v.(*data.Map)
+	switch {
+	case err != nil:
+		return nil, err
+	case done.Value("status") == "exists":
+		return change.Done(a.Name, fmt.Sprintf("%s already exists in %s", a.Name, file)), nil
+	case done.Value("status") != "updated":
+		return change.Failed(a.Name, done.Text("error")), nil
+	}
+	what := "fingerprint"
+	if data.Truth(a.Key) {
+		what = "key"
+	}
+	text := ""
+	if list, _ := done.Value("new").([]any); len(list) > 0 {
+		first, _ := list[0].(*data.Map)
+		text = data.Str(first.Value(what))
+	}
+	changes := change.OldNew(done.Value("old"), done.Value("new"))
+	return change.New(a.Name, true, changes, fmt.Sprintf("%s's key saved to %s (%s: %s)", a.Name, file, what, text)), nil
+}
+
+func (m *module) tested(ctx context.Context, name, file string, words *data.Map) (any, error) {
+	status, err := m.env.Call(ctx, "ssh.check_known_host", nil, words)
+	switch {
+	case err != nil:
+		return nil, err
+	case status == "exists":
+		return change.Done(name, fmt.Sprintf("Host %s is already in %s", name, file)), nil
+	case status == "add":
+		return change.Would(name, nil, fmt.Sprintf("Key for %s is set to be added to %s", name, file)), nil
+	}
+	return change.Would(name, nil, fmt.Sprintf("Key for %s is set to be updated in %s", name, file)), nil
+}
+
+type absentArgs struct {
+	Name   string
+	User   any `default:"None"`
+	Config any `default:"None"`
+}
+
+// absent has a user, or all users, forget a host.
+//
+//	github.com:
+//	  ssh_known_hosts.absent:
+//	    - user: root
+func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
+	file, refusal := place(a.User, a.Config)
+	if refusal != "" {
+		return change.Failed(a.Name, refusal), nil
+	}
+	words := data.NewMap("user", a.User, "hostname", a.Name, "config", file)
+	known, err := m.env.Call(ctx, "ssh.get_known_host_entries", nil, words)
+	switch {
+	case err != nil:
+		return nil, err
+	case !data.Truth(known):
+		return change.Done(a.Name, "Host is already absent"), nil
+	case change.Test(ctx):
+		return change.Would(a.Name, nil, fmt.Sprintf("Key for %s is set to be removed from %s", a.Name, file)), nil
+	}
+	v, err := m.env.Call(ctx, "ssh.rm_known_host", nil, words)
+	done, _ := v.(*data.Map)
+	switch {
+	case err != nil:
+		return nil, err
+	case done.Value("status") != "removed":
+		return change.Failed(a.Name, done.Text("error")), nil
+	}
+	return change.New(a.Name, true, change.OldNew(known, nil), done.Text("comment")), nil
+}
