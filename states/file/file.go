@@ -8,7 +8,7 @@
 // What differs: texts that accumulate are kept with the job and not in a file of the cache; folders are walked in the order of names;
 // a text that a template becomes is never cached; max_depth of file.directory counts for files as for folders; children_only tells
 // nothing of the folder itself; keep_symlinks never writes through a link; test mode of file.patch, file.cached and file.not_cached
-// writes nothing. A matches or exclude of file.tidied that is no list is one expression. What the module file says of itself holds
+// writes nothing; preserve of file.copy keeps the owners of files as of folders. A matches or exclude of file.tidied that is no list is one expression. What the module file says of itself holds
 // here, too.
 package file
 

@@ -174,7 +174,7 @@ type plan struct {
 // plan lists what is on the file server.
 func (m *module) plan(ctx context.Context, a recurseArgs) (*plan, error) {
 	root, env := saltPath(ctx, data.Str(a.Source))
-	root = strings.TrimSuffix(root, "/") + "/"
+	root = strings.TrimPrefix(strings.TrimSuffix(root, "/")+"/", "/") // "" for all that is served
 	wanted, err := a.wanted()
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (m *module) plan(ctx context.Context, a recurseArgs) (*plan, error) {
 		links, _ = v.(*data.Map)
 	}
 	for name, target := range links.All() {
-		if rel := strings.TrimPrefix(data.Str(name), root); wanted(rel) {
+		if rel, inside := strings.CutPrefix(data.Str(name), root); inside && wanted(rel) {
 			at := filepath.Join(a.Name, rel)
 			p.links = append(p.links, [2]string{at, data.Str(target)})
 			p.keep = append(p.keep, at)
@@ -208,8 +208,8 @@ func (m *module) plan(ctx context.Context, a recurseArgs) (*plan, error) {
 		return false
 	}
 	for _, name := range names {
-		rel := strings.TrimPrefix(name, root)
-		if strings.TrimSpace(name) == "" || below(name) || !wanted(rel) {
+		rel, inside := strings.CutPrefix(name, root) // the server lists what begins so, as file.sls beside file/
+		if !inside || strings.TrimSpace(name) == "" || below(name) || !wanted(rel) {
 			continue
 		}
 		at := filepath.Join(a.Name, rel)

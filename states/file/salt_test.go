@@ -423,3 +423,16 @@ func TestModBeacon(t *testing.T) {
 		}
 	}
 }
+
+// What only begins as the name of the folder is not in it.
+func TestRecurseTakesNoNeighbours(t *testing.T) {
+	w := newTwin(t, []any{[]any{"f", "app/a", "a\n", "0644"}, []any{"f", "app.sls", "", "0644"}, []any{"f", "apps/b", "b\n", "0644"}, []any{"l", "app.lnk", "app/a", ""}})
+	for _, links := range []bool{false, true} {
+		for range 2 {
+			w.run("recurse", false, "name", w.at("c/d"), "source", "salt://app", "clean", true, "keep_symlinks", links, "include_empty", true)
+			if got, _ := filepath.Glob(w.at("c/d/*")); !slices.Equal(got, []string{w.at("c/d/a")}) {
+				t.Errorf("it made %v", got)
+			}
+		}
+	}
+}
