@@ -152,6 +152,15 @@ const docLow = "\n" +
 	"        salt '*' state.low '{\"state\": \"pkg\", \"fun\": \"installed\", \"name\": \"vi\"}'\n" +
 	"    "
 
+const docOrchestrate = "\n" +
+	"    Runs some SLS on this host as the runner state.orchestrate does. Its arguments are those of state.sls.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-call --local state.orchestrate webserver\n" +
+	"        salt-call --local state.orchestrate webserver saltenv=dev test=True\n" +
+	"    "
+
 const docPause = "\n" +
 	"    Lets a job that runs states wait before the state of an id.\n" +
 	"\n" +

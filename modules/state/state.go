@@ -68,6 +68,7 @@ func (m *module) runFuncs() []loader.Func {
 		loader.F("high", docHigh, m.high),
 		loader.F("highstate", docHighstate, m.highstate).Out("highstate"),
 		loader.F("low", docLow, m.low),
+		loader.F("orchestrate", docOrchestrate, m.orchestrate),
 		loader.F("request", docAsk, m.ask).Out("highstate"),
 		loader.F("run_request", docRunRequest, m.runRequest).Out("highstate"),
 		loader.F("single", docSingle, m.single).Out("highstate"),

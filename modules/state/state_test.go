@@ -324,3 +324,18 @@ func TestDisable(t *testing.T) {
 	}
 	h.expect(t, "['web.*']", 0, "state.list_disabled")
 }
+
+// TestOrchestrate has the result of the runner, whose return code tells of what does not compile, too.
+func TestOrchestrate(t *testing.T) {
+	h := newHarness(t, nil)
+	for range 2 {
+		v, err := h.Invoke(t.Context(), "state.orchestrate", []any{"nosuch"}, nil)
+		want := "{'data': {'web1': [\"No matching sls found for 'nosuch' in env 'base'\"]}, 'outputter': 'highstate', 'retcode': 1}"
+		if err != nil || data.Repr(v) != want {
+			t.Errorf("got %s, %v, want %s", data.Repr(v), err, want)
+		}
+	}
+	if _, err := h.Invoke(t.Context(), "state.orchestrate", []any{"x"}, data.NewMap("pillar", "y")); err == nil || err.Error() != "Pillar data must be formatted as a dictionary" {
+		t.Errorf("a pillar that is none: %v", err)
+	}
+}
