@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/git"
 	"github.com/brineproject/brine/modules/hashutil"
+	"github.com/brineproject/brine/modules/http"
 	"github.com/brineproject/brine/modules/mysql"
 	"github.com/brineproject/brine/modules/network"
 	"github.com/brineproject/brine/modules/pacmanpkg"
@@ -37,6 +38,7 @@ func extra(render.Brought) []loader.Plugin {
 		environ.Plugin(),
 		git.Plugin(),
 		hashutil.Plugin(),
+		http.Plugin(),
 		mysql.Plugin(),
 		network.Plugin(),
 		pacmanpkg.Plugin(),

@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/states/grains"
 	"github.com/brineproject/brine/states/group"
 	"github.com/brineproject/brine/states/host"
+	"github.com/brineproject/brine/states/http"
 	"github.com/brineproject/brine/states/ini"
 	"github.com/brineproject/brine/states/iptables"
 	"github.com/brineproject/brine/states/kmod"
@@ -60,6 +61,7 @@ func Plugins() []loader.Plugin {
 		grains.Plugin(),
 		group.Plugin(),
 		host.Plugin(),
+		http.Plugin(),
 		ini.Plugin(),
 		iptables.Plugin(),
 		kmod.Plugin(),
