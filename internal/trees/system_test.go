@@ -70,9 +70,10 @@ func (s *system) booted(unshare int) bool {
 	return string(said) == "running\n" || string(said) == "degraded\n"
 }
 
-// command returns a program that runs in the system.
+// command returns a program that runs in the system, without rights over the clock and the modules of the host.
 func (s *system) command(args ...string) *exec.Cmd {
-	cmd := exec.Command("nsenter", append([]string{"-t", s.init, "-m", "-u", "-i", "-p", "-C", "-r", "-w"}, args...)...)
+	cmd := exec.Command("nsenter", append([]string{"-t", s.init, "-m", "-u", "-i", "-p", "-C", "-r", "-w", "setpriv", "--bounding-set",
+		"-sys_time,-sys_module,-sys_rawio,-sys_boot"}, args...)...)
 	cmd.Env = []string{"HOME=/root", "LANG=C.UTF-8", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TERM=dumb"}
 	return cmd
 }

@@ -1,5 +1,6 @@
 # Boots systemd in the tree $1, whose changes go to the folder $2: in namespaces of its own, but for the network.
 set -e
+LESS=-sys_time,-sys_module,-sys_rawio,-sys_boot
 tree=$1 changes=$2
 own() {
   mount --make-rprivate /
@@ -23,7 +24,8 @@ own() {
   mkdir -p .old
   pivot_root . .old
   umount -l /.old
-  exec env -i container=brine PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb /lib/systemd/systemd --system --log-target=null --show-status=0
+  # The clock and the kernel are those of the host.
+  exec env -i container=brine PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb setpriv --bounding-set "$LESS" /lib/systemd/systemd --system --log-target=null --show-status=0
 }
 if [ "$3" = own ]; then
   own
