@@ -5,11 +5,13 @@ import (
 	"encoding/base64"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -170,8 +172,20 @@ func (m *module) base64Decodefile(_ context.Context, a decodefileArgs) (any, err
 		}
 		all = append(all, b...)
 	}
-	if err := os.WriteFile(a.Outfile, all, 0o666); err != nil {
+	if err := put(a.Outfile, all); err != nil {
 		return nil, loader.OSError(err)
 	}
 	return true, nil
+}
+
+// put gives a file that is there a content as a whole, with its owners and mode; links are followed. What is no file is written to, and
+// a new file gets the mode that the umask leaves.
+func put(path string, body []byte) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return os.WriteFile(path, body, 0o666)
+	}
+	return atomicfile.Write(path, body, atomicfile.Options{Keep: true})
 }
