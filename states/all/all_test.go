@@ -16,19 +16,19 @@ import (
 	"github.com/brineproject/brine/state/runner"
 )
 
-// A host is a minion without a master whose states run by the runner, as they do in the minion.
-type host struct {
+// A bench is a minion without a master whose states run by the runner, as they do in the minion.
+type bench struct {
 	opts, grains, pillar *data.Map
 	functions            *loader.Registry
 }
 
-func newHost(t *testing.T) *host {
+func newHost(t *testing.T) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "cache"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	h := &host{
+	h := &bench{
 		opts: data.NewMap("id", "web1", "local", true, "file_client", "local", "cachedir", filepath.Join(dir, "cache"), "config_dir", dir,
 			"conf_file", filepath.Join(dir, "minion"), "default_include", "minion.d/*.conf", "test", false, "failhard", false),
 		grains: data.NewMap("shell", "/bin/sh", "roles", []any{"web"}), pillar: data.NewMap("k", "v", "i", int64(5)),
@@ -44,7 +44,7 @@ func newHost(t *testing.T) *host {
 }
 
 // run runs one state and returns its result.
-func (h *host) run(t *testing.T, test bool, fun string, args *data.Map) *data.Map {
+func (h *bench) run(t *testing.T, test bool, fun string, args *data.Map) *data.Map {
 	t.Helper()
 	env := *h.functions.Env()
 	env.Opts = env.Opts.Clone()
@@ -74,7 +74,7 @@ type step struct {
 	comment string
 }
 
-func (h *host) check(t *testing.T, test bool, fun string, args *data.Map, want step) {
+func (h *bench) check(t *testing.T, test bool, fun string, args *data.Map, want step) {
 	t.Helper()
 	ret := h.run(t, test, fun, args)
 	if ret.Value("result") != want.result || data.Truth(ret.Value("changes")) != want.changes || ret.Value("comment") != want.comment {
@@ -83,7 +83,7 @@ func (h *host) check(t *testing.T, test bool, fun string, args *data.Map, want s
 }
 
 // converges runs a state in test mode, twice for real and in test mode again.
-func (h *host) converges(t *testing.T, fun string, args *data.Map, would, done, same string) {
+func (h *bench) converges(t *testing.T, fun string, args *data.Map, would, done, same string) {
 	t.Helper()
 	h.check(t, true, fun, args, step{nil, true, would})
 	h.check(t, false, fun, args, step{true, true, done})
