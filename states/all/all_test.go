@@ -243,7 +243,11 @@ func TestTestStates(t *testing.T) {
 
 // TestEveryStateIsDocumented also holds that each function has a name of Python's and an example.
 func TestEveryStateIsDocumented(t *testing.T) {
-	shelf, err := loader.NewRegistry(&loader.Env{Opts: &data.Map{}}, Plugins())
+	functions, err := loader.NewRegistry(&loader.Env{Opts: &data.Map{}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shelf, err := loader.NewRegistry(functions.Env(), Plugins()) // states that ask for functions of their own name must not ask themselves
 	if err != nil {
 		t.Fatal(err)
 	}
