@@ -6,7 +6,30 @@ import (
 
 	"github.com/brineproject/brine/crontab"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 )
+
+// put puts a job into a user's crontab. One of which a part would begin a line of its own there, which is another job, is refused.
+func (m *module) put(ctx context.Context, user string, job crontab.Job) (any, error) {
+	parts := append(job.Times[:], job.Special, job.Command)
+	if job.Identifier != nil {
+		parts = append(parts, *job.Identifier)
+	}
+	if err := oneLine(user, parts...); err != nil {
+		return nil, err
+	}
+	return m.change(ctx, user, func(t *crontab.Table) crontab.Status { return t.Set(job) })
+}
+
+// oneLine refuses texts with the end of a line in them.
+func oneLine(user string, parts ...string) error {
+	for _, part := range parts {
+		if strings.ContainsAny(part, "\r\n\x00") {
+			return loader.Execution("write the crontab of %s: %q does not fit into one line", user, part)
+		}
+	}
+	return nil
+}
 
 // given returns a text that may be left out.
 func given(v any) *string {
@@ -57,7 +80,7 @@ func (m *module) setJob(ctx context.Context, a setJobArgs) (any, error) {
 	for i, time := range []any{a.Minute, a.Hour, a.Daymonth, a.Month, a.Dayweek} {
 		job.Times[i] = strings.ToLower(data.Str(time))
 	}
-	return m.change(ctx, a.User, func(t *crontab.Table) crontab.Status { return t.Set(job) })
+	return m.put(ctx, a.User, job)
 }
 
 type setSpecialArgs struct {
@@ -77,7 +100,7 @@ type setSpecialArgs struct {
 //	salt '*' cron.set_special root @hourly 'echo foobar'
 func (m *module) setSpecial(ctx context.Context, a setSpecialArgs) (any, error) {
 	job := crontab.Job{Special: a.Special, Command: a.Cmd, Disabled: a.Commented == true, Comment: given(a.Comment), Identifier: given(a.Identifier)}
-	return m.change(ctx, a.User, func(t *crontab.Table) crontab.Status { return t.Set(job) })
+	return m.put(ctx, a.User, job)
 }
 
 type rmJobArgs struct {
@@ -154,6 +177,9 @@ func (m *module) setEnv(ctx context.Context, a setEnvArgs) (any, error) {
 	value := ""
 	if a.Value != nil {
 		value = data.Str(a.Value)
+	}
+	if err := oneLine(a.User, a.Name, value); err != nil {
+		return nil, err
 	}
 	return m.change(ctx, a.User, func(t *crontab.Table) crontab.Status { return t.SetVariable(a.Name, value) })
 }

@@ -19,6 +19,8 @@ if [ "$1" = -u ]; then user=$2; shift 2; fi
 case $user in none*) echo "crontab:  user '$user' unknown" >&2; exit 1;; esac
 if [ "$1" = -l ]; then
 	[ -f "$TABS/$user" ] || { echo "no crontab for $user" >&2; exit 1; }
+	[ -f "$TABS/killed" ] && { head -c 5 "$TABS/$user"; kill -9 $$; }
+	[ -f "$TABS/silent" ] && kill -9 $$
 	[ -f "$TABS/broken" ] && { echo "crontab: $user: Input/output error" >&2; exit 1; }
 	exec cat "$TABS/$user"
 fi
@@ -130,11 +132,42 @@ func TestWhatCannotBe(t *testing.T) {
 	if err := os.WriteFile(tab, []byte("0 1 * * * precious\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(tab), "broken"), nil, 0o600); err != nil {
+	for _, how := range []string{"broken", "silent", "killed"} {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(tab), how), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := r.States.Invoke(t.Context(), "cron.present", nil, data.NewMap("name", "x", "user", user)); err == nil || read(t, tab) != "0 1 * * * precious\n" {
+			t.Errorf("a crontab that cannot be read, %s: %s, %v\n%s", how, data.Repr(v), err, read(t, tab))
+		}
+		if err := os.Remove(filepath.Join(filepath.Dir(tab), how)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What a name brings along becomes no job of its own.
+func TestOneJobIsOneLine(t *testing.T) {
+	r, tab := newRoot(t)
+	user := current(t, r)
+	if err := os.WriteFile(tab, []byte("0 1 * * * mine\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := r.States.Invoke(t.Context(), "cron.present", nil, data.NewMap("name", "x", "user", user)); err == nil || read(t, tab) != "0 1 * * * precious\n" {
-		t.Errorf("a crontab that cannot be read: %s, %v\n%s", data.Repr(v), err, read(t, tab))
+	const other = "x\n* * * * * evil"
+	for fun, args := range map[string]*data.Map{
+		"cron.present":     data.NewMap("name", other),
+		"cron.env_present": data.NewMap("name", "A", "value", other),
+	} {
+		for _, more := range []*data.Map{{}, data.NewMap("name", "x", "identifier", other), data.NewMap("name", "x", "minute", other), data.NewMap("name", "x", "special", other)} {
+			if fun == "cron.env_present" && more.Len() > 0 {
+				continue
+			}
+			all := args.Clone()
+			all.Update(more)
+			all.Set("user", user)
+			if v, err := r.States.Invoke(t.Context(), fun, nil, all); err == nil || read(t, tab) != "0 1 * * * mine\n" {
+				t.Errorf("%s %s: %s, %v\n%s", fun, data.Repr(all), data.Repr(v), err, read(t, tab))
+			}
+		}
 	}
 }
 
