@@ -19,6 +19,7 @@ func Printing(config *data.Map, terminal bool) (output.Options, error) {
 		KeepEscapes:  config.Has("strip_colors") && !data.Truth(config.Value("strip_colors")),
 		NestedIndent: int(floatOf(config.Value("nested_indent"))),
 		State:        stateOutput(config),
+		Table:        tableStyle(config),
 	}
 	if v, ok := config.Get("output_indent"); ok {
 		o.Indent = v
@@ -32,6 +33,16 @@ func Printing(config *data.Map, terminal bool) (output.Options, error) {
 		return o, fmt.Errorf("read colour theme: %w", err)
 	}
 	return o, nil
+}
+
+// tableStyle returns the options out.table.NAME.
+func tableStyle(config *data.Map) output.TableStyle {
+	of := func(name string) any { return config.Value("out.table." + name) }
+	return output.TableStyle{
+		HasHeader: of("has_header"), RowDelimiter: of("row_delimiter"), Delim: of("delim"), Justify: of("justify"),
+		SeparateRows: of("separate_rows"), Prefix: of("prefix"), Suffix: of("suffix"), Width: of("width"),
+		NestedIndent: of("nested_indent"), RowsKey: of("rows_key"), LabelsKey: of("labels_key"), Title: of("title"),
+	}
 }
 
 // stateOutput returns how runs of states are printed. Without an option in config it is as Salt's defaults have it.

@@ -13,12 +13,7 @@ func newColours(o Options) colours {
 	if !o.Colour {
 		return colours{}
 	}
-	c := func(name, code string) string {
-		if o.Theme.Has(name) {
-			code = data.Str(o.Theme.Value(name))
-		}
-		return "\x1b[" + code + "m"
-	}
+	c := o.escape
 	return colours{
 		cyan: c("CYAN", "0;36"), red: c("RED", "0;31"), green: c("GREEN", "0;32"), yellow: c("YELLOW", "0;33"),
 		blue: c("BLUE", "0;34"), magenta: c("MAGENTA", "0;35"),
@@ -26,4 +21,20 @@ func newColours(o Options) colours {
 		lightYellow: c("LIGHT_YELLOW", "0;1;33"), lightBlue: c("LIGHT_BLUE", "0;1;34"),
 		lightMagenta: c("LIGHT_MAGENTA", "0;1;35"), normal: c("ENDC", "0;0"),
 	}
+}
+
+// escape returns what begins a colour: the code that the theme has for its name, or else this one.
+func (o Options) escape(name, code string) string {
+	if o.Theme.Has(name) {
+		code = data.Str(o.Theme.Value(name))
+	}
+	return "\x1b[" + code + "m"
+}
+
+// grays returns what begins light gray, dark gray and white, and what ends them; all empty without colour.
+func grays(o Options) (light, dark, white, normal string) {
+	if !o.Colour {
+		return "", "", "", ""
+	}
+	return o.escape("LIGHT_GRAY", "0;37"), o.escape("DARK_GRAY", "0;1;30"), o.escape("WHITE", "0;1;37"), newColours(o).normal
 }

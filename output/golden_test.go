@@ -12,8 +12,13 @@ import (
 )
 
 // TestGoldenOutputters compares with what the original's outputters, called in its own process, made of the same values.
-func TestGoldenOutputters(t *testing.T) {
-	src, err := os.ReadFile("testdata/outputters.json")
+func TestGoldenOutputters(t *testing.T) { checkGolden(t, "testdata/outputters.json") }
+
+// TestGoldenTables does so with the outputter table and its options.
+func TestGoldenTables(t *testing.T) { checkGolden(t, "testdata/tables.json") }
+
+func checkGolden(t *testing.T, file string) {
+	src, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +30,11 @@ func TestGoldenOutputters(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			c := c.On(t)
 			c.Only("name", "outputter", "value", "options", "text", "error")
-			out, err := New(c.Text("outputter"), goldenOptions(t, c.Value("options").(*data.Map)))
+			name := "table"
+			if c.Has("outputter") {
+				name = c.Text("outputter")
+			}
+			out, err := New(name, goldenOptions(t, c.Value("options").(*data.Map)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,6 +69,30 @@ func goldenOptions(t *testing.T, m *data.Map) Options {
 			o.MultiKey = v.(bool)
 		case "strip_colors":
 			o.KeepEscapes = !v.(bool)
+		case "out.table.has_header":
+			o.Table.HasHeader = v
+		case "out.table.row_delimiter":
+			o.Table.RowDelimiter = v
+		case "out.table.delim":
+			o.Table.Delim = v
+		case "out.table.justify":
+			o.Table.Justify = v
+		case "out.table.separate_rows":
+			o.Table.SeparateRows = v
+		case "out.table.prefix":
+			o.Table.Prefix = v
+		case "out.table.suffix":
+			o.Table.Suffix = v
+		case "out.table.width":
+			o.Table.Width = v
+		case "out.table.nested_indent":
+			o.Table.NestedIndent = v
+		case "out.table.rows_key":
+			o.Table.RowsKey = v
+		case "out.table.labels_key":
+			o.Table.LabelsKey = v
+		case "out.table.title":
+			o.Table.Title = v
 		default:
 			t.Fatalf("option %v is not understood", k)
 		}

@@ -63,6 +63,7 @@ type Options struct {
 	MultiKey     bool      // __multi_key: key indents by four columns
 
 	State StateOptions // for highstate
+	Table TableStyle   // for table
 }
 
 // A Choice is what decides which outputter prints a return.
@@ -140,6 +141,7 @@ func table() map[string]func(Options) Outputter {
 		"no_return":           newNoReturn,
 		"overstatestage":      newStage,
 		"highstate":           newHighstate,
+		"table":               newTable,
 	}
 }
 

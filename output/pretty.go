@@ -297,6 +297,10 @@ func typeName(v any) string {
 		return "bytes"
 	case data.Tuple:
 		return "tuple"
+	case []any:
+		return "list"
+	case *data.Map:
+		return "dict"
 	case time.Time:
 		return "datetime.datetime"
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/brineproject/brine/internal/vectors"
 )
 
-// laterOutputters are not there yet, or never will be. Where the data were captured dson failed, because its module was
+// laterOutputters will never be there. Where the data were captured dson failed, because its module was
 // a broken one; here it is not known, and nested takes its place.
-var laterOutputters = map[string]string{"table": "the outputter table", "dson": "never: a toy that needs a Python module"}
+var laterOutputters = map[string]string{"dson": "never: a toy that needs a Python module"}
 
 var ansi = regexp.MustCompile("\x1b[^m]*m")
 
@@ -34,7 +34,7 @@ func TestVectorOutput(t *testing.T) {
 				r := newRun(t, c.On(t), argv)
 				switch {
 				case r.later != "":
-					t.Logf("left to later work: %s", r.later)
+					t.Logf("left out: %s", r.later)
 				case r.fun == "test.ping":
 					r.checkAny(t, map[string]any{"web1": true, "web2": true, "db1": true})
 				case r.fun == "test.kwarg":
