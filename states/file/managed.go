@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -435,8 +436,8 @@ func (m *module) checked(ctx context.Context, a managedArgs, keep bool, file, su
 		}
 	}
 	if text, ok := file.(string); ok && strings.Contains(filepath.Base(text), "__salt.tmp.") { // it is used twice, and removed by the first
-		second := text + ".check"
-		if err := copyFile(text, second); err != nil {
+		second, err := copyFile(text)
+		if err != nil {
 			return temp, nil, err
 		}
 		file = second
@@ -458,12 +459,21 @@ func (m *module) checked(ctx context.Context, a managedArgs, keep bool, file, su
 	return temp, failed, nil
 }
 
-func copyFile(from, to string) error {
+// copyFile copies a file to a new one, which nobody else can read and whose name nobody could know before.
+func copyFile(from string) (to string, err error) {
 	body, err := os.ReadFile(from)
-	if err == nil {
-		err = os.WriteFile(to, body, 0o600)
+	if err != nil {
+		return "", err
 	}
-	return err
+	f, err := os.CreateTemp("", "__salt.tmp.")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(body)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
 }
 
 // dropSource removes the copy of the source in the cache, for keep_source: False.
