@@ -32,7 +32,7 @@ type Error struct {
 	Info  any    // details that Text shows, see ExecutionInfo; may be nil
 
 	message string // Text without the details
-	frames string // calls of a panic, in the form of a traceback
+	frames  string // calls of a panic, in the form of a traceback
 }
 
 // Error returns the text alone.

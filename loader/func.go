@@ -3,6 +3,7 @@ package loader
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/brineproject/brine/data"
 )
@@ -72,15 +73,23 @@ var _ Func = (*Function)(nil)
 // F returns fn under the name that operators type behind the module's dot. The fields of the struct A are the parameters;
 // the package comment tells how. A mistake in A's tags is reported by the registry that loads the function.
 func F[A any](name, doc string, fn func(context.Context, A) (any, error)) *Function {
-	shape, err := shapeOf[A]()
-	f := &Function{spec: shape.spec, err: err}
-	f.spec.Name, f.spec.Doc = name, doc
-	f.call = func(ctx context.Context, b *Bound) (any, error) {
+	return newFunction(name, doc, reflect.TypeFor[A](), func(ctx context.Context, fill func(a any) error) (any, error) {
 		var a A
-		if err := shape.fill(&a, b); err != nil {
+		if err := fill(&a); err != nil {
 			return nil, err
 		}
 		return fn(ctx, a)
+	})
+}
+
+// newFunction returns the function whose parameters are the fields of the struct args. What does not need to know the type is
+// here, and so but once in a program.
+func newFunction(name, doc string, args reflect.Type, fn func(ctx context.Context, fill func(a any) error) (any, error)) *Function {
+	shape, err := shapeOf(args)
+	f := &Function{spec: shape.spec, err: err}
+	f.spec.Name, f.spec.Doc = name, doc
+	f.call = func(ctx context.Context, b *Bound) (any, error) {
+		return fn(ctx, func(a any) error { return shape.fill(a, b) })
 	}
 	return f
 }

@@ -17,10 +17,9 @@ type shape struct {
 	kwargs int   // field of **kwargs, or -1
 }
 
-// shapeOf reads the fields and tags of A.
-func shapeOf[A any]() (*shape, error) {
+// shapeOf reads the fields and tags of a struct.
+func shapeOf(t reflect.Type) (*shape, error) {
 	s := &shape{args: -1, kwargs: -1}
-	t := reflect.TypeFor[A]()
 	if t.Kind() != reflect.Struct {
 		return s, fmt.Errorf("arguments %s: not a struct", t)
 	}

@@ -34,7 +34,6 @@ import (
 	"github.com/brineproject/brine/modules/pkgresource"
 	"github.com/brineproject/brine/modules/publish"
 	"github.com/brineproject/brine/modules/rhservice"
-	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/saltutil"
 	"github.com/brineproject/brine/modules/schedule"
 	"github.com/brineproject/brine/modules/sdb"
@@ -49,7 +48,6 @@ import (
 	"github.com/brineproject/brine/modules/test"
 	"github.com/brineproject/brine/modules/timezone"
 	"github.com/brineproject/brine/modules/user"
-	"github.com/brineproject/brine/modules/yumpkg"
 	"github.com/brineproject/brine/render"
 )
 
@@ -88,7 +86,6 @@ func core(b render.Brought) []loader.Plugin {
 		pkgresource.Plugin(),
 		publish.Plugin(),
 		rhservice.Plugin(),
-		rpm.Plugin(),
 		saltutil.Plugin(),
 		schedule.Plugin(),
 		sdb.Plugin(b),
@@ -103,6 +100,5 @@ func core(b render.Brought) []loader.Plugin {
 		test.Plugin(),
 		timezone.Plugin(),
 		user.Plugin(),
-		yumpkg.Plugin(),
 	}
 }

@@ -22,9 +22,11 @@ import (
 	"github.com/brineproject/brine/modules/postgres"
 	"github.com/brineproject/brine/modules/ps"
 	"github.com/brineproject/brine/modules/random"
+	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/status"
 	"github.com/brineproject/brine/modules/temp"
 	"github.com/brineproject/brine/modules/virtualenv"
+	"github.com/brineproject/brine/modules/yumpkg"
 	"github.com/brineproject/brine/modules/zypperpkg"
 	"github.com/brineproject/brine/render"
 )
@@ -46,9 +48,11 @@ func extra(render.Brought) []loader.Plugin {
 		postgres.Plugin(),
 		ps.Plugin(),
 		random.Plugin(),
+		rpm.Plugin(),
 		status.Plugin(),
 		temp.Plugin(),
 		virtualenv.Plugin(),
+		yumpkg.Plugin(),
 		zypperpkg.Plugin(),
 	}
 }

@@ -1,0 +1,41 @@
+//go:build !small
+
+package all
+
+import (
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/states/alternatives"
+	"github.com/brineproject/brine/states/archive"
+	"github.com/brineproject/brine/states/git"
+	"github.com/brineproject/brine/states/http"
+	"github.com/brineproject/brine/states/mysqldatabase"
+	"github.com/brineproject/brine/states/mysqlgrants"
+	"github.com/brineproject/brine/states/mysqluser"
+	"github.com/brineproject/brine/states/pip"
+	"github.com/brineproject/brine/states/postgresdatabase"
+	"github.com/brineproject/brine/states/postgresextension"
+	"github.com/brineproject/brine/states/postgresgroup"
+	"github.com/brineproject/brine/states/postgresprivileges"
+	"github.com/brineproject/brine/states/postgresuser"
+	"github.com/brineproject/brine/states/virtualenv"
+)
+
+// extra returns the states of a full build, whose modules a small one does not have either.
+func extra() []loader.Plugin {
+	return []loader.Plugin{
+		alternatives.Plugin(),
+		archive.Plugin(),
+		git.Plugin(),
+		http.Plugin(),
+		mysqldatabase.Plugin(),
+		mysqlgrants.Plugin(),
+		mysqluser.Plugin(),
+		pip.Plugin(),
+		postgresdatabase.Plugin(),
+		postgresextension.Plugin(),
+		postgresgroup.Plugin(),
+		postgresprivileges.Plugin(),
+		postgresuser.Plugin(),
+		virtualenv.Plugin(),
+	}
+}
