@@ -264,11 +264,30 @@ func (m *module) rewrite(ctx context.Context, user, config any, status string, w
 	if err != nil || !info.Mode().IsRegular() {
 		return failed("Known hosts file %s does not exist", p.file), nil //nolint:nilerr // Salt's answer
 	}
-	said, err := m.run(ctx, false, append(append([]any{"ssh-keygen"}, words...), "-f", p.file)...)
+	file, err := p.who.place(m.path(p.who.home), p.file)
+	if err != nil {
+		return nil, loader.Execution("write known hosts: %w", err)
+	}
+	said, err := m.run(ctx, false, append(append([]any{"ssh-keygen"}, words...), "-f", file)...)
 	if err == nil {
-		err = errors.Join(os.Chmod(p.file, info.Mode().Perm()), p.who.own(p.file))
+		err = p.who.keep(file, info.Mode().Perm())
 	}
 	return data.NewMap("status", status, "comment", said), err
+}
+
+// keep gives a file to the user again, and its mode. Where a link out of its folder has taken its place that fails.
+func (o owner) keep(file string, mode fs.FileMode) error {
+	dir, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f, err := dir.Open(filepath.Base(file))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return errors.Join(o.ownFile(f), f.Chmod(mode))
 }
 
 type hashKnownArgs struct {
@@ -373,7 +392,7 @@ func (m *module) remember(a setKnownArgs, p place, said, host string, fresh []an
 		}
 		fmt.Fprintf(&b, "%s %s %s\n", name, data.Str(e.Value("enc")), e.Text("key"))
 	}
-	if err := p.who.put(p.file, b.String()); err != nil {
+	if err := m.put(p.who, p.file, b.String()); err != nil {
 		return loader.Execution("Couldn't append to known hosts file: '%w'", err)
 	}
 	return nil

@@ -79,7 +79,7 @@ func (m *module) setAuthKey(ctx context.Context, a setAuthKeyArgs) (any, error) 
 
 // save writes a file of keys.
 func (m *module) save(o owner, file, text string) error {
-	if err := o.put(m.path(file), text); err != nil {
+	if err := m.put(o, m.path(file), text); err != nil {
 		return loader.Execution("Could not write to key file: %w", err)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash"
 	"io/fs"
 	"os"
@@ -79,42 +80,82 @@ func (m *module) owner(ctx context.Context, name string) (owner, bool, error) {
 	return owner{name, info.Text("home"), uid, gid}, info.Len() > 0, err
 }
 
-// own gives a new file or folder to the user, where we may.
-func (o owner) own(path string) error {
-	if os.Geteuid() != 0 || o.uid < 0 {
+// gives tells whether files are to be given to the user: where we may.
+func (o owner) gives() bool { return os.Geteuid() == 0 && o.uid >= 0 }
+
+// ownFile gives an open file to the user.
+func (o owner) ownFile(f *os.File) error {
+	if !o.gives() {
 		return nil
 	}
-	return os.Chown(path, int(o.uid), int(o.gid))
+	return f.Chown(int(o.uid), int(o.gid))
 }
 
 // put gives a file of the user's a text: the one that is there keeps what it is, a new one is the user's alone. Folders that are not
 // there are made so, too.
-func (o owner) put(path, text string) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	dir := filepath.Dir(path)
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
-		if err := errors.Join(os.Chmod(dir, 0o700), o.own(dir)); err != nil {
-			return err
-		}
-	}
-	_, err := os.Stat(path)
-	fresh := errors.Is(err, fs.ErrNotExist)
-	options := atomicfile.Options{Mode: 0o600, Keep: true}
-	if fresh {
-		options.Own = func(f *os.File) error { return o.own(f.Name()) }
-	}
-	if err := atomicfile.Write(path, []byte(text), options); err != nil {
+//
+// What lies in the user's home folder is the user's to link elsewhere: where such a link leads, all must be the user's own.
+func (m *module) put(o owner, path, text string) error {
+	place, err := o.place(m.path(o.home), path)
+	if err != nil {
 		return err
 	}
-	if fresh {
-		return o.own(path)
+	if err := o.folder(filepath.Dir(place)); err != nil {
+		return err
 	}
-	return nil
+	options := atomicfile.Options{Mode: 0o600, Keep: true}
+	if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
+		options.Own = o.ownFile
+	}
+	return atomicfile.Write(place, []byte(text), options)
+}
+
+// place returns where a file really lies. A link in the home folder that leads out of it must lead to what is the user's.
+func (o owner) place(home, path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		dir, dirErr := filepath.EvalSymlinks(filepath.Dir(path))
+		if dirErr != nil {
+			return path, nil //nolint:nilerr // folders are to be made, or tell what is wrong when they are
+		}
+		real, err = filepath.Join(dir, filepath.Base(path)), nil
+	}
+	if err != nil || o.uid <= 0 || !below(home, path) {
+		return real, err
+	}
+	realHome, err := filepath.EvalSymlinks(home)
+	if err != nil || below(realHome, real) {
+		return real, err
+	}
+	what := real
+	info, err := os.Stat(real)
+	if errors.Is(err, fs.ErrNotExist) {
+		what = filepath.Dir(real)
+		info, err = os.Stat(what)
+	}
+	if err == nil && !o.owns(info) {
+		err = fmt.Errorf("%s leads out of the home folder of %s to %s, which is another's", path, o.name, what)
+	}
+	return real, err
+}
+
+func below(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// folder makes the folder of a file where there is none. It never follows a link that takes its place meanwhile.
+func (o owner) folder(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil || !o.gives() {
+		return err
+	}
+	return os.Lchown(dir, int(o.uid), int(o.gid))
 }
 
 // kind returns the full name of a kind of key (_refine_enc of Salt).

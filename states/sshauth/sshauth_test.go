@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/brineproject/brine/data"
@@ -123,4 +124,74 @@ func TestWhatIsNoKey(t *testing.T) {
 	if got := r.Read(t, "root/keys-root"); got != "ssh-rsa "+one+" \n" {
 		t.Errorf("the file is %q", got)
 	}
+}
+
+// A user may link what is in the home folder elsewhere, but gets nothing by it that is another's.
+func TestLinksOutOfTheHomeFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
+			t.Fatal("it takes root to have files of other users")
+		}
+		t.Skip("it takes root to have files of other users")
+	}
+	const uid = 54321
+	for name, c := range map[string]struct {
+		links  map[string]string
+		others string // owner of the folder that the links lead to
+		want   bool
+	}{
+		"the folder":             {map[string]string{"home/ann/.ssh": "conf.d"}, "root", false},
+		"the file":               {map[string]string{"home/ann/.ssh/authorized_keys": "conf.d/there"}, "root", false},
+		"a file that is missing": {map[string]string{"home/ann/.ssh/authorized_keys": "conf.d/none"}, "root", true}, // the link is replaced
+		"to what is ann's":       {map[string]string{"home/ann/.ssh": "conf.d"}, "ann", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoot(t)
+			r.Write(t, "etc/passwd", "root:x:0:0::/root:/bin/sh\nann:x:54321:54321::/home/ann:/bin/sh\n")
+			r.Write(t, "conf.d/there", "precious\n")
+			r.Make(t, "home/ann")
+			for from, to := range c.links {
+				if from != "home/ann/.ssh" {
+					r.Make(t, "home/ann/.ssh")
+				}
+				if err := os.Symlink(r.Path(to), r.Path(from)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.others == "ann" {
+				if err := os.Chown(r.Path("conf.d"), uid, uid); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := names(t, r.Path("conf.d"))
+			got, err := r.States.Invoke(t.Context(), "ssh_auth.present", nil, data.NewMap("name", "ssh-dss "+one+" c", "user", "ann"))
+			ret, _ := got.(*data.Map)
+			if did := err == nil && ret.Value("result") == true; did != c.want {
+				t.Errorf("got %s, %v", data.Repr(got), err)
+			}
+			if text := r.Read(t, "conf.d/there"); text != "precious\n" || c.others == "root" && names(t, r.Path("conf.d")) != before {
+				t.Errorf("there is %s, with %q", names(t, r.Path("conf.d")), text)
+			}
+			if !c.want {
+				return
+			}
+			info, err := os.Stat(r.Path("home/ann/.ssh/authorized_keys"))
+			if err != nil || info.Sys().(*syscall.Stat_t).Uid != uid || info.Mode() != 0o600 {
+				t.Errorf("the file is %v, %v", info, err)
+			}
+		})
+	}
+}
+
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range list {
+		all = append(all, e.Name())
+	}
+	return strings.Join(all, " ")
 }

@@ -1,0 +1,14 @@
+//go:build unix
+
+package ssh
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// owns tells whether a file is the user's.
+func (o owner) owns(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int64(st.Uid) == o.uid
+}
