@@ -131,7 +131,7 @@ func (m *module) makeNode(ctx context.Context, n node) (any, error) {
 		ret.Set("changes", created)
 		ret.Set("result", nil)
 	} else {
-		err := unix.Mknod(n.name, n.kind|uint32(mode), int(unix.Mkdev(uint32(n.major), uint32(n.minor))))
+		err := mknod(n.name, n.kind|uint32(mode), uint32(n.major), uint32(n.minor))
 		switch {
 		case errors.Is(err, unix.EEXIST):
 			ret.Set("comment", "File "+n.name+" exists and cannot be overwritten")
