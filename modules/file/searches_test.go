@@ -243,7 +243,7 @@ func TestNodes(t *testing.T) {
 
 func TestDevices(t *testing.T) {
 	dir, r := tree(t), registry(t)
-	needs(t, "root that may make devices", unix.Mknod(dir+"/try", unix.S_IFCHR, int(unix.Mkdev(1, 3))) == nil)
+	needs(t, "root that may make devices", mknod(dir+"/try", unix.S_IFCHR, 1, 3) == nil)
 	for kind, fun := range map[string]string{"Character": "mknod_chrdev", "Block": "mknod_blkdev"} {
 		path := dir + "/" + fun
 		made := data.NewMap("name", path, "changes", data.NewMap("new", kind+" device "+path+" created."), "comment", "", "result", true)
