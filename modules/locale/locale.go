@@ -2,7 +2,8 @@
 //
 // Under systemd localectl is asked, elsewhere the files of the system's family are.
 //
-// What differs from Salt: localectl is the only way to ask systemd, D-Bus is not; files are replaced as a whole.
+// What differs from Salt: localectl is the only way to ask systemd, D-Bus is not; where localectl refuses to set the locale, as Debian 13 and
+// later have it do, update-locale of Debian sets it; files are replaced as a whole.
 package locale
 
 import (
@@ -221,7 +222,8 @@ func (m *module) setLocale(ctx context.Context, a localeArgs) (any, error) {
 	return true, nil
 }
 
-// tell has localectl set LANG; the other variables stay as they are.
+// tell has localectl set LANG; the other variables stay as they are. Debian forbids localectl that since 13 (by
+// systemd-localed-read-only.conf of D-Bus), and sets locales by update-locale.
 func (m *module) tell(ctx context.Context, locale string) (any, error) {
 	found, err := m.systemLocale(ctx)
 	if err != nil {
@@ -235,6 +237,9 @@ func (m *module) tell(ctx context.Context, locale string) (any, error) {
 		}
 	}
 	_, ok, err := m.run(ctx, line...)
+	if update := process.Find("update-locale"); !ok && err == nil && update != "" && m.family("Debian") {
+		_, ok, err = m.run(ctx, update, "LANG="+locale)
+	}
 	return ok, err
 }
 
