@@ -25,7 +25,7 @@ func (f *ftpFetcher) Schemes() []string { return []string{"ftp"} }
 // Fetch writes the file to w.
 func (f *ftpFetcher) Fetch(ctx context.Context, get fileclient.Fetch, w io.Writer) (fileclient.Fetched, error) {
 	if err := f.fetch(ctx, get.URL, w); err != nil {
-		text := fmt.Sprintf("Could not retrieve %s from FTP server. Exception: %s", fileclient.Redact(get.URL), reason(err))
+		text := fmt.Sprintf("Could not retrieve %s from FTP server. Exception: %s", fileclient.Redact(get.URL), Reason(err))
 		return fileclient.Fetched{}, &fileclient.FetchError{Text: text, Err: err}
 	}
 	return fileclient.Fetched{}, nil

@@ -130,5 +130,5 @@ func failed(address string, err error) error {
 	if u, parseErr := url.Parse(address); parseErr == nil {
 		path = u.Path
 	}
-	return &fileclient.FetchError{Text: fmt.Sprintf("Error: %s reading %s", reason(err), path), Err: err}
+	return &fileclient.FetchError{Text: fmt.Sprintf("Error: %s reading %s", Reason(err), path), Err: err}
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/textproto"
 	"strings"
@@ -78,8 +79,13 @@ func seconds(opts *data.Map, name string, usual time.Duration) time.Duration {
 	return usual * time.Second
 }
 
-// reason returns an error as Python tells it.
-func reason(err error) string {
+// Reason returns an error of a connection as Python tells it.
+func Reason(err error) string {
+	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
+		return "[Errno -2] Name or service not known"
+	} else if ok && name.IsTemporary {
+		return "[Errno -3] Temporary failure in name resolution"
+	}
 	if answer, ok := errors.AsType[*textproto.Error](err); ok {
 		return fmt.Sprintf("%d %s", answer.Code, answer.Msg)
 	}

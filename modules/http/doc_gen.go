@@ -5,35 +5,76 @@ package http
 const docQuery = "\n" +
 	"    Sends a request and returns the answer: body, and status, headers, text and dict where they are asked for; error where it failed.\n" +
 	"\n" +
-	"    method, params, data, data_file, header_dict, header_list\n" +
+	"    method, params, data, data_file, header_dict, header_list, header_file, agent\n" +
 	"\n" +
-	"        The request: its method, which is GET; what stands behind ? in the URL; its body, or a file that holds it; its headers.\n" +
+	"        The request: its method, which is GET; what stands behind ? in the URL; its body, or a file that holds it; its headers, or a file\n" +
+	"        of them; the name of the client.\n" +
 	"\n" +
-	"    username, password\n" +
+	"    data_render, data_renderer, header_render, header_renderer, template_dict\n" +
 	"\n" +
-	"        For basic authentication.\n" +
+	"        Whether data_file and header_file are templates; their pipes, which are the option renderer; the variables of both.\n" +
 	"\n" +
-	"    status, headers, text, decode, decode_type\n" +
+	"    username, password, auth\n" +
 	"\n" +
-	"        What to return; decode reads a body as json, yaml or plain, which its type tells where it is not said.\n" +
+	"        For basic authentication; auth is a list of both.\n" +
+	"\n" +
+	"    cookies, cookie_jar, cookie_format, persist_session, session_cookie_jar\n" +
+	"\n" +
+	"        Whether cookies that last are sent and kept; their file, cookies.txt in the cache of the minion; its format, lwp or mozilla;\n" +
+	"        whether cookies of a session are sent and kept, in the file session_cookie_jar.\n" +
+	"\n" +
+	"    formdata, formdata_fieldname, formdata_filename\n" +
+	"\n" +
+	"        Whether data goes as a file of a form; the names of its field and of the file.\n" +
+	"\n" +
+	"    status, headers, text, decode, decode_type, decode_body\n" +
+	"\n" +
+	"        What to return; decode reads a body as json, xml, yaml or plain, which its type tells where it is not said; without decode_body\n" +
+	"        the body stays bytes.\n" +
+	"\n" +
+	"    text_out, headers_out, decode_out\n" +
+	"\n" +
+	"        Files to write the text, the headers (where the file is there) and the text that was decoded to.\n" +
 	"\n" +
 	"    ca_bundle, verify_ssl, cert, raise_error\n" +
 	"\n" +
-	"        Whom to trust; whether to check the server's certificate; a certificate of ours, or a list of it and its key; whether a status from\n" +
-	"        400 on is an error.\n" +
+	"        Whom to trust; whether to check the server's certificate; a certificate of ours, or a list of it and its key; whether a status\n" +
+	"        that is no success is an error.\n" +
+	"\n" +
+	"    test, test_url\n" +
+	"\n" +
+	"        Whether to ask nothing, or this URL alone.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' http.query http://somelink.com/\n" +
+	"        salt '*' http.query http://somelink.com/ method=POST params='{\"key1\": \"val1\", \"key2\": \"val2\"}'\n" +
 	"        salt '*' http.query http://somelink.com/ method=POST data='<xml>somecontent</xml>'\n" +
 	"    "
 
 const docUpdateCaBundle = "\n" +
-	"    Is refused: the certificates that a host trusts come with its packages.\n" +
+	"    Replaces the file of the certificates that are trusted by one from a server.\n" +
+	"\n" +
+	"    target\n" +
+	"\n" +
+	"        The file. Where it is not given it is that of the option ca_bundle, or that of the system.\n" +
+	"\n" +
+	"    source\n" +
+	"\n" +
+	"        Its URL. Where it is not given it is that of the option ca_bundle_url, or https://curl.se/ca/cacert.pem.\n" +
+	"\n" +
+	"    merge_files\n" +
+	"\n" +
+	"        A file of more certificates, or a list of such files.\n" +
+	"\n" +
+	"    What comes must hold a certificate, else the file stays as it was.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' http.update_ca_bundle\n" +
+	"        salt '*' http.update_ca_bundle target=/path/to/cacerts.pem\n" +
+	"        salt '*' http.update_ca_bundle source=https://example.com/cacerts.pem\n" +
+	"        salt '*' http.update_ca_bundle merge_files=/path/to/mycert.pem\n" +
 	"    "
 
 const docWaitForSuccessfulQuery = "\n" +

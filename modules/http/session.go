@@ -1,0 +1,61 @@
+package http
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
+)
+
+// A session is the file of cookies that last as long as a session: MessagePack of a dictionary with the header Cookie, or of an
+// empty text (session_cookie_jar of salt/utils/http.py).
+type session struct{ path string }
+
+func (q *query) session() session { return session{q.file("session_cookie_jar", "cookies.session.p")} }
+
+// maxSession bounds the file.
+const maxSession = 1 << 20
+
+// read adds the cookies to headers, and makes the file where there is none.
+func (s session) read(headers *data.Map) error {
+	src, err := os.ReadFile(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.write("")
+	}
+	if err != nil {
+		return err
+	}
+	v, err := payload.UnmarshalText(src, payload.Limits{Size: maxSession})
+	if err != nil {
+		return &fs.PathError{Op: "read cookies of a session from", Path: s.path, Err: err}
+	}
+	if all, ok := v.(*data.Map); ok {
+		headers.Update(all)
+	}
+	return nil
+}
+
+// keep writes the cookies that an answer sets, if it sets any.
+func (s session) keep(answer *http.Response) error {
+	var pairs []string
+	for _, c := range answer.Cookies() {
+		pairs = append(pairs, c.Name+"="+c.Value)
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	return s.write(data.NewMap("Cookie", strings.Join(pairs, "; ")))
+}
+
+func (s session) write(v any) error {
+	src, err := payload.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(s.path, src, atomicfile.Options{Mode: 0o600, Keep: true})
+}
