@@ -149,7 +149,7 @@ func (m *module) targets(ctx context.Context, a installArgs) (wanted []target, f
 	for _, own := range []string{"name", "pkgs", "sources"} {
 		kwargs.Delete(own)
 	}
-	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", []any{a.Name, a.Pkgs, a.Sources}, kwargs)
+	v, err := packages.Targets(ctx, m.env, []any{a.Name, a.Pkgs, a.Sources}, kwargs)
 	if err != nil {
 		return nil, false, err
 	}

@@ -49,7 +49,7 @@ type installArgs struct {
 //	salt '*' pkg.install bash refresh=True
 func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	const failure = "Problem encountered installing package(s)"
-	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", []any{a.Name, a.Pkgs, a.Sources}, packages.Own(a.Kwargs))
+	v, err := packages.Targets(ctx, m.env, []any{a.Name, a.Pkgs, a.Sources}, packages.Own(a.Kwargs))
 	t, _ := v.(data.Tuple)
 	if err != nil || len(t) < 2 || !data.Truth(t[0]) {
 		return &data.Map{}, err

@@ -124,7 +124,7 @@ func (m *module) targets(ctx context.Context, a installArgs, kwargs *data.Map) (
 	split, ok := kwargs.Get("split_arch")
 	more.Set("saltenv", a.Saltenv)
 	more.Set("normalize", data.Truth(a.Normalize) && (!ok || data.Truth(split)))
-	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", []any{a.Name, a.Pkgs, a.Sources}, more)
+	v, err := packages.Targets(ctx, m.env, []any{a.Name, a.Pkgs, a.Sources}, more)
 	if t, ok := v.(data.Tuple); ok && len(t) == 2 {
 		return t[0], data.Str(t[1]), err
 	}

@@ -148,7 +148,7 @@ func lowerVersions(text string) (names []any) {
 
 // targets returns what zypper is told of the packages that are asked for.
 func (m *module) targets(ctx context.Context, a installArgs) ([]any, error) {
-	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", []any{a.Name, a.Pkgs, a.Sources}, packages.Own(a.Kwargs))
+	v, err := packages.Targets(ctx, m.env, []any{a.Name, a.Pkgs, a.Sources}, packages.Own(a.Kwargs))
 	t, _ := v.(data.Tuple)
 	if err != nil || len(t) < 2 || !data.Truth(t[0]) {
 		return nil, err
