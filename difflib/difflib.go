@@ -16,8 +16,13 @@ const context = 3
 // Unified returns the unified diff of two texts as lines, "" where they are equal. Lines have their ends; those of the heads and
 // ranges get end, a line feed in most cases. The names stand in the heads.
 func Unified(a, b []string, from, to, end string) []string {
+	return Around(a, b, context, from, to, end)
+}
+
+// Around is Unified with n equal lines around a change in place of three.
+func Around(a, b []string, n int, from, to, end string) []string {
 	var out []string
-	for _, group := range groups(opcodes(a, b)) {
+	for _, group := range groups(opcodes(a, b), n) {
 		if out == nil {
 			out = append(out, "--- "+from+end, "+++ "+to+end)
 		}
@@ -80,8 +85,8 @@ func opcodes(a, b []string) []opcode {
 	return ops
 }
 
-// groups cuts the steps into changes that stand near one another, with a few equal lines around them.
-func groups(ops []opcode) [][]opcode {
+// groups cuts the steps into changes that stand near one another, with so many equal lines around them.
+func groups(ops []opcode, context int) [][]opcode {
 	if len(ops) == 0 {
 		return nil
 	}

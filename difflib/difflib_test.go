@@ -24,6 +24,26 @@ func TestUnified(t *testing.T) {
 	}
 }
 
+// testdata/around.json has them with few or no equal lines around a change.
+func TestAround(t *testing.T) {
+	src, err := os.ReadFile("testdata/around.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		N          int
+		A, B, Diff []string
+	}
+	if err := json.Unmarshal(src, &cases); err != nil || len(cases) < 40 {
+		t.Fatal(len(cases), err)
+	}
+	for i, c := range cases {
+		if got := Around(c.A, c.B, c.N, "", "", "\n"); !slices.Equal(got, c.Diff) {
+			t.Errorf("case %d: Around(%q, %q, %d)\n got %q\nwant %q", i, c.A, c.B, c.N, got, c.Diff)
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	if got, want := Text([]string{"a\n"}, []string{"b\n"}), "--- \n+++ \n@@ -1 +1 @@\n-a\n+b\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -21,6 +21,7 @@ import (
 	"github.com/brineproject/brine/runners/salt"
 	"github.com/brineproject/brine/runners/saltutil"
 	"github.com/brineproject/brine/runners/state"
+	"github.com/brineproject/brine/runners/survey"
 	"github.com/brineproject/brine/runners/test"
 )
 
@@ -45,6 +46,7 @@ func Plugins(n Needs) []loader.Plugin {
 		salt.Plugin(),
 		saltutil.Plugin(n.Files),
 		state.Plugin(n.Pillar),
+		survey.Plugin(),
 		test.Plugin(),
 	}
 }
