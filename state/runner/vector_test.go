@@ -69,8 +69,7 @@ func checkCases(t *testing.T, cases []any, least int) {
 		t.Run(id, func(t *testing.T) {
 			h := newHost(t, c.On(t))
 			if waits := h.waits(t, id); waits != "" {
-				t.Logf("%s waits for %s", id, waits)
-				return
+				t.Fatalf("%s waits for %s", id, waits)
 			}
 			ran++
 			if id == "req-retry" { // it waits for seconds
