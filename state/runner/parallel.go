@@ -19,11 +19,23 @@ func (w *walk) start(ctx context.Context, t *task) *data.Map {
 	w.parallel[tagOf(t.low)] = p
 	t.low = t.low.Clone() // the walk goes on and marks its chunks
 	t.call.Low = t.low
+	chunks := w.copies()
+	t.call.Chunks = func() []*data.Map { return chunks }
 	go func() {
 		defer close(p.done)
 		p.ret = w.r.aside(ctx, t)
 	}()
 	return data.NewMap("name", t.low.Value("name"), "result", nil, "changes", &data.Map{}, "comment", "Started in a separate process")
+}
+
+// copies returns copies of the chunks, which nobody changes, for states that run aside of the walk.
+func (w *walk) copies() []*data.Map {
+	if w.copied == nil {
+		for _, chunk := range w.chunks {
+			w.copied = append(w.copied, chunk.Clone())
+		}
+	}
+	return w.copied
 }
 
 // aside runs a state, and again as its argument retry says (salt/state.py, _call_parallel_target).

@@ -233,6 +233,35 @@ func TestStatesRunInParallel(t *testing.T) {
 	b.ran(t, "after")
 }
 
+// The walk marks its chunks while a state runs aside, which must not read them then: a map that is read and changed at once ends the
+// process.
+func TestStatesInParallelSeeChunksThatNobodyChanges(t *testing.T) {
+	release := make(chan struct{})
+	var seen []*data.Map
+	b := newBench(t, loader.F("look", "", func(ctx context.Context, a xArgs) (any, error) {
+		select {
+		case <-release:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		seen = change.CallOf(ctx).Chunks()
+		return change.New(a.Name, true, nil, ""), nil
+	}), loader.F("go", "", func(_ context.Context, a xArgs) (any, error) {
+		close(release)
+		return change.New(a.Name, true, nil, ""), nil
+	}))
+	chunks := []*data.Map{x("one", "fun", "look", "parallel", true), x("two", "fun", "go"), x("three")}
+	b.chunks(t, chunks...)
+	if len(seen) != len(chunks) {
+		t.Fatalf("%d chunks are seen, want %d", len(seen), len(chunks))
+	}
+	for i, low := range chunks {
+		if seen[i] == low || seen[i].Value("name") != low.Value("name") {
+			t.Errorf("chunk %d is that of the walk, or another: %s", i, data.Repr(seen[i]))
+		}
+	}
+}
+
 func TestRetryWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0

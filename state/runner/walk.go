@@ -17,6 +17,7 @@ const mostTries = 20
 type walk struct {
 	r        *Runner
 	chunks   []*data.Map
+	copied   []*data.Map // see copies
 	index    *index
 	results  *data.Map
 	parallel map[string]*parallel // states that run aside, by tag
