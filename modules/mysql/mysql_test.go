@@ -199,3 +199,26 @@ func TestErrorWithoutPassword(t *testing.T) {
 		}
 	}
 }
+
+// A call that reached the server by the password of the user itself leaves no connection behind.
+func TestNoConnectionStays(t *testing.T) {
+	db := server(t)
+	if _, err := db.Exec("CREATE USER 'brine_a'@'%' IDENTIFIED BY 'secret'"); err != nil {
+		t.Fatal(err)
+	}
+	r := registry(t, data.NewMap("mysql.host", "127.0.0.1", "mysql.user", "brine_a"))
+	for range 3 {
+		if _, err := r.Invoke(t.Context(), "mysql.user_exists", []any{"brine_a", "%", "secret"}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := -1
+	for end := time.Now().Add(10 * time.Second); open != 0 && time.Now().Before(end); { // the server notices the end of a connection in its own time
+		if err := db.QueryRow("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'brine_a'").Scan(&open); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if open != 0 {
+		t.Errorf("%d connections stay", open)
+	}
+}

@@ -54,11 +54,11 @@ func (m *module) withPassword(ctx context.Context, conn *data.Map, password any,
 		own := &data.Map{}
 		own.Update(conn)
 		own.Set("connection_pass", password)
-		if _, err = m.connect(ctx, own); err == nil {
+		if s, err = m.connect(ctx, own); err == nil {
 			conn = own
 		}
 	}
-	if err == nil && s != nil {
+	if err == nil {
 		_ = s.db.Close()
 	}
 	return m.with(ctx, conn, false, fn)
