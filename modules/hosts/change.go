@@ -6,7 +6,18 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 )
+
+// oneLine refuses texts with the end of a line in them: what follows would be an address of its own.
+func oneLine(parts ...string) error {
+	for _, part := range parts {
+		if strings.ContainsAny(part, "\r\n\x00") {
+			return loader.Execution("write addresses of hosts: %q does not fit into one line", part)
+		}
+	}
+	return nil
+}
 
 type setHostArgs struct {
 	IP      string
@@ -20,6 +31,9 @@ type setHostArgs struct {
 //
 //	salt '*' hosts.set_host 192.0.2.1 'web1 web1.example.com'
 func (m *module) setHost(ctx context.Context, a setHostArgs) (any, error) {
+	if err := oneLine(a.IP, a.Alias, data.Str(a.Comment)); err != nil {
+		return nil, err
+	}
 	if ok, err := m.isFile(ctx); !ok {
 		return false, err
 	}
@@ -112,6 +126,9 @@ func withoutName(text, ip, name string) string {
 //
 //	salt '*' hosts.add_host 192.0.2.1 web1
 func (m *module) addHost(ctx context.Context, a aliasArgs) (any, error) {
+	if err := oneLine(a.IP, a.Alias); err != nil {
+		return nil, err
+	}
 	if ok, err := m.isFile(ctx); !ok {
 		return false, err
 	}
@@ -142,6 +159,9 @@ type setCommentArgs struct {
 //
 //	salt '*' hosts.set_comment 192.0.2.1 'the web server'
 func (m *module) setComment(ctx context.Context, a setCommentArgs) (any, error) {
+	if err := oneLine(a.Comment); err != nil {
+		return nil, err
+	}
 	if ok, err := m.isFile(ctx); !ok {
 		return false, err
 	}
