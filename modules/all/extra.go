@@ -26,6 +26,7 @@ import (
 	"github.com/brineproject/brine/modules/status"
 	"github.com/brineproject/brine/modules/temp"
 	"github.com/brineproject/brine/modules/virtualenv"
+	"github.com/brineproject/brine/modules/x509"
 	"github.com/brineproject/brine/modules/yumpkg"
 	"github.com/brineproject/brine/modules/zypperpkg"
 	"github.com/brineproject/brine/render"
@@ -52,6 +53,7 @@ func extra(render.Brought) []loader.Plugin {
 		status.Plugin(),
 		temp.Plugin(),
 		virtualenv.Plugin(),
+		x509.Plugin(),
 		yumpkg.Plugin(),
 		zypperpkg.Plugin(),
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/states/postgresprivileges"
 	"github.com/brineproject/brine/states/postgresuser"
 	"github.com/brineproject/brine/states/virtualenv"
+	"github.com/brineproject/brine/states/x509"
 )
 
 // extra returns the states of a full build, whose modules a small one does not have either.
@@ -37,5 +38,6 @@ func extra() []loader.Plugin {
 		postgresprivileges.Plugin(),
 		postgresuser.Plugin(),
 		virtualenv.Plugin(),
+		x509.Plugin(),
 	}
 }

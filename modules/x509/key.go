@@ -1,0 +1,222 @@
+package x509
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha1"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+
+	saltcrypto "github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// errPassphrase says that a key is encrypted and that the passphrase does not open it.
+var errPassphrase = errors.New("bad decrypt")
+
+// rsaError is an error as M2Crypto raises it.
+func rsaError(err error) error { return loader.Exception("M2Crypto.RSA.RSAError", "%w", err) }
+
+// privateKey reads a private key from a text or file.
+func (m *module) privateKey(input, passphrase any) (crypto.Signer, error) {
+	text, err := m.entry(input, allKeyKinds)
+	if err != nil {
+		var e *loader.Error
+		if errors.As(err, &e) {
+			return nil, loader.Invocation("%s", strings.ReplaceAll(e.Text, allKeyKinds, keyKind))
+		}
+		return nil, err
+	}
+	key, err := parseKey(text, passphrase)
+	if err != nil {
+		return nil, rsaError(err)
+	}
+	return key, nil
+}
+
+func parseKey(text string, passphrase any) (crypto.Signer, error) {
+	b, _ := pem.Decode([]byte(text))
+	if b == nil {
+		return nil, errors.New("no start line")
+	}
+	secret := ""
+	if passphrase != nil {
+		secret = data.Str(passphrase)
+	}
+	if b.Type == "ENCRYPTED PRIVATE KEY" {
+		key, err := saltcrypto.ParsePrivateKey([]byte(text), secret)
+		if err != nil {
+			return nil, err
+		}
+		b, _ = pem.Decode(key.PEM(""))
+	}
+	der := b.Bytes
+	if b.Headers["DEK-Info"] != "" {
+		var err error
+		if der, err = x509.DecryptPEMBlock(b, []byte(secret)); err != nil { //nolint:staticcheck // the form that Salt writes
+			return nil, errPassphrase
+		}
+	}
+	key, err := parseKeyDER(der)
+	if err != nil && b.Headers["DEK-Info"] != "" {
+		return nil, errPassphrase
+	}
+	return key, err
+}
+
+func parseKeyDER(der []byte) (crypto.Signer, error) {
+	if key, err := x509.ParsePKCS1PrivateKey(der); err == nil {
+		return key, nil
+	}
+	if key, err := x509.ParseECPrivateKey(der); err == nil {
+		return key, nil
+	}
+	any, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := any.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("a key of type %T cannot sign", any)
+	}
+	return key, nil
+}
+
+// publicKey returns the public key of a certificate, a request, a private key, or a public key.
+func (m *module) publicKey(input, passphrase any) (crypto.PublicKey, error) {
+	text, err := m.entry(input, "")
+	if err != nil {
+		return nil, err
+	}
+	b, _ := pem.Decode([]byte(text))
+	if b == nil {
+		return nil, loader.Invocation("PEM text not valid:\n%s", concealed(text))
+	}
+	switch b.Type {
+	case "PUBLIC KEY":
+		return parsePublic(b.Bytes)
+	case "CERTIFICATE":
+		c, err := parseCertificate(b.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		return c.publicKey()
+	case "CERTIFICATE REQUEST":
+		r, err := parseRequest(b.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		return parsePublic(r.Info.PublicKey.FullBytes)
+	}
+	key, err := m.privateKey(text, passphrase)
+	if err != nil {
+		return nil, err
+	}
+	return key.Public(), nil
+}
+
+func parsePublic(der []byte) (crypto.PublicKey, error) {
+	key, err := x509.ParsePKIXPublicKey(der)
+	if err != nil {
+		return nil, rsaError(err)
+	}
+	return key, nil
+}
+
+func publicDER(key crypto.PublicKey) ([]byte, error) {
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return nil, rsaError(err)
+	}
+	return der, nil
+}
+
+func publicPEM(key crypto.PublicKey) ([]byte, error) {
+	der, err := publicDER(key)
+	return []byte(encodePEM("PUBLIC KEY", der)), err
+}
+
+// samePublic reports whether two public keys are one.
+func samePublic(a, b crypto.PublicKey) bool {
+	one, err := x509.MarshalPKIXPublicKey(a)
+	if err != nil {
+		return false
+	}
+	other, err := x509.MarshalPKIXPublicKey(b)
+	return err == nil && bytes.Equal(one, other)
+}
+
+// keyBits returns the size of a key.
+func keyBits(key crypto.PublicKey) int64 {
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		return int64(k.Size()) * 8
+	case *ecdsa.PublicKey:
+		return int64(k.Curve.Params().BitSize)
+	case ed25519.PublicKey:
+		return 256
+	}
+	return 0
+}
+
+// keyHash is the SHA-1 by which the original knows a public key: that of its modulus, written in upper hex digits.
+func keyHash(key crypto.PublicKey) []byte {
+	var sum [sha1.Size]byte
+	if k, ok := key.(*rsa.PublicKey); ok {
+		sum = sha1.Sum([]byte(modulusText(k)))
+	} else if der, err := x509.MarshalPKIXPublicKey(key); err == nil {
+		sum = sha1.Sum(der)
+	}
+	return sum[:]
+}
+
+func modulusText(k *rsa.PublicKey) string { return fmt.Sprintf("%X", k.N.Bytes()) }
+
+// pemCiphers are the names that OpenSSL gives to ciphers of private keys.
+func pemCipher(name string) (x509.PEMCipher, bool) {
+	switch strings.ReplaceAll(strings.ToLower(name), "-", "_") {
+	case "des_cbc":
+		return x509.PEMCipherDES, true
+	case "des_ede3_cbc", "des3":
+		return x509.PEMCipher3DES, true
+	case "aes_128_cbc", "aes128":
+		return x509.PEMCipherAES128, true
+	case "aes_192_cbc", "aes192":
+		return x509.PEMCipherAES192, true
+	case "aes_256_cbc", "aes256":
+		return x509.PEMCipherAES256, true
+	}
+	return 0, false
+}
+
+// newKey returns the text of a new RSA key, encrypted where there is a passphrase.
+func newKey(bits int, passphrase any, cipher string) (string, error) {
+	key, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		return "", rsaError(err)
+	}
+	b := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
+	if passphrase == nil {
+		return string(pem.EncodeToMemory(b)), nil
+	}
+	alg, ok := pemCipher(cipher)
+	if !ok {
+		return "", loader.Exception("ValueError", "unknown cipher: %s", cipher)
+	}
+	//nolint:staticcheck // the form that Salt writes
+	b, err = x509.EncryptPEMBlock(rand.Reader, b.Type, b.Bytes, []byte(data.Str(passphrase)), alg)
+	if err != nil {
+		return "", rsaError(err)
+	}
+	name, iv, _ := strings.Cut(b.Headers["DEK-Info"], ",")
+	b.Headers["DEK-Info"] = name + "," + strings.ToUpper(iv)
+	return string(pem.EncodeToMemory(b)), nil
+}

@@ -1,0 +1,241 @@
+package x509
+
+import (
+	"crypto/md5"
+	"encoding/asn1"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/brineproject/brine/data"
+)
+
+// An attribute is one part of a distinguished name.
+type attribute struct {
+	Type  asn1.ObjectIdentifier
+	Value asn1.RawValue
+}
+
+// A name is a distinguished name: sets of attributes, in order.
+type name [][]attribute
+
+// A field is a part of a name that has a word: as OpenSSL prints it, as Salt's functions return it, and all that are taken for it.
+type field struct {
+	oid     string
+	short   string // as openssl prints it
+	salt    string // as read_certificate returns it
+	words   []string
+	limit   int
+	strType int
+}
+
+func fields() []field {
+	return []field{ // in the order in which a subject is returned
+		{"2.5.4.3", "CN", "CN", []string{"CN", "commonName"}, 64, asn1.TagUTF8String},
+		{"2.5.4.6", "C", "C", []string{"C"}, 2, asn1.TagPrintableString},
+		{"2.5.4.7", "L", "L", []string{"L", "localityName"}, 128, asn1.TagUTF8String},
+		{"2.5.4.8", "ST", "SP", []string{"SP", "ST", "stateOrProvinceName"}, 128, asn1.TagUTF8String},
+		{"2.5.4.10", "O", "O", []string{"O", "organizationName"}, 64, asn1.TagUTF8String},
+		{"2.5.4.11", "OU", "OU", []string{"OU", "organizationUnitName"}, 64, asn1.TagUTF8String},
+		{"1.2.840.113549.1.9.1", "emailAddress", "Email", []string{"Email", "emailAddress"}, 128, asn1.TagIA5String},
+		{"2.5.4.42", "GN", "GN", []string{"GN", "givenName"}, 32768, asn1.TagUTF8String},
+		{"2.5.4.4", "SN", "SN", []string{"SN", "surname"}, 32768, asn1.TagUTF8String},
+		{"2.5.4.5", "serialNumber", "serialNumber", []string{"serialNumber"}, 64, asn1.TagPrintableString},
+	}
+}
+
+// fieldOf returns the field that fits, or nil.
+func fieldOf(fits func(field) bool) *field {
+	list := fields()
+	if i := slices.IndexFunc(list, fits); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
+// fieldWords returns all words of fields in the order in which a subject gets them.
+func fieldWords() []string {
+	var words []string
+	for _, f := range fields() {
+		words = append(words, f.words...)
+	}
+	slices.Sort(words)
+	return words
+}
+
+// add puts values of arguments at the end of a name. A value that its field cannot hold is left out and named, as in the original.
+func (n name) add(values *data.Map) (all name, refused []string) {
+	for _, word := range fieldWords() {
+		v, ok := values.Get(word)
+		if !ok {
+			continue
+		}
+		f := fieldOf(func(f field) bool { return slices.Contains(f.words, word) })
+		text := data.Str(v)
+		if v == nil || !f.holds(text) {
+			refused = append(refused, word)
+			continue
+		}
+		oid, _ := parseOID(f.oid)
+		n = append(n, []attribute{{oid, asn1.RawValue{Tag: f.strType, Bytes: []byte(text)}}})
+	}
+	return n, refused
+}
+
+func (f *field) holds(text string) bool {
+	length := utf8.RuneCountInString(text)
+	if text == "" || length > f.limit || f.short == "C" && length != 2 || !utf8.ValidString(text) {
+		return false
+	}
+	switch f.strType {
+	case asn1.TagPrintableString:
+		return !strings.ContainsFunc(text, func(r rune) bool { return !printable(r) })
+	case asn1.TagIA5String:
+		return !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
+	}
+	return true
+}
+
+func printable(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(" '()+,-./:=?", r)
+}
+
+// A set is an ASN.1 SET OF attributes.
+type attributeSET []attribute
+
+func (n name) marshal() (asn1.RawValue, error) {
+	sets := make([]attributeSET, 0, len(n))
+	for _, set := range n {
+		sets = append(sets, set)
+	}
+	der, err := asn1.Marshal(sets)
+	return asn1.RawValue{FullBytes: der}, err
+}
+
+func parseName(der []byte) (name, error) {
+	var sets []attributeSET
+	if err := whole(der, &sets); err != nil {
+		return nil, fmt.Errorf("distinguished name: %w", err)
+	}
+	n := make(name, 0, len(sets))
+	for _, set := range sets {
+		n = append(n, set)
+	}
+	return n, nil
+}
+
+// whole reads DER that has nothing behind it.
+func whole(der []byte, v any) error {
+	rest, err := asn1.Unmarshal(der, v)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%d bytes too many", len(rest))
+	}
+	return err
+}
+
+// text returns the value of an attribute.
+func (a attribute) text() string {
+	b := a.Value.Bytes
+	switch a.Value.Tag {
+	case asn1.TagBMPString:
+		var units []uint16
+		for ; len(b) >= 2; b = b[2:] {
+			units = append(units, binary.BigEndian.Uint16(b))
+		}
+		return string(utf16.Decode(units))
+	case asn1.TagUTF8String:
+		return strings.ToValidUTF8(string(b), "\uFFFD")
+	}
+	runes := make([]rune, len(b))
+	for i, c := range b {
+		runes[i] = rune(c)
+	}
+	return string(runes)
+}
+
+// dict returns the fields of a name under the words of the original; of those that are there twice the first counts.
+func (n name) dict() *data.Map {
+	m := data.NewMap()
+	for _, f := range fields() {
+		for _, set := range n {
+			for _, a := range set {
+				if text := a.text(); a.Type.String() == f.oid && text != "" && !m.Has(f.salt) {
+					m.Set(f.salt, text)
+				}
+			}
+		}
+	}
+	return m
+}
+
+// openssl returns the fields of a name under the words that openssl prints, in their order.
+func (n name) openssl() *data.Map {
+	m := data.NewMap()
+	for _, set := range n {
+		for _, a := range set {
+			m.Set(shortName(a.Type), a.text())
+		}
+	}
+	return m
+}
+
+func shortName(oid asn1.ObjectIdentifier) string {
+	if f := fieldOf(func(f field) bool { return f.oid == oid.String() }); f != nil {
+		return f.short
+	}
+	if oid.String() == "0.9.2342.19200300.100.1.25" {
+		return "DC"
+	}
+	if oid.String() == "0.9.2342.19200300.100.1.1" {
+		return "UID"
+	}
+	return oid.String()
+}
+
+// line returns a name on one line, as OpenSSL prints it in an authority key identifier.
+func (n name) line() string {
+	var s strings.Builder
+	for _, set := range n {
+		for _, a := range set {
+			s.WriteString("/" + shortName(a.Type) + "=")
+			for _, c := range a.Value.Bytes {
+				switch {
+				case c == '/' || c == '+':
+					s.WriteByte('\\')
+					s.WriteByte(c)
+				case c < ' ' || c > '~':
+					fmt.Fprintf(&s, "\\x%02X", c)
+				default:
+					s.WriteByte(c)
+				}
+			}
+		}
+	}
+	return s.String()
+}
+
+// nameHash is the number by which OpenSSL before 1.0 named files of certificates, and which M2Crypto still gives: of the MD5 of the name.
+func nameHash(der []byte) string {
+	sum := md5.Sum(der)
+	return prettyNumber(uint64(binary.LittleEndian.Uint32(sum[:4])))
+}
+
+// prettyHex returns bytes as upper hex digits with colons.
+func prettyHex(b []byte) string {
+	parts := make([]string, len(b))
+	for i, c := range b {
+		parts[i] = fmt.Sprintf("%02X", c)
+	}
+	return strings.Join(parts, ":")
+}
+
+func prettyNumber(n uint64) string {
+	b := binary.BigEndian.AppendUint64(nil, n)
+	for len(b) > 1 && b[0] == 0 {
+		b = b[1:]
+	}
+	return prettyHex(b)
+}

@@ -1,0 +1,225 @@
+package x509
+
+import (
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// The kinds of PEM blocks, as patterns of what stands behind BEGIN.
+const (
+	anyKind     = "[0-9A-Z ]+"
+	certKind    = "CERTIFICATE"
+	requestKind = "CERTIFICATE REQUEST"
+	crlKind     = "X509 CRL"
+	keyKind     = "(?:RSA )?PRIVATE KEY"
+	// allKeyKinds are keyKind and those that the original cannot read.
+	allKeyKinds = "(?:RSA |EC |ENCRYPTED )?PRIVATE KEY"
+)
+
+const maxFile = 16 << 20
+
+func (m *module) path(p string) string {
+	if m.env.Root == "" {
+		return p
+	}
+	return filepath.Join(m.env.Root, p)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// text returns what an argument says: the content of the file that it names, or itself.
+func (m *module) text(input any) (string, error) {
+	if b, ok := input.([]byte); ok {
+		return string(b), nil
+	}
+	s := data.Str(input)
+	if strings.ContainsAny(s, "\n\x00") || !isFile(m.path(s)) {
+		return s, nil
+	}
+	f, err := os.Open(m.path(s))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(b) > maxFile {
+		err = fmt.Errorf("read %s: the file is larger than %d bytes", s, maxFile)
+	}
+	return string(b), err
+}
+
+// entry returns the first PEM block of a kind in a text or file, written as PEM has it.
+func (m *module) entry(input any, kind string) (string, error) {
+	text, err := m.text(input)
+	if err != nil {
+		return "", err
+	}
+	return pemEntry(text, kind)
+}
+
+// pemEntry returns the first PEM block of a kind; "" is any. Blanks and line ends in its body may stand anywhere, also as \n.
+func pemEntry(text, kind string) (string, error) {
+	text = strings.ReplaceAll(text, `\n`, "\n")
+	if strings.HasPrefix(text, "-----") && strings.HasSuffix(text, "-----") && !strings.Contains(text, "\n") {
+		text = breakLines(text)
+	}
+	found, err := findPEM(text, kind)
+	if err != nil {
+		return "", loader.Invocation("PEM type not valid: %w", err)
+	}
+	switch {
+	case found == nil && kind != "":
+		return "", loader.Invocation("PEM does not contain a single entry of type %s:\n%s", kind, concealed(text))
+	case found == nil:
+		return "", loader.Invocation("PEM text not valid:\n%s", concealed(text))
+	}
+	return found.String(), nil
+}
+
+// concealed is a text for an error, without what may be a key.
+func concealed(text string) string {
+	if at := strings.Index(text, "PRIVATE KEY-----"); at >= 0 {
+		return text[:at] + "PRIVATE KEY----- ..."
+	}
+	return text
+}
+
+// breakLines gives a PEM text of one line its lines.
+func breakLines(text string) string {
+	var lines []string
+	for text != "" {
+		n := min(64, len(text))
+		if strings.HasPrefix(text, "-----") {
+			end := strings.Index(text[5:], "-----")
+			if end < 0 {
+				break
+			}
+			n = 5 + end + 5
+		} else if dash := strings.IndexByte(text[:n], '-'); dash >= 0 {
+			n = dash
+		}
+		if n == 0 {
+			break
+		}
+		lines, text = append(lines, text[:n]), text[n:]
+	}
+	return strings.Join(append(lines, text), "\n")
+}
+
+// A block is a PEM block as it was found.
+type block struct{ header, procType, dekInfo, body, footer string }
+
+func findPEM(text, kind string) (*block, error) {
+	if kind == "" {
+		kind = anyKind
+	}
+	re, err := regexp.Compile(`(?s)(-----BEGIN (?:` + kind + `)-----)\s+(?:(Proc-Type: 4,ENCRYPTED)\s*)?` +
+		`(?:(DEK-Info: (?:DES-[3A-Z\-]+,[0-9A-F]{16}|[0-9A-Z\-]+,[0-9A-F]{32}))\s*)?(.+?)\s+(-----END (?:` + kind + `)-----)`)
+	if err != nil {
+		return nil, err
+	}
+	f := re.FindStringSubmatch(text)
+	if f == nil {
+		return nil, nil
+	}
+	return &block{f[1], f[2], f[3], f[4], f[5]}, nil
+}
+
+func (b *block) String() string {
+	var s strings.Builder
+	s.WriteString(b.header + "\n")
+	if b.procType != "" {
+		s.WriteString(b.procType + "\n")
+	}
+	if b.dekInfo != "" {
+		s.WriteString(b.dekInfo + "\n\n")
+	}
+	body := strings.Join(strings.Fields(b.body), "")
+	for len(body) > 64 {
+		s.WriteString(body[:64] + "\n")
+		body = body[64:]
+	}
+	s.WriteString(body + "\n" + b.footer + "\n")
+	return s.String()
+}
+
+// der returns the bytes in the first PEM block of a kind in a text or file.
+func (m *module) der(input any, kind string) ([]byte, error) {
+	text, err := m.entry(input, kind)
+	if err != nil {
+		return nil, err
+	}
+	b, _ := pem.Decode([]byte(text))
+	if b == nil {
+		return nil, loader.Exception("M2Crypto.X509.X509Error", "the PEM text of type %s holds no base64", kind)
+	}
+	return b.Bytes, nil
+}
+
+func encodePEM(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
+
+// glob returns the files that match a pattern, as the system of functions names them.
+func (m *module) glob(pattern string) ([]string, error) {
+	found, err := filepath.Glob(m.path(pattern))
+	if err != nil {
+		return nil, loader.Invocation("%s: %w", pattern, err)
+	}
+	var list []string
+	for _, path := range found {
+		if isFile(path) {
+			list = append(list, strings.TrimPrefix(path, strings.TrimSuffix(m.env.Root, "/")))
+		}
+	}
+	return list, nil
+}
+
+// writePEM puts the block of a text at a path. Without overwrite, a private key and DH parameters that stand there stay beside a
+// certificate. A new file is its owner's alone.
+func (m *module) writePEM(text any, path string, overwrite bool, kind string) (any, error) {
+	content, err := m.entry(text, kind)
+	if err != nil {
+		return nil, err
+	}
+	if kind == certKind && !overwrite && isFile(m.path(path)) {
+		old, err := m.text(path)
+		if err != nil {
+			return nil, err
+		}
+		if key, err := pemEntry(old, keyKind); err == nil {
+			content = key + content
+		}
+		if params, err := pemEntry(old, "DH PARAMETERS"); err == nil {
+			content += params
+		}
+	}
+	if err := m.write(path, content); err != nil {
+		return nil, err
+	}
+	return "PEM written to " + path, nil
+}
+
+func (m *module) write(path, content string) error {
+	place := m.path(path)
+	if real, err := filepath.EvalSymlinks(place); err == nil {
+		place = real
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return atomicfile.Write(place, []byte(content), atomicfile.Options{Mode: 0o600, Keep: true})
+}
