@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -65,7 +66,7 @@ func (m *module) genLocale(ctx context.Context, a genArgs) (any, error) {
 	if ok, err := m.supported(a.Locale, n); err != nil || !ok {
 		return false, err
 	}
-	if err := m.want(a.Locale, n, ubuntu); err != nil {
+	if err := m.want(ctx, a.Locale, n, ubuntu); err != nil {
 		return nil, err
 	}
 	line, err := m.generator(a, n, ubuntu)
@@ -106,35 +107,31 @@ func (m *module) supported(locale string, n name) (bool, error) {
 	return err == nil, nil
 }
 
-// want writes a locale where the program that makes them reads it.
-func (m *module) want(locale string, n name, ubuntu bool) error {
-	if _, err := os.Stat(m.at("/etc/locale.gen")); err == nil {
-		return m.edit("/etc/locale.gen", func(text string) string { return uncommented(text, locale) })
+// want writes a locale where the program that makes them reads it, as Salt does: file.replace leaves the file as it was beside it, with
+// .bak behind its name, and an empty line where a comment was.
+func (m *module) want(ctx context.Context, locale string, n name, ubuntu bool) error {
+	if list := m.at("/etc/locale.gen"); exists(list) {
+		return m.replace(ctx, list, `^\s*#\s*`+regexp.QuoteMeta(locale)+`\s*$`, locale+"\n")
 	}
-	if ubuntu {
-		return m.edit("/var/lib/locales/supported.d/"+filepath.Base(n.language), func(text string) string { return uncommented(text, locale) })
+	if !ubuntu {
+		return nil
 	}
-	return nil
+	list := m.at("/var/lib/locales/supported.d/" + filepath.Base(n.language))
+	if _, err := m.env.Call(ctx, "file.touch", []any{list}, nil); err != nil {
+		return err
+	}
+	return m.replace(ctx, list, regexp.QuoteMeta(locale), locale)
 }
 
-// uncommented returns a list of locales in which one stands: where it is a comment it is none any more, else it comes last.
-func uncommented(text, locale string) string {
-	var b strings.Builder
-	found := false
-	for line := range strings.Lines(text) {
-		body := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
-		if body == locale && !found {
-			found, line = true, locale+"\n"
-		}
-		b.WriteString(line)
-	}
-	if found {
-		return b.String()
-	}
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		b.WriteByte('\n')
-	}
-	return b.String() + locale + "\n"
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// replace has a text for what a pattern finds in a list, which gets it at its end where nothing is found.
+func (m *module) replace(ctx context.Context, list, pattern, text string) error {
+	_, err := m.env.Call(ctx, "file.replace", []any{list, pattern, text}, data.NewMap("append_if_not_found", true))
+	return err
 }
 
 // generator returns the command line that makes a locale.

@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/cmd"
+	"github.com/brineproject/brine/modules/file"
 	modules "github.com/brineproject/brine/modules/locale"
 	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/state/change"
@@ -37,7 +38,7 @@ func newHost(t *testing.T, os_, family string) *host {
 		t.Skip("there are no shell scripts")
 	}
 	h := &host{t: t, root: t.TempDir()}
-	h.write("etc/locale.gen", "# locales\n# de_DE ISO-8859-1\n# de_DE.UTF-8 UTF-8\n")
+	h.write("etc/locale.gen", "# locales\n# de_DE ISO-8859-1\n# de_DE.UTF-8 UTF-8\n# en_US.UTF-8 UTF-8\n")
 	h.write("usr/share/i18n/SUPPORTED", "de_DE.UTF-8 UTF-8\nde_DE ISO-8859-1\nen_US.UTF-8 UTF-8\n")
 	h.write("usr/share/i18n/locales/de_DE", "")
 	h.write("etc/default/x", "")
@@ -48,7 +49,7 @@ func newHost(t *testing.T, os_, family string) *host {
 	t.Setenv("PATH", filepath.Join(h.root, "bin")+":"+os.Getenv("PATH"))
 	env := &loader.Env{Root: h.root, Opts: data.NewMap("id", "web1"), Grains: func() *data.Map { return data.NewMap("os", os_, "os_family", family, "oscodename", "x") }}
 	var err error
-	if h.funcs, err = loader.NewRegistry(env, []loader.Plugin{cmd.Plugin(render.Brought{}), modules.Plugin()}); err != nil {
+	if h.funcs, err = loader.NewRegistry(env, []loader.Plugin{cmd.Plugin(render.Brought{}), file.Plugin(render.Brought{}), modules.Plugin()}); err != nil {
 		t.Fatal(err)
 	}
 	if h.states, err = loader.NewRegistry(h.funcs.Env(), []loader.Plugin{locale.Plugin()}); err != nil {
@@ -101,8 +102,12 @@ func TestStates(t *testing.T) {
 		h.says("present", name, false, true, true, "Generated locale de_DE.UTF-8")
 		h.says("present", name, false, true, false, "Locale de_DE.UTF-8 is already present")
 		h.says("present", "xx_XX.UTF-8", false, false, false, "Failed to generate locale xx_XX.UTF-8")
-		if got := h.read("etc/locale.gen"); got != "# locales\n# de_DE ISO-8859-1\nde_DE.UTF-8 UTF-8\n" {
+		// Both files are those of Salt 3006.0: the one before has .bak behind its name, and an empty line stands where the comment was.
+		if got := h.read("etc/locale.gen"); got != "# locales\n# de_DE ISO-8859-1\nde_DE.UTF-8 UTF-8\n\n# en_US.UTF-8 UTF-8\n" {
 			t.Errorf("locale.gen has %q", got)
+		}
+		if got := h.read("etc/locale.gen.bak"); got != "# locales\n# de_DE ISO-8859-1\n# de_DE.UTF-8 UTF-8\n# en_US.UTF-8 UTF-8\n" {
+			t.Errorf("locale.gen.bak has %q", got)
 		}
 		h.says("system", name, true, nil, false, "System locale de_DE.UTF-8 needs to be set")
 		h.says("system", name, false, true, true, "Set system locale de_DE.UTF-8")
