@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -20,9 +21,12 @@ import (
 // leastStates is how many states each system is to be asked for.
 const leastStates = 120
 
+// not is a function for scripts: sh -e does not end where a command fails that has ! before it.
+const not = "not() { if \"$@\"; then exit 1; fi; }\n"
+
 // TestStates applies each SLS file of testdata/states to a Debian system: in test mode, which must not write, for real, and
 // again, which must change nothing; files whose names end in -once have states that always change something. The script
-// beside an SLS file says whether the system is then as it should be.
+// beside an SLS file says whether the system is then as it should be; commands that must fail have the word not before them.
 //
 // BRINE_SLS names the SLS files to apply, with commas between them.
 func TestStates(t *testing.T) {
@@ -119,7 +123,7 @@ func (s *system) check(t *testing.T, name string) int {
 	}
 	if script, err := os.ReadFile("testdata/states/" + name + ".sh"); !errors.Is(err, fs.ErrNotExist) {
 		cmd := s.command("sh", "-eux")
-		cmd.Stdin = bytes.NewReader(script)
+		cmd.Stdin = io.MultiReader(strings.NewReader(not), bytes.NewReader(script))
 		if out, failed := cmd.CombinedOutput(); err != nil || failed != nil {
 			t.Errorf("%s.sh: %v, %v\n%s", name, err, failed, out)
 		}

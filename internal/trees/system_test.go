@@ -88,9 +88,10 @@ func (s *system) write(t *testing.T, name string, content []byte, mode fs.FileMo
 	}
 }
 
-// ownDuties are the folders that a system writes to by itself, and the minion in any mode.
+// ownDuties are the folders that a system writes to by itself, and the minion in any mode. The caches of apt are among them: to know the
+// newest versions, pkg.latest has apt-get look for them in test mode, too, as Salt does.
 var ownDuties = []string{"var/log", "var/cache/salt", "var/lib/systemd", "var/tmp", "root/.old", "run", "etc/salt/pki", "var/run", "etc/machine-id",
-	"var/lib/private", "etc/.pwd.lock"}
+	"var/lib/private", "etc/.pwd.lock", "var/cache/apt/pkgcache.bin", "var/cache/apt/srcpkgcache.bin", "var/lib/apt/lists"}
 
 // written returns what there is of files that differ from those of the tree: size, mode and time of each.
 func (s *system) written(t *testing.T) map[string]string {

@@ -43,3 +43,29 @@ no variable:
     - name: OTHER
     - require:
       - pkg: cron
+
+jobs of before:
+  cmd.run:
+    - name: printf '%s\n' '# Lines below here are managed by Salt, do not edit' 'OLD=1' '1 2 * * * /bin/true four' '3 4 * * * /bin/true five' | crontab -u games - && touch /var/tmp/crontab-was
+    - creates: /var/tmp/crontab-was
+    - require:
+      - pkg: cron
+
+job that goes:
+  cron.absent:
+    - name: /bin/true four
+    - user: games
+    - require:
+      - cmd: jobs of before
+
+variable that goes:
+  cron.env_absent:
+    - name: OLD
+    - user: games
+    - require:
+      - cmd: jobs of before
+
+/etc/cron.d/brine:
+  file.managed:
+    - contents: |
+        5 6 * * * root /bin/true six

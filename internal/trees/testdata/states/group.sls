@@ -20,3 +20,13 @@ members of another:
 no such group:
   group.absent:
     - name: brnone
+
+goes:
+  cmd.run:
+    - name: groupadd brgoes && touch /var/tmp/brgoes-was
+    - creates: /var/tmp/brgoes-was
+
+brgoes:
+  group.absent:
+    - require:
+      - cmd: goes

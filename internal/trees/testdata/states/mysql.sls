@@ -1,30 +1,53 @@
-# A server that lets root in at 127.0.0.1 without a password, where there is one.
+# A server that lets root in at 127.0.0.1 without a password, where there is one. It is that of the host, so names are of this system alone.
 {% if salt['mysql.version'](connection_host='127.0.0.1', connection_user='root') %}
-brine_tree:
+{% set name = 'brine_' ~ salt['cmd.run']('date -r /run/systemd/container +%N') %}
+mysql-database:
   mysql_database.present:
+    - name: {{ name }}
     - character_set: utf8mb4
     - connection_host: 127.0.0.1
     - connection_user: root
 
-brine_tree_user:
+mysql-user:
   mysql_user.present:
+    - name: {{ name }}
     - password: 'se cret'
     - connection_host: 127.0.0.1
     - connection_user: root
 
-brine_tree_grant:
+mysql-grant:
   mysql_grants.present:
     - grant: select,insert
-    - database: brine_tree.*
-    - user: brine_tree_user
+    - database: {{ name }}.*
+    - user: {{ name }}
     - connection_host: 127.0.0.1
     - connection_user: root
     - require:
-      - mysql_database: brine_tree
-      - mysql_user: brine_tree_user
+      - mysql_database: mysql-database
+      - mysql_user: mysql-user
 
-brine_tree_none:
+mysql-no-grant:
+  mysql_grants.absent:
+    - grant: delete
+    - database: {{ name }}.*
+    - user: {{ name }}
+    - connection_host: 127.0.0.1
+    - connection_user: root
+    - require:
+      - mysql_grants: mysql-grant
+
+mysql-no-user:
+  mysql_user.absent:
+    - name: {{ name }}_none
+    - connection_host: 127.0.0.1
+    - connection_user: root
+
+mysql-no-database:
   mysql_database.absent:
+    - name: {{ name }}_none
     - connection_host: 127.0.0.1
     - connection_user: root
 {% endif %}
+
+mysql-done:
+  test.nop

@@ -1,5 +1,5 @@
 {#- Packages in all ways that leave nothing to do for a second run. -#}
-{%- set version = salt['pkg.latest_version']('hello', show_installed=True) or salt['pkg.version']('hello') %}
+{%- set version = salt['pkg.latest_version']('hello', show_installed=True, refresh=False) or salt['pkg.version']('hello') %}
 hello:
   pkg.installed:
     - refresh: True

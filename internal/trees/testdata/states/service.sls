@@ -84,6 +84,7 @@ brine-down:
 
 brine-script:
   service.running:
+    - enable: True
     - require:
       - file: /etc/init.d/brine-script
 

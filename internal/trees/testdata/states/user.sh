@@ -4,3 +4,6 @@ grep '^cat:!\$6\$' /etc/shadow
 grep '^dan::' /etc/shadow
 test -d /home/cat
 test ! -e /var/lib/bob
+not getent passwd eve
+test ! -e /home/eve
+pwck -rq || test $? = 2

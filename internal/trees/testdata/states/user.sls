@@ -40,3 +40,15 @@ dan:
 nobody of that name:
   user.absent:
     - name: brnone
+
+eve was here:
+  cmd.run:
+    - name: useradd -m eve && touch /var/tmp/eve-was
+    - creates: /var/tmp/eve-was
+
+eve:
+  user.absent:
+    - purge: True
+    - force: True
+    - require:
+      - cmd: eve was here

@@ -1,0 +1,1 @@
+test "$(cat /srv/page)" = 'brine salts'

@@ -1,0 +1,3 @@
+not dpkg -s sysvbanner
+not dpkg -s dictd
+dpkg --audit
