@@ -1,6 +1,6 @@
 cd /etc/x509-trees
 openssl verify -x509_strict -crl_check -CRLfile ca.crl -CAfile ca.crt www/www.crt
-! openssl verify -crl_check -CRLfile ca.crl -CAfile ca.crt mail.crt
+if openssl verify -crl_check -CRLfile ca.crl -CAfile ca.crt mail.crt; then exit 1; fi
 openssl verify -CAfile ca.crt mail.crt
 openssl crl -in ca.crl -noout -text | grep -q 'Key Compromise'
 openssl req -in mail.csr -noout -verify
