@@ -97,7 +97,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	switch {
 	case refusal != "":
 		return change.Failed(a.Name, refusal), nil
-	case data.Truth(a.Key) && data.Truth(a.Fingerprint):
+	case change.Test(ctx) && data.Truth(a.Key) && data.Truth(a.Fingerprint): // Salt applies both
 		return change.Failed(a.Name, `Specify either "key" or "fingerprint", not both.`), nil
 	case data.Truth(a.Key) && !data.Truth(a.Enc):
 		return change.Failed(a.Name, `Required argument "enc" if using "key" argument.`), nil

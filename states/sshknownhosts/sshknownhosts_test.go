@@ -3,6 +3,9 @@
 package sshknownhosts_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -68,6 +71,19 @@ func TestKnownHosts(t *testing.T) {
 	}
 	r.Expect(t, false, "ssh_known_hosts.present", data.NewMap("name", "web1", "key", first),
 		testroot.Step{Result: false, Comment: `Required argument "enc" if using "key" argument.`})
+	// What Salt 3006.0 refuses in test mode alone.
+	raw, err := base64.StdEncoding.DecodeString(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(raw)
+	both := data.NewMap("name", "web2", "key", first, "enc", "ssh-ed25519", "hash_known_hosts", false,
+		"fingerprint", strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf("% x", sum)), " ", ":"))
+	r.Expect(t, true, "ssh_known_hosts.present", both, testroot.Step{Result: false, Comment: `Specify either "key" or "fingerprint", not both.`})
+	if got := r.Apply(t, false, "ssh_known_hosts.present", both); got.Value("result") != true || !data.Truth(got.Value("changes")) {
+		t.Errorf("key and fingerprint: %s", data.Repr(got))
+	}
+	r.Expect(t, false, "ssh_known_hosts.present", both, testroot.Step{Result: true, Comment: "web2 already exists in /etc/ssh/ssh_known_hosts"})
 	r.Expect(t, false, "ssh_known_hosts.absent", data.NewMap("name", "web1", "config", "here"),
 		testroot.Step{Result: false, Comment: `If not specifying a "user", specify an absolute "config".`})
 	r.Expect(t, false, "ssh_known_hosts.present", data.NewMap("name", "web1", "port", int64(2222)),
