@@ -82,7 +82,7 @@ func (g *Gate) Now(ctx context.Context, s Standing) (*Identity, error) {
 
 // Marshal returns s in a form that [ParseStanding] reads.
 func (s Standing) Marshal() ([]byte, error) {
-	return payload.Marshal(data.NewMap("name", s.Name, "kind", int64(s.Kind), "full", s.Full, "system", s.System, "groups", anys(s.Groups), "acl", s.ACL))
+	return payload.Marshal(data.NewMap("name", s.Name, "kind", int64(s.Kind), "full", s.Full, "system", s.System, "groups", data.Values(s.Groups), "acl", s.ACL))
 }
 
 // ParseStanding reads what Marshal returned. What is no such thing is an error, and nobody's rights.

@@ -287,7 +287,7 @@ func (g *Gate) NewToken(ctx context.Context, c Credentials, expire any) (*data.M
 			}
 		}
 		if groups := groupsOf(ctx, g, s, l); len(groups) > 0 {
-			m.Set("groups", anys(groups))
+			m.Set("groups", data.Values(groups))
 		}
 		return true
 	})
@@ -316,14 +316,6 @@ func (h *held) mayChooseLife(system, user string) bool {
 		return slices.Contains(names(o.Value(system)), user)
 	}
 	return false
-}
-
-func anys(texts []string) []any {
-	list := make([]any, len(texts))
-	for i, t := range texts {
-		list[i] = t
-	}
-	return list
 }
 
 // Token returns what is kept of a token that holds. The error wraps ErrNoToken.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 )
 
@@ -175,7 +176,7 @@ func (e *Engine) start(ctx context.Context, ids []string) error {
 	case err != nil:
 		return err
 	}
-	sent, err := e.Host.Publish(ctx, Order{Main: true, Target: list(ids), Kind: "list"})
+	sent, err := e.Host.Publish(ctx, Order{Main: true, Target: data.Values(ids), Kind: "list"})
 	if err != nil && !errors.Is(err, ErrNobody) {
 		return err
 	}
@@ -287,7 +288,7 @@ func (e *Engine) late(ctx context.Context, now time.Time) error {
 
 func (e *Engine) ask(ctx context.Context, about job.ID, ids []string) error {
 	slices.Sort(ids)
-	sent, err := e.Host.Publish(ctx, Order{Target: list(ids), Kind: "list", Fun: "saltutil.find_job", Arg: []any{string(about)}})
+	sent, err := e.Host.Publish(ctx, Order{Target: data.Values(ids), Kind: "list", Fun: "saltutil.find_job", Arg: []any{string(about)}})
 	if err != nil && !errors.Is(err, ErrNobody) {
 		return err
 	}

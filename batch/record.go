@@ -20,8 +20,8 @@ func (r *Run) Marshal(order *data.Map) ([]byte, error) {
 	return payload.MarshalBin(data.NewMap("batch", int64(recordVersion), "order", order,
 		"number", int64(p.Size.Number), "percent", p.Size.Percent, "wait", p.Wait.Seconds(), "failhard", p.Failhard,
 		"timeout", p.Timeout.Seconds(), "gather", p.Gather.Seconds(), "stopped", r.stopped,
-		"waiting", list(r.waiting), "active", list(r.active), "answered", list(r.Ended(Answered)),
-		"failed", list(r.Ended(Failed)), "silent", list(r.Ended(Silent))))
+		"waiting", data.Values(r.waiting), "active", data.Values(r.active), "answered", data.Values(r.Ended(Answered)),
+		"failed", data.Values(r.Ended(Failed)), "silent", data.Values(r.Ended(Silent))))
 }
 
 const recordVersion = 1
@@ -101,12 +101,4 @@ func (r *Run) fill(m *data.Map) error {
 		}
 	}
 	return nil
-}
-
-func list(ids []string) []any {
-	out := make([]any, len(ids))
-	for i, id := range ids {
-		out[i] = id
-	}
-	return out
 }

@@ -171,18 +171,10 @@ type FileChanges struct{ Changed, Removed, Added []string }
 func (c Change) Event(backend string) *data.Map {
 	m := data.NewMap("changed", c.Changed)
 	if c.Files != nil {
-		m.Set("files", data.NewMap("changed", texts(c.Files.Changed), "removed", texts(c.Files.Removed), "added", texts(c.Files.Added)))
+		m.Set("files", data.NewMap("changed", data.Values(c.Files.Changed), "removed", data.Values(c.Files.Removed), "added", data.Values(c.Files.Added)))
 	}
 	m.Set("backend", backend)
 	return m
-}
-
-func texts(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
 }
 
 // Options say what a [Server] serves.

@@ -249,5 +249,5 @@ func (c *collection) fqdns(context.Context) *data.Map {
 	wg.Wait()
 	all := slices.Concat(found...)
 	slices.Sort(all)
-	return data.NewMap("fqdns", anys(slices.Compact(all)))
+	return data.NewMap("fqdns", data.Values(slices.Compact(all)))
 }

@@ -38,7 +38,7 @@ func parseResolvConf(text string) *data.Map {
 		arg := untilComment(field[1:])
 		switch directive := strings.ToLower(field[0]); {
 		case directive == "search":
-			search = anys(arg)
+			search = data.Values(arg)
 		case directive == "sortlist":
 			for _, a := range arg {
 				if network := sortNetwork(a); network != "" {
@@ -63,8 +63,8 @@ func parseResolvConf(text string) *data.Map {
 			options = appendNew(options, arg[0])
 		}
 	}
-	return data.NewMap("nameservers", anys(servers), "ip4_nameservers", anys(v4), "ip6_nameservers", anys(v6),
-		"sortlist", anys(sortlist), "domain", domain, "search", search, "options", anys(options))
+	return data.NewMap("nameservers", data.Values(servers), "ip4_nameservers", data.Values(v4), "ip6_nameservers", data.Values(v6),
+		"sortlist", data.Values(sortlist), "domain", domain, "search", search, "options", data.Values(options))
 }
 
 func untilComment(words []string) []string {

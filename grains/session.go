@@ -24,7 +24,7 @@ func (c *collection) cwd(context.Context) *data.Map {
 // path gives path and systempath.
 func (c *collection) path(context.Context) *data.Map {
 	p := strings.TrimSpace(c.host.env("PATH"))
-	return data.NewMap("path", p, "systempath", anys(strings.Split(p, string(filepath.ListSeparator))))
+	return data.NewMap("path", p, "systempath", data.Values(strings.Split(p, string(filepath.ListSeparator))))
 }
 
 // shell gives the shell that new users get.

@@ -57,15 +57,7 @@ func (c *collection) mdadm(context.Context) *data.Map {
 		}
 	}
 	slices.Sort(devices)
-	return data.NewMap("mdadm", anys(slices.Compact(devices)))
-}
-
-func anys(texts []string) []any {
-	list := make([]any, len(texts))
-	for i, t := range texts {
-		list[i] = t
-	}
-	return list
+	return data.NewMap("mdadm", data.Values(slices.Compact(devices)))
 }
 
 // lvm gives the logical volumes by volume group, where the program lvm is there.

@@ -223,7 +223,7 @@ func difference(old, now *data.Map) (changed *data.Map, removed []any) {
 		}
 	}
 	slices.Sort(names)
-	return changed, anys(names)
+	return changed, data.Values(names)
 }
 
 func TestVectorGrainsShapes(t *testing.T) {

@@ -115,7 +115,7 @@ func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) 
 	if err := b.add(ctx, j); err != nil {
 		return refusal("SaltClientError", err.Error()), nil
 	}
-	return clearReply(data.NewMap("jid", string(id), "minions", texts(ids), "missing", texts(missing), "batch", true)), nil
+	return clearReply(data.NewMap("jid", string(id), "minions", data.Values(ids), "missing", data.Values(missing), "batch", true)), nil
 }
 
 // planOf reads what a load says of its batch.

@@ -179,7 +179,7 @@ func (h *batchHost) Down(ids []string) {
 	if len(h.job.run.Waiting()) == 0 {
 		h.b.log.Warnf("batch %s: none of its %d minions answered the ping", h.job.id, len(ids))
 	}
-	h.fire("start", data.NewMap("available_minions", texts(h.job.run.Waiting()), "down_minions", texts(ids), "metadata", h.metadata()))
+	h.fire("start", data.NewMap("available_minions", data.Values(h.job.run.Waiting()), "down_minions", data.Values(ids), "metadata", h.metadata()))
 }
 
 // metadata is what the user gave the job, as Salt's batches tell it.
@@ -199,7 +199,7 @@ func (h *batchHost) Starting(ids []string) error {
 	if err := h.b.save(h.job); err != nil {
 		return err
 	}
-	h.fire("step", data.NewMap("minions", texts(ids)))
+	h.fire("step", data.NewMap("minions", data.Values(ids)))
 	return nil
 }
 
@@ -218,15 +218,15 @@ func (h *batchHost) Silent(id string) { h.fire("silent", data.NewMap("minion", i
 
 // done tells how the batch ended.
 func (h *batchHost) done(why error) {
-	end := data.NewMap("available_minions", []any{}, "down_minions", texts(h.down), "done_minions", []any{}, "timedout_minions", []any{}, "metadata", h.metadata())
+	end := data.NewMap("available_minions", []any{}, "down_minions", data.Values(h.down), "done_minions", []any{}, "timedout_minions", []any{}, "metadata", h.metadata())
 	if run := h.engine.Run(); run != nil {
 		answered, failed, silent := run.Ended(batch.Answered), run.Ended(batch.Failed), run.Ended(batch.Silent)
 		all := append(append(append(append([]string{}, answered...), failed...), silent...), run.Waiting()...)
-		end.Set("available_minions", texts(all))
-		end.Set("done_minions", texts(append(append([]string{}, answered...), failed...)))
-		end.Set("failed_minions", texts(failed))
-		end.Set("timedout_minions", texts(silent))
-		end.Set("not_started", texts(run.Waiting()))
+		end.Set("available_minions", data.Values(all))
+		end.Set("done_minions", data.Values(append(append([]string{}, answered...), failed...)))
+		end.Set("failed_minions", data.Values(failed))
+		end.Set("timedout_minions", data.Values(silent))
+		end.Set("not_started", data.Values(run.Waiting()))
 		end.Set("stopped", run.Stopped())
 	}
 	if why != nil {

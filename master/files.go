@@ -186,7 +186,7 @@ func (f *files) list(kind fileserver.Kind) action {
 		if err != nil {
 			return f.failed(c, err, nil)
 		}
-		return listValue(names), nil
+		return data.Values(names), nil
 	}
 }
 
@@ -218,14 +218,6 @@ func backendNames(v any) []string {
 	return fileserver.Strings(v)
 }
 
-func listValue(names []string) []any {
-	out := make([]any, len(names))
-	for i, name := range names {
-		out[i] = name
-	}
-	return out
-}
-
 // envs answers _file_envs.
 func (f *files) envs(ctx context.Context, c *channel.Command) (any, error) {
 	backends := backendNames(c.Load.Value("back"))
@@ -236,7 +228,7 @@ func (f *files) envs(ctx context.Context, c *channel.Command) (any, error) {
 			if err != nil {
 				return f.failed(c, err, nil)
 			}
-			reply.Set(b.Name(), listValue(envs))
+			reply.Set(b.Name(), data.Values(envs))
 		}
 		return reply, nil
 	}
@@ -244,7 +236,7 @@ func (f *files) envs(ctx context.Context, c *channel.Command) (any, error) {
 	if err != nil {
 		return f.failed(c, err, nil)
 	}
-	return listValue(envs), nil
+	return data.Values(envs), nil
 }
 
 // receive answers _file_recv: it takes a piece of a file.

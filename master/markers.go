@@ -38,7 +38,7 @@ func (m *markers) add(id job.ID, j *returner.Job) error {
 		return fmt.Errorf("marker of job %s: %w", id, err)
 	}
 	folder := filepath.Join(m.dir, filepath.FromSlash(name))
-	minions, err := payload.MarshalBin(texts(j.Minions))
+	minions, err := payload.MarshalBin(data.Values(j.Minions))
 	if err != nil {
 		return fmt.Errorf("marker of job %s: %w", id, err)
 	}

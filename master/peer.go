@@ -144,7 +144,7 @@ func (p *peers) publish(ctx context.Context, c *channel.Command) (any, error) {
 	if err := p.send(ctx, c.Caller.ID, j); err != nil {
 		return nil, err
 	}
-	return data.NewMap("jid", string(j.id), "minions", texts(j.ids)), nil
+	return data.NewMap("jid", string(j.id), "minions", data.Values(j.ids)), nil
 }
 
 // send notes whose job it is, and gives it to the minions.

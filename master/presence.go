@@ -444,9 +444,9 @@ func (p *presence) announce(bus *eventbus.Bus, log logrus.FieldLogger) {
 	p.last = now
 	var err error
 	if len(came)+len(went) > 0 {
-		err = bus.Fire(eventbus.Tagify("presence", "change"), data.NewMap("new", texts(came), "lost", texts(went)))
+		err = bus.Fire(eventbus.Tagify("presence", "change"), data.NewMap("new", data.Values(came), "lost", data.Values(went)))
 	}
-	if err := errors.Join(err, bus.Fire(eventbus.Tagify("presence", "present"), data.NewMap("present", texts(now)))); err != nil {
+	if err := errors.Join(err, bus.Fire(eventbus.Tagify("presence", "present"), data.NewMap("present", data.Values(now)))); err != nil {
 		log.WithError(err).Error("announce who is connected")
 	}
 }

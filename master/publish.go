@@ -168,9 +168,9 @@ func (p *publishing) send(ctx context.Context, load, kwargs *data.Map, id job.ID
 		return nil, err
 	}
 	p.log.Infof("User %s Published command %s with jid %s", data.Str(load.Value("user")), data.Str(load.Value("fun")), id)
-	reply := data.NewMap("jid", string(id), "minions", texts(ids), "missing", texts(missing), "absent", texts(j.Absent))
+	reply := data.NewMap("jid", string(id), "minions", data.Values(ids), "missing", data.Values(missing), "absent", data.Values(j.Absent))
 	if len(queued) > 0 {
-		reply.Set("queued", texts(queued))
+		reply.Set("queued", data.Values(queued))
 		reply.Set("queued_until", until.Unix())
 	}
 	return clearReply(reply), nil
@@ -213,7 +213,7 @@ func withoutSecrets(load, kwargs *data.Map) *data.Map {
 func (p *publishing) pingConnected(ctx context.Context, who *presence, known bool) {
 	load := data.NewMap("cmd", "publish", "tgt", "*", "fun", "test.ping", "arg", []any{}, "tgt_type", "glob", "ret", "", "user", p.fleet.settings.now().User)
 	if known {
-		load.Set("tgt", texts(who.connected()))
+		load.Set("tgt", data.Values(who.connected()))
 		load.Set("tgt_type", "list")
 	}
 	ids, missing, err := p.fleet.resolve(load.Value("tgt"), load.Text("tgt_type"), "")
@@ -230,9 +230,9 @@ func (p *publishing) pingConnected(ctx context.Context, who *presence, known boo
 // announce fires the events that a publication has, those of Salt 3006 and of 3007.
 func (p *publishing) announce(load *data.Map, pub *job.Publication, ids, missing []string) error {
 	id := string(pub.JID)
-	err := p.bus.Fire(id, data.NewMap("minions", texts(ids)))
+	err := p.bus.Fire(id, data.NewMap("minions", data.Values(ids)))
 	news := data.NewMap("jid", id, "tgt_type", load.Value("tgt_type"), "tgt", load.Value("tgt"), "user", load.Value("user"),
-		"fun", load.Value("fun"), "arg", load.Value("arg"), "minions", texts(ids), "missing", texts(missing))
+		"fun", load.Value("fun"), "arg", load.Value("arg"), "minions", data.Values(ids), "missing", data.Values(missing))
 	return errors.Join(err,
 		p.bus.Fire(eventbus.Tagify("job", id, "new"), news),
 		p.bus.Fire(eventbus.Tagify("job", id, "publish"), pub.Map()))
@@ -294,12 +294,4 @@ func loadMap(fields payload.Fields) *data.Map {
 		m.Set(f.Key, fields.Value(f.Key))
 	}
 	return m
-}
-
-func texts(ids []string) []any {
-	list := make([]any, len(ids))
-	for i, id := range ids {
-		list[i] = id
-	}
-	return list
 }

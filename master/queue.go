@@ -362,7 +362,7 @@ func (p *publishing) again(ctx context.Context, item queue.Item, load *data.Map,
 
 // ping asks minions for a sign of life.
 func (p *publishing) ping(ctx context.Context, minions []string) {
-	load := data.NewMap("cmd", "publish", "tgt", texts(minions), "fun", "test.ping", "arg", []any{}, "tgt_type", "list", "ret", "", "user", p.fleet.settings.now().User)
+	load := data.NewMap("cmd", "publish", "tgt", data.Values(minions), "fun", "test.ping", "arg", []any{}, "tgt_type", "list", "ret", "", "user", p.fleet.settings.now().User)
 	id := p.ids.Next()
 	load.Set("jid", string(id))
 	if _, err := p.send(ctx, load, nil, id, minions, nil); err != nil {

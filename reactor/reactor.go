@@ -186,7 +186,7 @@ func (r *Reactor) react(ctx context.Context, tag string, body *data.Map, files [
 	}
 	reactions, err := high.Compile()
 	if err != nil {
-		r.o.Log.Errorf("Unable to render reactions for event %s due to errors (%v) in one or more of the sls files (%s)", tag, err, data.Repr(list(files)))
+		r.o.Log.Errorf("Unable to render reactions for event %s due to errors (%v) in one or more of the sls files (%s)", tag, err, data.Repr(data.Values(files)))
 		return
 	}
 	for _, reaction := range reactions {

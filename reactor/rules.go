@@ -16,15 +16,7 @@ type Rule struct {
 }
 
 // Map returns a rule as it stands in the option.
-func (r Rule) Map() *data.Map { return data.NewMap(r.Tag, list(r.Files)) }
-
-func list(texts []string) []any {
-	out := make([]any, len(texts))
-	for i, t := range texts {
-		out[i] = t
-	}
-	return out
-}
+func (r Rule) Map() *data.Map { return data.NewMap(r.Tag, data.Values(r.Files)) }
 
 // example is how a rule is written.
 const example = "write - 'salt/minion/*/start': [/srv/reactor/start.sls]"

@@ -30,7 +30,7 @@ func (o outcome) failure() string {
 }
 
 // words returns a command line.
-func words(command ...string) []any { return anys(command) }
+func words(command ...string) []any { return data.Values(command) }
 
 // run runs a program without a shell. Further arguments are those of cmd.run_all.
 func (m *module) run(ctx context.Context, command []any, kwargs ...any) (outcome, error) {
@@ -78,7 +78,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // change runs a program of apt that changes packages, so that it outlives the minion if that is among them.
 func (m *module) change(ctx context.Context, command []string, kwargs ...any) (outcome, error) {
-	scoped, err := packages.Scoped(ctx, m.env, "salt.loaded.int.module.aptpkg", anys(command))
+	scoped, err := packages.Scoped(ctx, m.env, "salt.loaded.int.module.aptpkg", data.Values(command))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -128,5 +128,5 @@ func problem(what string, errs []string, changes any) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return loader.ExecutionInfo(what, data.NewMap("errors", anys(errs), "changes", changes))
+	return loader.ExecutionInfo(what, data.NewMap("errors", data.Values(errs), "changes", changes))
 }

@@ -144,21 +144,5 @@ func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
 		return nil, err
 	}
 	all := l.pick(packages.True(a.Kwargs.Value("removed")), packages.True(a.Kwargs.Value("purge_desired")))
-	return packages.Versions(all, texts(a.Names), packages.True(a.Kwargs.Value("versions_as_list"))), nil
-}
-
-func texts(list []any) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = data.Str(v)
-	}
-	return out
-}
-
-func anys(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
+	return packages.Versions(all, data.Texts(a.Names), packages.True(a.Kwargs.Value("versions_as_list"))), nil
 }

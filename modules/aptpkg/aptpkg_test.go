@@ -87,7 +87,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("got %s, %v", data.Repr(lists), failed)
 	}
 	removed := parseRemoved("Building dependency tree...\nThe following packages will be REMOVED:\n  libb* liba\n  libc\n0 upgraded\n  no\n")
-	if !data.Equal(anys(removed), []any{"liba", "libb", "libc"}) {
+	if !data.Equal(data.Values(removed), []any{"liba", "libb", "libc"}) {
 		t.Errorf("got %v", removed)
 	}
 	if got := parseOwner("diversion by dash from: /bin/sh\ndiversion by dash to: /bin/sh.distrib\ndash: /bin/sh\n"); got != "dash" {

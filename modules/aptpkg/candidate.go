@@ -47,7 +47,7 @@ func (m *module) latestVersion(ctx context.Context, a versionArgs) (any, error) 
 			return nil, err
 		}
 	}
-	names := texts(a.Names)
+	names := data.Texts(a.Names)
 	found, err := m.latest(ctx, names, text(a.Kwargs.Value("fromrepo")), packages.True(a.Kwargs.Value("show_installed")))
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (m *module) candidates(ctx context.Context, names []string, release string)
 	if release != "" {
 		command = append(command, "-o", "APT::Default-Release="+release)
 	}
-	o, err := m.apt(ctx, anys(command))
+	o, err := m.apt(ctx, data.Values(command))
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (m *module) listUpgrades(ctx context.Context, a upgradesArgs) (any, error) 
 	if release := text(a.Kwargs.Value("fromrepo")); release != "" {
 		command = append(command, "-o", "APT::Default-Release="+release)
 	}
-	o, err := m.apt(ctx, anys(command))
+	o, err := m.apt(ctx, data.Values(command))
 	if err != nil {
 		return nil, err
 	}
@@ -215,9 +215,9 @@ type repoPkgsArgs struct {
 func (m *module) listRepoPkgs(ctx context.Context, a repoPkgsArgs) (any, error) {
 	command := []string{"apt-cache", "dump"}
 	if len(a.Args) > 0 {
-		command = append([]string{"apt-cache", "show"}, texts(a.Args)...)
+		command = append([]string{"apt-cache", "show"}, data.Texts(a.Args)...)
 	}
-	o, err := m.apt(ctx, anys(command), "ignore_retcode", true)
+	o, err := m.apt(ctx, data.Values(command), "ignore_retcode", true)
 	if err != nil {
 		return nil, err
 	}

@@ -139,7 +139,7 @@ func fieldNames(v any) []string {
 	case string:
 		fields = loader.SplitInput(v)
 	case []any:
-		fields = texts(v)
+		fields = data.Texts(v)
 	}
 	for i, f := range fields {
 		fields[i] = strings.ToLower(f)
@@ -306,7 +306,7 @@ func (m *module) servicesNeedRestart(ctx context.Context, _ noArgs) (any, error)
 		return nil, loader.NotFound("'checkrestart' is needed. It is part of the 'debian-goodies' package which can be installed from official repositories.")
 	}
 	o, err := m.run(ctx, words("checkrestart", "--machine", "--package"))
-	return anys(parseRestarts(o.stdout)), err
+	return data.Values(parseRestarts(o.stdout)), err
 }
 
 // parseRestarts reads lines such as SERVICE:rsyslog,385,/usr/sbin/rsyslogd.

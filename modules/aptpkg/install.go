@@ -245,7 +245,7 @@ func (p *plan) exact(t target, available *data.Map) (string, bool) {
 		return strings.TrimLeft(t.version, "="), true
 	}
 	list, _ := available.Value(t.name).([]any)
-	candidates := texts(list)
+	candidates := data.Texts(list)
 	if version, ok := packages.Match(t.version, candidates, p.compare); ok {
 		return version, true
 	}

@@ -134,8 +134,8 @@ func (m *module) autoremove(ctx context.Context, a autoremoveArgs) (any, error) 
 	}
 	command = append(command, "autoremove")
 	if a.ListOnly {
-		o, err := m.apt(ctx, anys(command), "ignore_retcode", true)
-		return anys(parseRemoved(o.stdout)), err
+		o, err := m.apt(ctx, data.Values(command), "ignore_retcode", true)
+		return data.Values(parseRemoved(o.stdout)), err
 	}
 	old, err := m.now(ctx, false)
 	if err != nil {
@@ -247,7 +247,7 @@ func (a upgradeArgs) command() []string {
 	pkgs, _ := a.Kwargs.Value("pkgs").([]any)
 	switch {
 	case len(pkgs) > 0:
-		return slices.Concat(command, []string{"--only-upgrade", "install"}, texts(pkgs))
+		return slices.Concat(command, []string{"--only-upgrade", "install"}, data.Texts(pkgs))
 	case a.DistUpgrade:
 		return append(command, "dist-upgrade")
 	}

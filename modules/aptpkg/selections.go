@@ -40,11 +40,11 @@ func (m *module) getSelections(ctx context.Context, a selectionsArgs) (any, erro
 	}
 	if data.Truth(a.State) {
 		wish := data.Str(a.State)
-		return data.NewMap(wish, anys(all[wish])), nil
+		return data.NewMap(wish, data.Values(all[wish])), nil
 	}
 	out := &data.Map{}
 	for _, wish := range wishes(all) {
-		out.Set(wish, anys(all[wish]))
+		out.Set(wish, data.Values(all[wish]))
 	}
 	return out, nil
 }
@@ -264,7 +264,7 @@ func readSelection(v any) (map[string][]string, error) {
 		if !ok {
 			list = []any{names}
 		}
-		wanted[data.Str(wish)] = texts(list)
+		wanted[data.Str(wish)] = data.Texts(list)
 	}
 	return wanted, nil
 }

@@ -79,11 +79,3 @@ func (m *module) refresh(ctx context.Context) error {
 	_, err := m.env.Call(ctx, "pkg.refresh_db", nil, nil)
 	return err
 }
-
-func list(words []string) []any {
-	out := make([]any, len(words))
-	for i, w := range words {
-		out[i] = w
-	}
-	return out
-}

@@ -230,7 +230,7 @@ func disabled(kwargs *data.Map) (bool, bool) {
 // combined returns comments as one line (salt/utils/pkg/deb.py, combine_comments).
 func combined(v any) string {
 	if list, ok := v.([]any); ok {
-		return strings.TrimSpace(strings.Join(texts(list), " "))
+		return strings.TrimSpace(strings.Join(data.Texts(list), " "))
 	}
 	return strings.TrimSpace(data.Str(v))
 }

@@ -165,8 +165,8 @@ func (e *entry) shown() string {
 
 // repo returns a source as pkg.list_repos shows it.
 func (e *entry) repo() *data.Map {
-	return data.NewMap("file", e.file, "comps", list(e.comps), "disabled", e.disabled, "dist", e.dist, "type", e.kind, "uri", e.uri,
-		"line", e.shown(), "architectures", list(e.architectures()), "signedby", e.signedBy())
+	return data.NewMap("file", e.file, "comps", data.Values(e.comps), "disabled", e.disabled, "dist", e.dist, "type", e.kind, "uri", e.uri,
+		"line", e.shown(), "architectures", data.Values(e.architectures()), "signedby", e.signedBy())
 }
 
 // same reports whether two sources are of one type, place and suite.

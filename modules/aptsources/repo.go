@@ -127,19 +127,11 @@ func (m *module) expandRepoDef(_ context.Context, a kwargsArgs) (any, error) {
 // words reads a list that may be a text with commas.
 func words(v any) []string {
 	if list, ok := v.([]any); ok {
-		v = data.Str(strings.Join(texts(list), ","))
+		v = data.Str(strings.Join(data.Texts(list), ","))
 	}
 	var out []string
 	for w := range strings.SplitSeq(data.Str(v), ",") {
 		out = append(out, strings.TrimSpace(w))
-	}
-	return out
-}
-
-func texts(list []any) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = data.Str(v)
 	}
 	return out
 }

@@ -108,19 +108,11 @@ func names(v any) []string {
 		}
 		return list
 	case []any:
-		return texts(v)
+		return data.Texts(v)
 	case data.Tuple:
-		return texts(v)
+		return data.Texts(v)
 	}
 	return []string{data.Str(v)}
-}
-
-func texts(list []any) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = data.Str(v)
-	}
-	return out
 }
 
 // trimmed shortens a list of files: to 100 where trim is true, to as many as a number says.

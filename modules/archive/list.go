@@ -128,7 +128,7 @@ func (m *module) listed(ctx context.Context, a listArgs, cached string) (any, er
 	}
 	all := slices.Concat(c.dirs, c.files, c.links)
 	slices.Sort(all)
-	return values(all), nil
+	return data.Values(all), nil
 }
 
 func components(v any) (int, error) {
@@ -325,8 +325,8 @@ func (c *contents) verbose() *data.Map {
 	if common, _, deeper := strings.Cut(commonPrefix(c.dirs), "/"); deeper && !slices.Contains(top, common+"/") {
 		top = append(top, common+"/")
 	}
-	return data.NewMap("dirs", values(c.dirs), "files", values(c.files), "links", values(c.links), "top_level_dirs", values(top),
-		"top_level_files", values(having(c.files, 0)), "top_level_links", values(having(c.links, 0)))
+	return data.NewMap("dirs", data.Values(c.dirs), "files", data.Values(c.files), "links", data.Values(c.links), "top_level_dirs", data.Values(top),
+		"top_level_files", data.Values(having(c.files, 0)), "top_level_links", data.Values(having(c.links, 0)))
 }
 
 // having returns names with so many slashes.
@@ -351,14 +351,6 @@ func commonPrefix(list []string) string {
 		n++
 	}
 	return first[:n]
-}
-
-func values(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
 }
 
 type isEncryptedArgs struct {

@@ -76,7 +76,7 @@ func (m *module) unzip(ctx context.Context, a unzipArgs) (any, error) {
 	if err != nil {
 		return nil, loader.Execution("Exception encountered unpacking zipfile: %w", loader.OSError(err))
 	}
-	return trimmed(values(u.names), a.TrimOutput), nil
+	return trimmed(data.Values(u.names), a.TrimOutput), nil
 }
 
 // An unzipper unpacks one archive.

@@ -57,16 +57,16 @@ func (m *module) zip(ctx context.Context, a zipArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	cwd, err := base(a.Cwd, texts(list))
+	cwd, err := base(a.Cwd, data.Texts(list))
 	if err != nil {
 		return nil, err
 	}
 	var p packer
-	err = as(who, func() error { return p.pack(data.Str(a.ZipFile), cwd, texts(list)) })
+	err = as(who, func() error { return p.pack(data.Str(a.ZipFile), cwd, data.Texts(list)) })
 	if err != nil {
 		return nil, loader.Execution("Exception encountered creating zipfile: %w", loader.OSError(err))
 	}
-	return values(p.names), nil
+	return data.Values(p.names), nil
 }
 
 // base returns the folder that names begin below, and refuses paths that are not absolute without one.

@@ -53,7 +53,7 @@ func chrootMounts(root string, binds any) []mounting {
 		{filepath.Join(root, "sys"), "sysfs", data.NewMap("fstype", "sysfs")},
 	}
 	exported, _ := binds.([]any)
-	for _, b := range texts(exported) {
+	for _, b := range data.Texts(exported) {
 		list = append(list, mounting{filepath.Join(root, b), b, data.NewMap("opts", "default,bind")})
 	}
 	return list
@@ -66,7 +66,7 @@ func (m *module) runInRoot(ctx context.Context, a *arguments, root string) (*out
 	}
 	line := data.Str(r.cmd)
 	if words, ok := r.cmd.([]any); ok {
-		line = strings.Join(texts(words), " ")
+		line = strings.Join(data.Texts(words), " ")
 	}
 	shell := "/bin/sh"
 	if info, err := os.Stat(filepath.Join(root, "bin/bash")); err == nil && info.Mode().IsRegular() {

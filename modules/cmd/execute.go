@@ -142,7 +142,7 @@ func (m *module) checkAllowed(ctx context.Context, j *job) error {
 	}
 	text := data.Str(j.cmd)
 	if words, ok := j.cmd.([]any); ok {
-		text = strings.Join(texts(words), " ")
+		text = strings.Join(data.Texts(words), " ")
 	}
 	white := m.globs(ctx, "cmd_whitelist_glob")
 	if anyGlob(m.globs(ctx, "cmd_blacklist_glob"), text) || len(white) > 0 && !anyGlob(white, text) {
@@ -160,7 +160,7 @@ func (m *module) globs(ctx context.Context, option string) []string {
 		}
 	}
 	list, _ := v.([]any)
-	return texts(list)
+	return data.Texts(list)
 }
 
 func anyGlob(globs []string, text string) bool {

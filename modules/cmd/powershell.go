@@ -21,7 +21,7 @@ func (m *module) forPowershell(_ context.Context, j *job) error {
 	}
 	line := data.Str(j.cmd)
 	if words, ok := j.cmd.([]any); ok {
-		line = strings.Join(texts(words), " ")
+		line = strings.Join(data.Texts(words), " ")
 	}
 	line = strings.ReplaceAll(strings.TrimFunc(line, isSpace), `"`, `\"`)
 	shell := j.shell

@@ -43,7 +43,7 @@ func command(j *job) (*exec.Cmd, error) {
 	c := &exec.Cmd{Env: pairs(j.env), WaitDelay: -1, SysProcAttr: &syscall.SysProcAttr{}}
 	switch {
 	case j.useShell && list:
-		c.Path, c.Args = j.shell, append([]string{j.shell, "-c"}, texts(words)...)
+		c.Path, c.Args = j.shell, append([]string{j.shell, "-c"}, data.Texts(words)...)
 	case j.useShell:
 		c.Path, c.Args = j.shell, []string{j.shell, "-c", data.Str(j.cmd)}
 	default:
@@ -51,7 +51,7 @@ func command(j *job) (*exec.Cmd, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Path, c.Args = path, texts(words)
+		c.Path, c.Args = path, data.Texts(words)
 	}
 	if j.who != nil {
 		c.SysProcAttr.Credential = &syscall.Credential{Uid: j.who.uid, Gid: j.who.gid, Groups: j.who.groups}

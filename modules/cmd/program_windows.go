@@ -48,7 +48,7 @@ func command(j *job) (*exec.Cmd, error) {
 	line := data.Str(j.cmd)
 	if list {
 		quoted := make([]string, len(words))
-		for i, w := range texts(words) {
+		for i, w := range data.Texts(words) {
 			quoted[i] = syscall.EscapeArg(w)
 		}
 		line = strings.Join(quoted, " ")

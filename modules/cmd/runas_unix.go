@@ -38,7 +38,7 @@ func (m *module) becomeUser(ctx context.Context, j *job) error {
 func (m *module) wrapInLogin(ctx context.Context, j *job) {
 	line := data.Str(j.cmd)
 	if words, ok := j.cmd.([]any); ok {
-		quoted := texts(words)
+		quoted := data.Texts(words)
 		for i, w := range quoted {
 			quoted[i] = quoteWord(w)
 		}

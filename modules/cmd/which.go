@@ -42,9 +42,9 @@ func (m *module) whichBin(_ context.Context, a whichBinArgs) (any, error) {
 	case string:
 		names = []string{v}
 	case []any:
-		names = texts(v)
+		names = data.Texts(v)
 	case data.Tuple:
-		names = texts(v)
+		names = data.Texts(v)
 	case *data.Map:
 		for k := range v.All() {
 			names = append(names, data.Str(k))

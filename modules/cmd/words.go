@@ -74,20 +74,11 @@ func firstWord(cmd any) (string, error) {
 
 func noWords() error { return loader.Exception("IndexError", "list index out of range") }
 
-// texts returns the elements of a list as text.
-func texts(list []any) []string {
-	words := make([]string, len(list))
-	for i, v := range list {
-		words[i] = data.Str(v)
-	}
-	return words
-}
-
 // checkTexts refuses what no program can be given.
 func (m *module) checkTexts(_ context.Context, j *job) error {
 	words := []string{data.Str(j.cmd)}
 	if list, ok := j.cmd.([]any); ok {
-		words = texts(list)
+		words = data.Texts(list)
 		if len(words) == 0 && !j.useShell {
 			return noWords()
 		}

@@ -153,7 +153,7 @@ func textList(v any, separator string) ([]string, error) {
 
 // orFalse returns paths with False for those that are empty.
 func orFalse(paths []string) []any {
-	out := texts(paths)
+	out := data.Values(paths)
 	for i, p := range paths {
 		if p == "" {
 			out[i] = false
@@ -203,7 +203,7 @@ func (m *module) cacheDir(ctx context.Context, a cacheDirArgs) (any, error) {
 		return nil, unsupported(a.Path)
 	}
 	paths, err := c.CacheDir(ctx, a.Path, m.saltenv(a.Saltenv), choice)
-	return texts(paths), told(err)
+	return data.Values(paths), told(err)
 }
 
 type envArgs struct {

@@ -136,12 +136,3 @@ func told(err error) error {
 	}
 	return loader.OSError(err)
 }
-
-// texts returns a list as values.
-func texts(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
-}

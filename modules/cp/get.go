@@ -123,7 +123,7 @@ func (m *module) envs(ctx context.Context, _ loader.NoArgs) (any, error) {
 		return nil, err
 	}
 	list, err := c.Envs(ctx)
-	return texts(list), told(err)
+	return data.Values(list), told(err)
 }
 
 type getDirArgs struct {
@@ -165,7 +165,7 @@ func (m *module) getDir(ctx context.Context, a getDirArgs) (any, error) {
 	if err != nil {
 		return nil, told(err)
 	}
-	return texts(paths), nil
+	return data.Values(paths), nil
 }
 
 type getURLArgs struct {

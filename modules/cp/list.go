@@ -19,7 +19,7 @@ func (m *module) listStates(ctx context.Context, a envArgs) (any, error) {
 		return nil, err
 	}
 	list, err := c.States(ctx, m.saltenv(a.Saltenv))
-	return texts(list), told(err)
+	return data.Values(list), told(err)
 }
 
 type listArgs struct {
@@ -38,7 +38,7 @@ func (m *module) listMaster(ctx context.Context, a listArgs) (any, error) {
 		return nil, err
 	}
 	list, err := c.Files(ctx, m.saltenv(a.Saltenv), a.Prefix)
-	return texts(list), told(err)
+	return data.Values(list), told(err)
 }
 
 // listMasterDirs returns the folders of an environment of the file server, those below the folder prefix.
@@ -52,7 +52,7 @@ func (m *module) listMasterDirs(ctx context.Context, a listArgs) (any, error) {
 		return nil, err
 	}
 	list, err := c.Dirs(ctx, m.saltenv(a.Saltenv), a.Prefix)
-	return texts(list), told(err)
+	return data.Values(list), told(err)
 }
 
 // listMasterSymlinks returns the symbolic links of an environment of the file server, those below the folder prefix, and where each
@@ -80,7 +80,7 @@ func (m *module) listMinion(_ context.Context, a envArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return texts(c.Cached(m.saltenv(a.Saltenv))), nil
+	return data.Values(c.Cached(m.saltenv(a.Saltenv))), nil
 }
 
 type fileArgs struct {

@@ -266,15 +266,7 @@ func (m *module) fileList(ctx context.Context, a kwPackagesArgs) (any, error) {
 		all = append(all, files...)
 	}
 	slices.Sort(all)
-	return data.NewMap("errors", []any{}, "files", anys(slices.Compact(all))), nil
-}
-
-func anys(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
+	return data.NewMap("errors", []any{}, "files", data.Values(slices.Compact(all))), nil
 }
 
 // fileDict returns the files of packages, or of all that are installed, by package.
@@ -295,7 +287,7 @@ func (m *module) fileDict(ctx context.Context, a kwPackagesArgs) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		all.Set(name, anys(files))
+		all.Set(name, data.Values(files))
 	}
 	return data.NewMap("errors", []any{}, "packages", all), nil
 }

@@ -28,7 +28,7 @@ func (m *module) getEnabled(ctx context.Context, _ loader.NoArgs) (any, error) {
 //	salt '*' service.get_disabled
 func (m *module) getDisabled(ctx context.Context, _ loader.NoArgs) (any, error) {
 	_, disabled, err := m.runlevels(ctx)
-	return texts(disabled), err
+	return data.Values(disabled), err
 }
 
 // getAll returns all services, and their runlevels.

@@ -91,17 +91,9 @@ func parseShow(text string) (enabled *data.Map, disabled []string) {
 			continue
 		}
 		slices.Sort(levels)
-		enabled.Set(name, texts(levels))
+		enabled.Set(name, data.Values(levels))
 	}
 	return enabled, slices.Sorted(maps.Keys(off))
-}
-
-func texts(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
 }
 
 // wanted returns the runlevels that the arguments name; ok is false where they name none.

@@ -103,7 +103,7 @@ func options(v any) ([]string, error) {
 	case nil:
 		return nil, nil
 	case []any:
-		return texts(v), nil
+		return data.Texts(v), nil
 	case string:
 		words, err := process.Words(v)
 		if err != nil {
@@ -117,23 +117,15 @@ func options(v any) ([]string, error) {
 	return []string{data.Str(v)}, nil
 }
 
-func texts(list []any) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = data.Str(v)
-	}
-	return out
-}
-
 // listed returns a list of texts, which one text may hold with commas between them.
 func listed(v any) []string {
 	switch v := v.(type) {
 	case nil:
 		return nil
 	case []any:
-		return texts(v)
+		return data.Texts(v)
 	case data.Tuple:
-		return texts(v)
+		return data.Texts(v)
 	}
 	return strings.Split(data.Str(v), ",")
 }

@@ -127,7 +127,7 @@ func (m *module) withKeys(ctx context.Context, r run, args []string) (*data.Map,
 	if !ok {
 		keys = []any{r.identity}
 	}
-	for _, key := range texts(keys) {
+	for _, key := range data.Texts(keys) {
 		file, drop, err := m.key(ctx, r, key)
 		if err != nil {
 			return nil, err

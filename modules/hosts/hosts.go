@@ -142,14 +142,6 @@ func render(list []*entry) string {
 	return b.String()
 }
 
-func texts(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
-}
-
 // entries reads the file.
 func (m *module) entries(ctx context.Context) ([]*entry, error) {
 	text, err := m.read(ctx)
@@ -169,7 +161,7 @@ func (m *module) listHosts(ctx context.Context, _ loader.NoArgs) (any, error) {
 			ret.Set(e.key, []any{e.text})
 			continue
 		}
-		about := data.NewMap("aliases", texts(e.names))
+		about := data.NewMap("aliases", data.Values(e.names))
 		if e.comment != "" {
 			about.Set("comment", e.comment)
 		}
@@ -207,7 +199,7 @@ type ipArgs struct {
 func (m *module) getAlias(ctx context.Context, a ipArgs) (any, error) {
 	list, err := m.entries(ctx)
 	if e := find(list, a.IP); e != nil {
-		return texts(e.names), err
+		return data.Values(e.names), err
 	}
 	return []any{}, err
 }

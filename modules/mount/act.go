@@ -88,7 +88,7 @@ func command(opts []string, fstype any) []string {
 
 // run runs a program as a user and returns True, or what it says where it fails.
 func (m *module) run(ctx context.Context, user any, line []string) (any, error) {
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{texts(line)}, data.NewMap("runas", user, "python_shell", false))
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{data.Values(line)}, data.NewMap("runas", user, "python_shell", false))
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (m *module) remount(ctx context.Context, a remountArgs) (any, error) {
 	}
 	opts := slices.Clone(options(a.Opts))
 	if !mounts.Has(strings.ReplaceAll(a.Name, " ", `\040`)) {
-		return m.mount(ctx, mountArgs{a.Name, a.Device, a.Mkmnt, a.Fstype, texts(opts), a.User, "mount"})
+		return m.mount(ctx, mountArgs{a.Name, a.Device, a.Mkmnt, a.Fstype, data.Values(opts), a.User, "mount"})
 	}
 	if m.mac() {
 		line := command(opts, a.Fstype)

@@ -135,7 +135,7 @@ func parseFstab(text string) *data.Map {
 		for found.Has(name) {
 			name += "_"
 		}
-		found.Set(name, data.NewMap("device", e["device"], "fstype", e["fstype"], "opts", texts(strings.Split(e["opts"], ",")), "dump", e["dump"], "pass", e["pass_num"]))
+		found.Set(name, data.NewMap("device", e["device"], "fstype", e["fstype"], "opts", data.Values(strings.Split(e["opts"], ",")), "dump", e["dump"], "pass", e["pass_num"]))
 	}
 	return found
 }

@@ -70,14 +70,6 @@ func (m *module) mac() bool {
 	return os == "MacOS" || os == "Darwin"
 }
 
-func texts(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
-}
-
 type activeArgs struct {
 	Extended bool `default:"False"`
 }
@@ -149,7 +141,7 @@ func parseMounts(text string, listed map[string]string) *data.Map {
 		if len(words) < 4 {
 			continue
 		}
-		found.Set(words[1], data.NewMap("device", words[0], "alt_device", orNone(listed, words[1]), "fstype", words[2], "opts", texts(strings.Split(words[3], ","))))
+		found.Set(words[1], data.NewMap("device", words[0], "alt_device", orNone(listed, words[1]), "fstype", words[2], "opts", data.Values(strings.Split(words[3], ","))))
 	}
 	return found
 }
@@ -170,8 +162,8 @@ func parseMountinfo(text string, listed map[string]string, known *data.Map) *dat
 			uuid = strings.ToLower(text)
 		}
 		found.Set(words[4], data.NewMap("mountid", words[0], "parentid", words[1], "major", major, "minor", minor, "root", words[3],
-			"opts", texts(strings.Split(words[5], ",")), "fstype", more[0], "device", strings.ReplaceAll(more[1], `\040`, `\ `),
-			"alt_device", orNone(listed, words[4]), "superopts", texts(strings.Split(more[2], ",")), "device_uuid", uuid, "device_label", device.Value("LABEL")))
+			"opts", data.Values(strings.Split(words[5], ",")), "fstype", more[0], "device", strings.ReplaceAll(more[1], `\040`, `\ `),
+			"alt_device", orNone(listed, words[4]), "superopts", data.Values(strings.Split(more[2], ",")), "device_uuid", uuid, "device_label", device.Value("LABEL")))
 	}
 	return found
 }
@@ -265,7 +257,7 @@ func (m *module) macMounts(ctx context.Context) (*data.Map, error) {
 			continue
 		}
 		opts := strings.Split(match[1], ", ")
-		found.Set(words[2], data.NewMap("device", words[0], "fstype", opts[0], "opts", texts(opts[1:])))
+		found.Set(words[2], data.NewMap("device", words[0], "fstype", opts[0], "opts", data.Values(opts[1:])))
 	}
 	return found, err
 }

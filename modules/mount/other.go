@@ -95,7 +95,7 @@ func (m *module) automaster(_ context.Context, a automasterArgs) (any, error) {
 	for line := range strings.Lines(string(src)) {
 		if e, ok := parseAuto(line); ok {
 			opts := strings.Split(e.opts, ",")
-			found.Set(e.folder(), data.NewMap("device", e.source(), "fstype", opts[0], "opts", texts(opts[1:])))
+			found.Set(e.folder(), data.NewMap("device", e.source(), "fstype", opts[0], "opts", data.Values(opts[1:])))
 		}
 	}
 	return found, nil

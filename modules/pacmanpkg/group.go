@@ -49,7 +49,7 @@ func (m *module) groupList(ctx context.Context, _ loader.NoArgs) (any, error) {
 	for _, list := range [][]string{whole, part, other} {
 		slices.Sort(list)
 	}
-	return data.NewMap("installed", anys(whole), "partially_installed", anys(part), "available", anys(other)), nil
+	return data.NewMap("installed", data.Values(whole), "partially_installed", data.Values(part), "available", data.Values(other)), nil
 }
 
 type groupArgs struct{ Name string }
@@ -71,7 +71,7 @@ func (m *module) groupInfo(ctx context.Context, a groupArgs) (any, error) {
 	for _, t := range pkgTypes() {
 		info.Set(t, []any{})
 	}
-	info.Set("default", anys(slices.Compact(names)))
+	info.Set("default", data.Values(slices.Compact(names)))
 	return info, err
 }
 

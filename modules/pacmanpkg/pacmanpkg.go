@@ -74,14 +74,6 @@ func pairs(text string, yield func(a, b string)) {
 	}
 }
 
-func anys(list []string) []any {
-	out := make([]any, len(list))
-	for i, v := range list {
-		out[i] = v
-	}
-	return out
-}
-
 type namesArgs struct {
 	Names  []any     `args:"names"`
 	Kwargs *data.Map `kwargs:"kwargs"`

@@ -61,15 +61,7 @@ func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
 		return nil, err
 	}
 	all, _ := v.(*data.Map)
-	return packages.Versions(all, texts(a.Names), asList), nil
-}
-
-func texts(list []any) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = data.Str(v)
-	}
-	return out
+	return packages.Versions(all, data.Texts(a.Names), asList), nil
 }
 
 type addArgs struct {

@@ -175,15 +175,7 @@ func (m *module) fileList(ctx context.Context, a packagesArgs) (any, error) {
 		args = append([]any{"-ql"}, a.Packages...)
 	}
 	out, err := m.rpm(ctx, a.Kwargs, packages.Quietly(), args...)
-	return data.NewMap("errors", []any{}, "files", anys(lines(out.Stdout))), err
-}
-
-func anys(texts []string) []any {
-	out := make([]any, len(texts))
-	for i, t := range texts {
-		out[i] = t
-	}
-	return out
+	return data.NewMap("errors", []any{}, "files", data.Values(lines(out.Stdout))), err
 }
 
 // fileDict returns the files of packages, or of all, by package.
@@ -206,7 +198,7 @@ func (m *module) fileDict(ctx context.Context, a packagesArgs) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		files.Set(name, anys(lines(out.Stdout)))
+		files.Set(name, data.Values(lines(out.Stdout)))
 	}
 	return data.NewMap("errors", append([]any{}, missing...), "packages", files), nil
 }

@@ -13,15 +13,7 @@ import (
 // wrong returns problems as a result, which sets the return code.
 func wrong(ctx context.Context, problems []string) (any, error) {
 	loader.ContextOf(ctx).SetRetcode(codeCompiler)
-	return textList(problems), nil
-}
-
-func textList(texts []string) []any {
-	list := make([]any, len(texts))
-	for i, s := range texts {
-		list[i] = s
-	}
-	return list
+	return data.Values(problems), nil
 }
 
 // told returns an error of the compiler as Salt's exception of it.

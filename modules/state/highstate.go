@@ -126,7 +126,7 @@ func (r *run) runTop(ctx context.Context) (result any, high *data.Map, err error
 	}
 	leaveOut(high, r.kwargs.Value("exclude"))
 	if problems = append(problems, more...); len(problems) > 0 {
-		return textList(problems), high, nil
+		return data.Values(problems), high, nil
 	}
 	if high.Len() == 0 {
 		return noStates("No states found for this minion"), high, nil
@@ -149,7 +149,7 @@ func only(matches *data.Map, whitelist any) *data.Map {
 	}
 	names, ok := whitelist.([]any)
 	if !ok {
-		names = textList(strings.Split(data.Str(whitelist), ","))
+		names = data.Values(strings.Split(data.Str(whitelist), ","))
 	}
 	left := data.NewMap()
 	for saltenv, v := range matches.All() {

@@ -106,7 +106,7 @@ func (r *run) runHigh(ctx context.Context, high *data.Map) (any, error) {
 		r.env.Log.Error(told)
 	}
 	if problems := r.compiler.Resolve(high); len(problems) > 0 {
-		return textList(problems), nil
+		return data.Values(problems), nil
 	}
 	chunks := state.Low(high)
 	if jid := r.kwargs.Value("orchestration_jid"); jid != nil {

@@ -120,7 +120,7 @@ func split(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
 	}
-	return textList(loader.SplitInput(data.Str(v)))
+	return data.Values(loader.SplitInput(data.Str(v)))
 }
 
 func chunkList(chunks []*data.Map) []any {
@@ -191,7 +191,7 @@ func (m *module) lowState(ctx context.Context, a topArgs) (list []any, stopped a
 		return nil, nil, told(err)
 	}
 	if len(problems) > 0 {
-		return textList(problems), nil, nil
+		return data.Values(problems), nil, nil
 	}
 	return chunkList(chunks), nil, nil
 }

@@ -68,7 +68,7 @@ func (m *module) templateStr(ctx context.Context, a templateArgs) (any, error) {
 	var result any
 	switch {
 	case len(problems) > 0:
-		result = textList(problems)
+		result = data.Values(problems)
 	case high == nil:
 		result = data.NewMap()
 	default:

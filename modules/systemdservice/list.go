@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -36,7 +37,7 @@ func (m *module) getRunning(ctx context.Context, _ loader.NoArgs) (any, error) {
 	return sorted(found), nil
 }
 
-func sorted(set map[string]bool) []any { return texts(slices.Sorted(maps.Keys(set))) }
+func sorted(set map[string]bool) []any { return data.Values(slices.Sorted(maps.Keys(set))) }
 
 // inState returns the units whose files are in a state, as systemctl list-unit-files tells.
 func (m *module) inState(ctx context.Context, root any, state string) (map[string]bool, error) {
@@ -122,7 +123,7 @@ func (m *module) getStatic(ctx context.Context, a rootArgs) (any, error) {
 //
 //	salt '*' service.get_all
 func (m *module) getAll(_ context.Context, a rootArgs) (any, error) {
-	return texts(m.all(a.Root)), nil
+	return data.Values(m.all(a.Root)), nil
 }
 
 func (m *module) all(root any) []string {

@@ -37,7 +37,7 @@ func parseShow(text string) *data.Map {
 		case strings.HasPrefix(value, "{"):
 			found.Set(name, fields(value))
 		case name == "Before" || name == "After" || name == "Wants":
-			found.Set(name, texts(strings.Fields(value)))
+			found.Set(name, data.Values(strings.Fields(value)))
 		default:
 			found.Set(name, value)
 		}

@@ -90,7 +90,7 @@ func (m *module) version(ctx context.Context) (int, bool) {
 // run runs a program. What it is to be called with beside python_shell stands in words.
 func (m *module) run(ctx context.Context, line []string, words ...any) (outcome, error) {
 	kwargs := data.NewMap(append([]any{"python_shell", false}, words...)...)
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{texts(line)}, kwargs)
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{data.Values(line)}, kwargs)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -102,14 +102,6 @@ func (m *module) run(ctx context.Context, line []string, words ...any) (outcome,
 // quietly runs a program whose failure is not that of the job.
 func (m *module) quietly(ctx context.Context, line []string) (outcome, error) {
 	return m.run(ctx, line, "ignore_retcode", true)
-}
-
-func texts(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
 }
 
 // asked returns what systemctl status says of a unit. It is asked once in a job, and again when systemd has been reloaded or a file

@@ -78,16 +78,8 @@ func (m *module) read(root any) ([]accounts.User, []accounts.Group, error) {
 // describe returns what Salt tells of a user.
 func describe(u accounts.User, users []accounts.User, groups []accounts.Group) *data.Map {
 	comment := append(strings.SplitN(u.Comment, ",", 5), "", "", "", "")
-	return data.NewMap("gid", u.GID, "groups", texts(accounts.GroupsOf(u.Name, users, groups)), "home", u.Home, "name", u.Name, "passwd", u.Password,
+	return data.NewMap("gid", u.GID, "groups", data.Values(accounts.GroupsOf(u.Name, users, groups)), "home", u.Home, "name", u.Name, "passwd", u.Password,
 		"shell", u.Shell, "uid", u.UID, "fullname", comment[0], "roomnumber", comment[1], "workphone", comment[2], "homephone", comment[3], "other", comment[4])
-}
-
-func texts(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
 }
 
 type infoArgs struct {
@@ -154,7 +146,7 @@ type nameArgs struct{ Name string }
 //	salt '*' user.list_groups foo
 func (m *module) listGroups(_ context.Context, a nameArgs) (any, error) {
 	users, groups, err := m.read(nil)
-	return texts(accounts.GroupsOf(a.Name, users, groups)), err
+	return data.Values(accounts.GroupsOf(a.Name, users, groups)), err
 }
 
 type rootArgs struct {
@@ -177,7 +169,7 @@ func (m *module) listUsers(_ context.Context, a rootArgs) (any, error) {
 		names = append(names, u.Name)
 	}
 	slices.Sort(names)
-	return texts(names), err
+	return data.Values(names), err
 }
 
 // primaryGroup returns the group of a user's own.

@@ -92,7 +92,7 @@ func (m *module) download(ctx context.Context, a packagesArgs) (any, error) {
 	if len(a.Packages) == 0 {
 		return nil, loader.Invocation("No packages were specified")
 	}
-	dir, names := m.path(downloadDir), texts(a.Packages)
+	dir, names := m.path(downloadDir), data.Texts(a.Packages)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, loader.Execution("download packages: %w", err)
 	}
@@ -163,7 +163,7 @@ func downloads(dir string, names []string) (map[string][]string, error) {
 //	salt '*' pkg.diff /etc/apache2/httpd.conf /etc/sudoers
 func (m *module) diff(ctx context.Context, a pathsArgs) (any, error) {
 	ret, owned := &data.Map{}, &data.Map{}
-	for _, path := range texts(a.Paths) {
+	for _, path := range data.Texts(a.Paths) {
 		owner, err := m.env.Call(ctx, "lowpkg.owner", []any{path}, nil)
 		if err != nil {
 			return nil, err
@@ -287,7 +287,7 @@ func (m *module) servicesNeedRestart(ctx context.Context, _ kwargsArgs) (any, er
 			}
 		}
 	}
-	return anys(services), nil
+	return data.Values(services), nil
 }
 
 var unit = regexp.MustCompile(`/([^/]+)\.service(?:/|$)`)

@@ -154,14 +154,14 @@ func members(text, kind string) []any {
 		}
 	}
 	slices.Sort(names)
-	return anys(slices.Compact(names))
+	return data.Values(slices.Compact(names))
 }
 
 // expand puts the packages of groups in place of the groups of an environment.
 func (m *module) expand(ctx context.Context, env *data.Map, done map[string]bool) error {
 	all := map[string][]string{}
 	for _, t := range pkgTypes() {
-		for _, group := range texts(env.Value(t).([]any)) {
+		for _, group := range data.Texts(env.Value(t).([]any)) {
 			if done[group] {
 				continue
 			}
@@ -171,13 +171,13 @@ func (m *module) expand(ctx context.Context, env *data.Map, done map[string]bool
 				return err
 			}
 			for _, t := range pkgTypes() {
-				all[t] = append(all[t], texts(more.Value(t).([]any))...)
+				all[t] = append(all[t], data.Texts(more.Value(t).([]any))...)
 			}
 		}
 	}
 	for _, t := range pkgTypes() {
 		slices.Sort(all[t])
-		env.Set(t, anys(slices.Compact(all[t])))
+		env.Set(t, data.Values(slices.Compact(all[t])))
 	}
 	return nil
 }
@@ -249,8 +249,8 @@ func (m *module) groupInstall(ctx context.Context, a groupInstallArgs) (any, err
 		if err != nil {
 			return nil, err
 		}
-		targets = append(targets, texts(group.Value("mandatory").([]any))...)
-		for _, name := range texts(group.Value("default").([]any)) {
+		targets = append(targets, data.Texts(group.Value("mandatory").([]any))...)
+		for _, name := range data.Texts(group.Value("default").([]any)) {
 			if !slices.Contains(skip, name) {
 				targets = append(targets, name)
 			}
@@ -283,7 +283,7 @@ func groupNames(v any) ([]string, error) {
 	case isText:
 		return strings.Split(text, ","), nil
 	case isList:
-		return texts(list), nil
+		return data.Texts(list), nil
 	}
 	return nil, loader.Invocation("'groups' must be a list")
 }

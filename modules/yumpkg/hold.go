@@ -71,7 +71,7 @@ type listHoldsArgs struct {
 //	salt '*' pkg.list_holds full=False
 func (m *module) listHolds(ctx context.Context, a listHoldsArgs) (any, error) {
 	holds, err := m.heldAs(ctx, data.Str(a.Pattern), data.Truth(a.Full))
-	return anys(holds), err
+	return data.Values(holds), err
 }
 
 func (m *module) held(ctx context.Context, full bool) ([]string, error) {

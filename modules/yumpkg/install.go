@@ -265,7 +265,7 @@ func (p *plan) add(w want) {
 // false where there is no such version.
 func (p *plan) word(name, version string) (bare, word, found string, ok bool) {
 	version = strings.TrimLeft(version, "=")
-	offered := texts(listOf(p.available.Value(name)))
+	offered := data.Texts(listOf(p.available.Value(name)))
 	ignore := p.args.IgnoreEpoch == true
 	if strings.HasPrefix(version, "<") || strings.HasPrefix(version, ">") {
 		v, ok := packages.Match(version, offered, compare(ignore))
@@ -387,7 +387,7 @@ func (p *plan) step(ctx context.Context, verb string, targets []target) error {
 		defer func() { _, _ = p.hold(ctx, holdArgs{Pkgs: names, Kwargs: &data.Map{}}) }()
 		v, err := p.unhold(ctx, unholdArgs{Pkgs: names, Kwargs: &data.Map{}})
 		if err != nil {
-			p.errors = append(p.errors, fmt.Sprintf("Error encountered unholding packages %s: %v", strings.Join(texts(names), ", "), err))
+			p.errors = append(p.errors, fmt.Sprintf("Error encountered unholding packages %s: %v", strings.Join(data.Texts(names), ", "), err))
 		}
 		done, _ := v.(*data.Map)
 		for name, outcome := range done.All() {

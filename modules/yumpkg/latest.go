@@ -36,12 +36,12 @@ func (m *module) latestVersion(ctx context.Context, a namesArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	available, err := m.available(ctx, texts(a.Names), kwargs, installed)
+	available, err := m.available(ctx, data.Texts(a.Names), kwargs, installed)
 	if err != nil {
 		return nil, err
 	}
 	latest := &data.Map{}
-	for _, name := range texts(a.Names) {
+	for _, name := range data.Texts(a.Names) {
 		latest.Set(name, m.newest(name, available, installed))
 	}
 	if latest.Len() == 1 {
@@ -58,7 +58,7 @@ func (m *module) available(ctx context.Context, names []string, kwargs, installe
 		which = "--available"
 	}
 	args := append(append([]any{"--quiet"}, options(kwargs)...), "list", which)
-	out, err := m.yum(ctx, packages.Quietly(), append(args, anys(names)...)...)
+	out, err := m.yum(ctx, packages.Quietly(), append(args, data.Values(names)...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (any, error) {
 	}
 	attr := a.Kwargs.Value("attr")
 	if attr != nil && attr != "all" {
-		attr = anys(words(attr))
+		attr = data.Values(words(attr))
 	}
 	use, ok := a.Kwargs.Get("use_context")
 	all, err := m.all(ctx, !ok || data.Truth(use))
@@ -267,7 +267,7 @@ func newestFirst(pkgs map[string][]string) *data.Map {
 	for _, name := range names {
 		versions := slices.Clone(pkgs[name])
 		slices.SortStableFunc(versions, func(a, b string) int { return rpm.CompareEVR(b, a) })
-		all.Set(name, anys(versions))
+		all.Set(name, data.Values(versions))
 	}
 	return all
 }

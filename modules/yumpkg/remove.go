@@ -141,7 +141,7 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 	obsoletes := data.Truth(a.Obsoletes)
 	if m.dnf() && !obsoletes {
 		kept := slices.DeleteFunc(words(kwargs.Value("setopt")), func(o string) bool { return strings.HasPrefix(o, "obsoletes=") || o == "" })
-		kwargs.Set("setopt", anys(append(kept, "obsoletes=False")))
+		kwargs.Set("setopt", data.Values(append(kept, "obsoletes=False")))
 	}
 	if packages.True(a.Refresh) {
 		if _, err := m.refreshDB(ctx, kwargsArgs{kwargs}); err != nil {

@@ -99,7 +99,7 @@ func (m *module) configuredDirs() ([]string, error) {
 	if m.program == "dnf5" { // it needs no configuration
 		return []string{"/etc/yum.repos.d"}, nil
 	}
-	return nil, loader.Execution("No suitable yum config file found in: %s", data.Repr(data.Tuple(anys(paths))))
+	return nil, loader.Execution("No suitable yum config file found in: %s", data.Repr(data.Tuple(data.Values(paths))))
 }
 
 // coprID returns the id of a repository of Fedora's community.
@@ -153,7 +153,7 @@ func (m *module) delRepo(_ context.Context, a repoArgs) (any, error) {
 	repo, ok := repos.Value(id).(*data.Map)
 	if !ok {
 		dirs, err := m.dirs(a.Basedir)
-		return "Error: the " + id + " repo does not exist in " + data.Repr(anys(dirs)), err
+		return "Error: the " + id + " repo does not exist in " + data.Repr(data.Values(dirs)), err
 	}
 	path := repo.Text("file")
 	f, err := rpm.ReadRepos(m.path(path))
@@ -312,7 +312,7 @@ func (c *repoChange) newDir(basedir any) (string, error) {
 			return filepath.Clean(dir), nil
 		}
 	}
-	return "", loader.Invocation("The repo does not exist and needs to be created, but none of the following basedir directories exist: %s", data.Repr(anys(dirs)))
+	return "", loader.Invocation("The repo does not exist and needs to be created, but none of the following basedir directories exist: %s", data.Repr(data.Values(dirs)))
 }
 
 // enableCopr has the program add a repository of Fedora's community, and returns it.

@@ -136,31 +136,15 @@ func (m *module) said(ctx context.Context, command ...any) (string, error) {
 	return out.Stdout, err
 }
 
-func texts(list []any) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = data.Str(v)
-	}
-	return out
-}
-
-func anys(list []string) []any {
-	out := make([]any, len(list))
-	for i, v := range list {
-		out[i] = v
-	}
-	return out
-}
-
 // words returns a list, or a text with commas, as texts (salt/utils/args.py, split_input).
 func words(v any) []string {
 	switch v := v.(type) {
 	case nil:
 		return nil
 	case []any:
-		return texts(v)
+		return data.Texts(v)
 	case data.Tuple:
-		return texts(v)
+		return data.Texts(v)
 	}
 	var out []string
 	for w := range strings.SplitSeq(data.Str(v), ",") {

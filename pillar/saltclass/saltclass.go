@@ -64,7 +64,7 @@ func (n Node) Pillars(ctx context.Context) (found, seen *data.Map, err error) {
 	if values, err = expandVariables(ctx, values); err != nil {
 		return nil, nil, err
 	}
-	found = data.NewMap("__saltclass__", data.NewMap("states", list(got.states), "classes", list(texts(got.classes)),
+	found = data.NewMap("__saltclass__", data.NewMap("states", list(got.states), "classes", list(data.Values(got.classes)),
 		"environment", got.environment, "nodename", n.ID))
 	found.Update(values)
 	if found, err = export(found); err != nil {
@@ -96,14 +96,6 @@ func (n Node) Top(ctx context.Context) (*data.Map, error) {
 }
 
 func list(items []any) *jinja.List { return jinja.NewList(items...) }
-
-func texts(in []string) []any {
-	out := make([]any, len(in))
-	for i, s := range in {
-		out[i] = s
-	}
-	return out
-}
 
 // A result is what the files of a node give.
 type result struct {

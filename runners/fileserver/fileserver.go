@@ -67,10 +67,10 @@ func (m *module) envs(ctx context.Context, a envsArgs) (any, error) {
 			names = append(names, b.Name())
 		}
 		slices.Sort(names)
-		return texts(names), nil
+		return data.Values(names), nil
 	}
 	envs, err := m.files.Envs(ctx, backends(a.Backend)...)
-	return texts(envs), err
+	return data.Values(envs), err
 }
 
 type listArgs struct {
@@ -120,7 +120,7 @@ func (m *module) emptyDirList(ctx context.Context, a listArgs) (any, error) {
 
 func (m *module) list(ctx context.Context, a listArgs, kind fileserver.Kind) (any, error) {
 	paths, err := m.files.List(ctx, fileserver.ListOf{Env: a.Saltenv, Kind: kind, Backends: backends(a.Backend)})
-	return texts(paths), err
+	return data.Values(paths), err
 }
 
 // symlinkList returns the symbolic links of an environment, with where each leads.
@@ -150,14 +150,6 @@ func names(v any) []string {
 	var out []string
 	for _, e := range list {
 		out = append(out, data.Str(e))
-	}
-	return out
-}
-
-func texts(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
 	}
 	return out
 }

@@ -163,10 +163,10 @@ func (m *module) eachLocker(a lockArgs, do func(fileserver.Locker, string) ([]st
 func report(verb string, done, failed []string, nothing string) any {
 	ret := &data.Map{}
 	if len(done) > 0 {
-		ret.Set(verb, texts(done))
+		ret.Set(verb, data.Values(done))
 	}
 	if len(failed) > 0 {
-		ret.Set("errors", texts(failed))
+		ret.Set("errors", data.Values(failed))
 	}
 	if ret.Len() == 0 {
 		return nothing
@@ -207,7 +207,7 @@ func (m *module) clearFileListCache(ctx context.Context, a clearListArgs) (any, 
 		}
 		if cleared := l.ClearLists(ctx, envs); len(cleared) > 0 {
 			slices.Sort(cleared)
-			ret.Set(b.Name(), texts(cleared))
+			ret.Set(b.Name(), data.Values(cleared))
 		}
 	}
 	return ret, nil

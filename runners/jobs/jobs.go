@@ -183,7 +183,7 @@ func (r *record) results() *data.Map {
 func (r *record) instance() *data.Map {
 	m := instance(r.jid, r.load)
 	if len(r.minions) > 0 && r.load.Len() > 0 {
-		m.Set("Minions", texts(r.minions))
+		m.Set("Minions", data.Values(r.minions))
 		start := m.Value("StartTime")
 		m.Delete("StartTime")
 		m.Set("StartTime", start)
@@ -225,14 +225,6 @@ func arguments(v any) []any {
 		return v
 	}
 	return []any{}
-}
-
-func texts(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
 }
 
 // progress tells what is going on, where the caller asked for it.

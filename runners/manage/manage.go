@@ -80,7 +80,7 @@ func (m *module) status(ctx context.Context, a statusArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return data.NewMap("up", texts(s.up), "down", texts(s.down)), nil
+	return data.NewMap("up", data.Values(s.up), "down", data.Values(s.down)), nil
 }
 
 type upArgs struct {
@@ -102,7 +102,7 @@ func (m *module) up(ctx context.Context, a upArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return texts(s.up), nil
+	return data.Values(s.up), nil
 }
 
 type downArgs struct {
@@ -141,7 +141,7 @@ func (m *module) down(ctx context.Context, a downArgs) (any, error) {
 			}
 		}
 	}
-	return texts(s.down), nil
+	return data.Values(s.down), nil
 }
 
 // A question is whom status is about.
@@ -205,14 +205,6 @@ func (m *module) ping(ctx context.Context, q question) (standing, error) {
 	slices.Sort(s.up)
 	slices.Sort(s.down)
 	return standing{slices.Compact(s.up), slices.Compact(s.down)}, err
-}
-
-func texts(ids []string) []any {
-	list := make([]any, len(ids))
-	for i, id := range ids {
-		list[i] = id
-	}
-	return list
 }
 
 func (m *module) told(id string) *data.Map {

@@ -53,7 +53,7 @@ func (m *module) listState(_ context.Context, a presentArgs) (any, error) {
 		return nil, err
 	}
 	if !a.ShowIP {
-		return texts(ids), nil
+		return data.Values(ids), nil
 	}
 	ret := &data.Map{}
 	for _, id := range ids {

@@ -137,7 +137,7 @@ func (m *module) listQueues(_ context.Context, a backendArgs) (any, error) {
 		return nil, err
 	}
 	names, err := s.names()
-	return texts(names), err
+	return data.Values(names), err
 }
 
 type queueArgs struct {
@@ -170,15 +170,7 @@ func (m *module) listItems(ctx context.Context, a queueArgs) (any, error) {
 		return nil, err
 	}
 	items, err := s.items(ctx, a.Queue)
-	return texts(items), err
-}
-
-func texts(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
+	return data.Values(items), err
 }
 
 type popArgs struct {
@@ -216,7 +208,7 @@ func (m *module) pop(ctx context.Context, a popArgs) (any, error) {
 	}
 	if !a.IsRunner {
 		items, err := s.take(ctx, a.Queue, n, func(string) bool { return true })
-		return texts(items), err
+		return data.Values(items), err
 	}
 	return m.takeCalls(ctx, s, a.Queue, n)
 }

@@ -40,7 +40,7 @@ func (m *module) insertRunner(ctx context.Context, a insertRunnerArgs) (any, err
 	case nil:
 		args = []any{}
 	case string:
-		args = texts(strings.Split(v, ","))
+		args = data.Values(strings.Split(v, ","))
 	}
 	kwargs := a.Kwargs
 	if kwargs == nil {

@@ -67,7 +67,7 @@ func (m *module) append(ctx context.Context, a appendArgs) (any, error) {
 	case change.Test(ctx):
 		return change.Would(e.name, m.diffOf(e.name, e.before, after, "\n"), "File "+e.name+" is set to be updated"), nil
 	}
-	if _, err := m.call(ctx, "file.append", data.NewMap("args", anys(lines)), e.name); err != nil {
+	if _, err := m.call(ctx, "file.append", data.NewMap("args", data.Values(lines)), e.name); err != nil {
 		return nil, err
 	}
 	now, err := readLines(e.name)
@@ -132,7 +132,7 @@ func (m *module) prepend(ctx context.Context, a prependArgs) (any, error) {
 		}
 		return change.Would(e.name, m.diffOf(e.name, e.before, append(after, e.before...), ""), "File "+e.name+" is set to be updated"), nil
 	}
-	if _, err := m.call(ctx, "file.prepend", data.NewMap("args", anys(lines)), e.name); err != nil {
+	if _, err := m.call(ctx, "file.prepend", data.NewMap("args", data.Values(lines)), e.name); err != nil {
 		return nil, err
 	}
 	now, err := readLines(e.name)
@@ -184,14 +184,6 @@ func bare(lines []string) []string {
 	var out []string
 	for _, line := range lines {
 		out = append(out, difflib.Bare(line))
-	}
-	return out
-}
-
-func anys(lines []string) []any {
-	out := make([]any, len(lines))
-	for i, line := range lines {
-		out[i] = line
 	}
 	return out
 }

@@ -66,7 +66,7 @@ func property(text, want string) string {
 
 // said returns the result of a state whose comment is a list.
 func said(name string, result any, changes *data.Map, comments ...string) *data.Map {
-	return change.New(name, result, changes, values(comments))
+	return change.New(name, result, changes, data.Values(comments))
 }
 
 // fstabPresent has a file system stand in the fstab.

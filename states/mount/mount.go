@@ -120,14 +120,6 @@ func list(v any) []string {
 	return strings.Split(data.Str(v), ",")
 }
 
-func values(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
-}
-
 // set has an entry stand in the fstab, or in what macOS has for it.
 func (m *module) set(ctx context.Context, e entry, test bool) (string, error) {
 	words := data.NewMap("name", e.folder, "device", e.device, "fstype", e.fstype, "opts", e.opts, "config", m.config(e.config), "test", test, "not_change", e.notChange)

@@ -290,7 +290,7 @@ func (m *module) bring(ctx context.Context, w *wish) (bool, error) {
 	case !there && !data.Truth(w.Mkmnt):
 		return w.says(false, "Mount directory is not present"), nil
 	}
-	said, err := m.env.Call(ctx, "mount.mount", []any{w.folder, w.Device, w.Mkmnt, w.Fstype, values(w.opts)}, data.NewMap("user", w.User))
+	said, err := m.env.Call(ctx, "mount.mount", []any{w.folder, w.Device, w.Mkmnt, w.Fstype, data.Values(w.opts)}, data.NewMap("user", w.User))
 	if err != nil {
 		return false, err
 	}
@@ -336,7 +336,7 @@ func (m *module) persist(ctx context.Context, w *wish) (bool, error) {
 	if !w.Persist {
 		return true, nil
 	}
-	did, err := m.set(ctx, entry{w.folder, w.Device, w.Fstype, values(w.opts), w.Dump, w.PassNum, w.Config, w.MatchOn, false}, change.Test(ctx))
+	did, err := m.set(ctx, entry{w.folder, w.Device, w.Fstype, data.Values(w.opts), w.Dump, w.PassNum, w.Config, w.MatchOn, false}, change.Test(ctx))
 	if err != nil {
 		return true, err
 	}
@@ -345,7 +345,7 @@ func (m *module) persist(ctx context.Context, w *wish) (bool, error) {
 		return true, nil
 	}
 	if w.noted {
-		kwargs := data.NewMap("mkmnt", w.Mkmnt, "fstype", w.Fstype, "mount_opts", values(w.opts))
+		kwargs := data.NewMap("mkmnt", w.Mkmnt, "fstype", w.Fstype, "mount_opts", data.Values(w.opts))
 		if _, err := m.env.Call(ctx, "mount.write_mount_cache", []any{w.real, w.Device}, kwargs); err != nil {
 			return true, err
 		}

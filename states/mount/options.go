@@ -172,7 +172,7 @@ func (m *module) settleNoted(ctx context.Context, w *wish, opts []string) (bool,
 // again mounts with other options what is mounted.
 func (m *module) again(ctx context.Context, w *wish, opts []string, why string) (bool, error) {
 	w.noted = true
-	kwargs := data.NewMap("mkmnt", w.Mkmnt, "fstype", w.Fstype, "opts", values(opts))
+	kwargs := data.NewMap("mkmnt", w.Mkmnt, "fstype", w.Fstype, "opts", data.Values(opts))
 	if w.Fstype != "nfs" && w.Fstype != "cvfs" && !strings.HasPrefix(w.Fstype, "fuse") {
 		said, err := m.env.Call(ctx, "mount.remount", []any{w.real, w.Device}, kwargs)
 		return w.remounted(said, "Forced remount because "+why), err

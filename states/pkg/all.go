@@ -205,7 +205,7 @@ func groupTargets(diff *data.Map, skip, include []string) (targets, wrong []stri
 }
 
 func (m *module) installGroup(ctx context.Context, a groupArgs, targets []string, partly bool) (any, error) {
-	kwargs := words(ctx, a.Kwargs, "pkgs", anys(targets))
+	kwargs := words(ctx, a.Kwargs, "pkgs", data.Values(targets))
 	kwargs.Delete("saltenv")
 	changes, err := m.dictionary(ctx, "pkg.install", nil, kwargs)
 	if err != nil {

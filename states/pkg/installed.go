@@ -226,7 +226,7 @@ func (m *module) carryOut(ctx context.Context, p *plan) (any, error) {
 		return ret, err
 	}
 	if len(p.unpurge) > 0 {
-		changed, err := m.env.Call(ctx, "lowpkg.unpurge", anys(p.unpurge), nil)
+		changed, err := m.env.Call(ctx, "lowpkg.unpurge", data.Values(p.unpurge), nil)
 		if err != nil {
 			return failure(p.a.Name, "An error was encountered while installing package(s)", err)
 		}

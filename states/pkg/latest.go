@@ -99,7 +99,7 @@ func (m *module) findNewest(ctx context.Context, l *newest) (*data.Map, error) {
 	if ret, err := m.wantNewest(ctx, l); ret != nil || err != nil {
 		return ret, err
 	}
-	pkgs, refresh, err := m.capabilities(ctx, anys(l.desired), packages.NeedsRefresh(m.env, l.a.Refresh), l.kwargs)
+	pkgs, refresh, err := m.capabilities(ctx, data.Values(l.desired), packages.NeedsRefresh(m.env, l.a.Refresh), l.kwargs)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (m *module) wantNewest(ctx context.Context, l *newest) (*data.Map, error) {
 
 // named calls a function for packages that returns a text for one and a dictionary for several, and returns a dictionary.
 func (m *module) named(ctx context.Context, fun string, pkgs []string, kwargs *data.Map) (*data.Map, error) {
-	v, err := m.env.Call(ctx, fun, anys(pkgs), kwargs)
+	v, err := m.env.Call(ctx, fun, data.Values(pkgs), kwargs)
 	if err != nil {
 		return nil, err
 	}

@@ -195,18 +195,10 @@ func texts(v any) []string {
 	return out
 }
 
-func anys(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
-}
-
 // with returns a result with warnings.
 func with(ret *data.Map, warnings []string) *data.Map {
 	if len(warnings) > 0 {
-		ret.Set("warnings", anys(warnings))
+		ret.Set("warnings", data.Values(warnings))
 	}
 	return ret
 }

@@ -129,7 +129,7 @@ func (m *module) preflight(ctx context.Context, name any, missing []string, kwar
 	if len(missing) == 0 || !m.has("pkg.check_db") {
 		return nil, nil
 	}
-	db, err := m.dictionary(ctx, "pkg.check_db", anys(missing), kwargs)
+	db, err := m.dictionary(ctx, "pkg.check_db", data.Values(missing), kwargs)
 	if err != nil {
 		if caught(err) {
 			err = nil

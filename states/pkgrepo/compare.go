@@ -83,7 +83,7 @@ func joined(comments any) string {
 	if !ok {
 		return strings.TrimSpace(data.Str(comments))
 	}
-	return strings.TrimSpace(strings.Join(texts(list), " "))
+	return strings.TrimSpace(strings.Join(data.Texts(list), " "))
 }
 
 // remarks returns comments without their marks (salt/utils/pkg/rpm.py, combine_comments).
@@ -92,17 +92,9 @@ func remarks(comments any) []string {
 	if !ok {
 		list = []any{comments}
 	}
-	out := texts(list)
+	out := data.Texts(list)
 	for i, c := range out {
 		out[i] = strings.TrimLeft(strings.TrimLeft(c, "#"), " \t")
-	}
-	return out
-}
-
-func texts(list []any) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = data.Str(v)
 	}
 	return out
 }
@@ -114,7 +106,7 @@ func sameWords(a, b any) bool {
 	if !ok || !also {
 		return data.Str(a) == data.Str(b)
 	}
-	return slices.Equal(slices.Sorted(slices.Values(texts(x))), slices.Sorted(slices.Values(texts(y))))
+	return slices.Equal(slices.Sorted(slices.Values(data.Texts(x))), slices.Sorted(slices.Values(data.Texts(y))))
 }
 
 func isBool(v any) bool { _, ok := v.(bool); return ok }
