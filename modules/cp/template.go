@@ -122,7 +122,10 @@ func (m *module) getTemplate(ctx context.Context, a getTemplateArgs) (any, error
 	}
 	dest, makedirs := data.Str(a.Dest), a.Makedirs
 	if !data.Truth(a.Dest) {
-		_, rest, _ := strings.Cut(a.Path, "://")
+		_, rest, isURL := strings.Cut(a.Path, "://")
+		if !isURL {
+			rest = "/" + strings.TrimLeft(a.Path, "/") // a path of the minion has no host
+		}
 		if dest, err = c.CacheDest("http://"+rest, env); err != nil { // where it puts the files of web servers
 			return nil, told(err)
 		}

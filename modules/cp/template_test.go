@@ -38,6 +38,17 @@ func TestTemplates(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(out, "motd")); err != nil || info.Mode() != 0o600 {
 		t.Errorf("what a template became has mode %v, %v", info.Mode(), err)
 	}
+	source := filepath.Join(out, "own.txt") // a template of the minion itself, and no destination
+	if err := os.WriteFile(source, []byte("{{ word }}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		got, err := r.Invoke(t.Context(), "cp.get_template", []any{source, ""}, data.NewMap("word", "said"))
+		text, _ := os.ReadFile(data.Str(got))
+		if want := filepath.Join(cache, "extrn_files", "base", source); err != nil || got != want || string(text) != "said\n" {
+			t.Errorf("cp.get_template of a path = %v, %v with %q, want %s", got, err, text, want)
+		}
+	}
 	if got, err := r.Invoke(t.Context(), "cp.get_file", []any{"salt://{{ pillar.q }}/x", filepath.Join(out, "q")}, data.NewMap("template", "jinja", "pillar", data.NewMap("q", "web1"))); err != nil || got != filepath.Join(out, "q") {
 		t.Errorf("cp.get_file with a pillar of its own = %v, %v", got, err)
 	}
