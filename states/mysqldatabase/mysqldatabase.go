@@ -8,6 +8,7 @@ package mysqldatabase
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -82,6 +83,19 @@ func (a presentArgs) differing(now *data.Map) string {
 	return comment
 }
 
+// renamed tells whether a database differs in nothing but the name of utf8, which is utf8mb3 to newer servers.
+func (a presentArgs) renamed(now *data.Map) bool {
+	named := func(v any) string {
+		name := data.Str(v)
+		if rest, ok := strings.CutPrefix(name, "utf8"); ok && (rest == "" || rest[0] == '_') {
+			return "utf8mb3" + rest
+		}
+		return name
+	}
+	return (!data.Truth(a.CharacterSet) || named(a.CharacterSet) == named(now.Value("character_set"))) &&
+		(!data.Truth(a.Collate) || named(a.Collate) == named(now.Value("collate")))
+}
+
 func (m *module) alter(ctx context.Context, a presentArgs, now *data.Map) (any, error) {
 	comment := a.differing(now)
 	switch {
@@ -105,7 +119,7 @@ func (m *module) alter(ctx context.Context, a presentArgs, now *data.Map) (any, 
 			changes.Set(key, data.NewMap("before", was, "now", is))
 		}
 	}
-	if left := a.differing(after); left != "" || failure != "" {
+	if left := a.differing(after); failure != "" || left != "" && !a.renamed(after) {
 		return change.New(a.Name, false, changes, left+"\n"+failure), nil
 	}
 	return change.New(a.Name, true, changes, comment), nil

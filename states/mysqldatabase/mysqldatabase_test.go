@@ -144,6 +144,14 @@ func TestCollation(t *testing.T) {
 	if again.Value("result") != true || data.Truth(again.Value("changes")) {
 		t.Errorf("the second time %s", data.Repr(again))
 	}
+	// Newer servers tell utf8 as utf8mb3: to Salt 3006.0 such a database has to be updated each time, and is as wanted.
+	old := data.NewMap("character_set", "utf8", "collate", "utf8_general_ci")
+	for i := range 2 {
+		got := run(t, r, false, "mysql_database.present", name, old)
+		if got.Value("result") != true || data.Truth(got.Value("changes")) != (i == 0) {
+			t.Errorf("utf8 for the time %d gives %s", i+1, data.Repr(got))
+		}
+	}
 	failed := run(t, r, false, "mysql_database.present", name, data.NewMap("character_set", "nonsense"))
 	if failed.Value("result") != false {
 		t.Errorf("a character set that is none gives %s", data.Repr(failed))
