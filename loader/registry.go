@@ -108,6 +108,17 @@ func (r *Registry) Reload() {
 	r.renew()
 }
 
+// Retry has those modules that did not work here tried again when they are needed: the program that they lacked may be there now.
+// The others are kept.
+func (r *Registry) Retry() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shelf = r.shelf.retry()
+}
+
 // current returns the modules of now; an empty shelf for a nil Registry.
 func (r *Registry) current() *shelf {
 	if r == nil {

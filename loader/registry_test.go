@@ -178,6 +178,33 @@ func TestModulesAreBuiltOnceAndWhenNeeded(t *testing.T) {
 	}
 }
 
+func TestRetryTriesAgainWhatDidNotWork(t *testing.T) {
+	kept, tried, there := 0, 0, false
+	r := registry(t, &Env{}, Plugin{Name: "kept", New: func(env *Env) (*Module, error) {
+		kept++
+		return plugin("kept", "", "f").New(env)
+	}}, Plugin{Name: "m", File: "m_linux", New: func(env *Env) (*Module, error) {
+		if tried++; !there {
+			return nil, errors.New("the program is missing")
+		}
+		return plugin("m", "", "f").New(env)
+	}})
+	if !r.Has("kept.f") || r.Has("m.f") || r.Has("m_linux.f") || tried != 1 {
+		t.Fatalf("m was tried %d times", tried)
+	}
+	there = true
+	if r.Has("m.f") {
+		t.Error("m.f is there though nothing was tried again")
+	}
+	r.Retry()
+	if !r.Has("m.f") || r.Has("m_linux.f") || tried != 2 {
+		t.Errorf("m.f is missing, or m was tried %d times", tried)
+	}
+	if r.Retry(); !r.Has("m.f") || !r.Has("kept.f") || tried != 2 || kept != 1 {
+		t.Errorf("what works was built anew: m %d times, kept %d", tried, kept)
+	}
+}
+
 func TestReplaceTakesNewPlugins(t *testing.T) {
 	r := registry(t, &Env{}, plugin("a", "", "f"))
 	if err := r.Replace([]Plugin{plugin("b", "", "f")}); err != nil || r.Has("a.f") || !r.Has("b.f") {

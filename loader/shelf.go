@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/brineproject/brine/data"
 )
@@ -24,7 +25,8 @@ type shelf struct {
 type slot struct {
 	plugin Plugin
 	once   sync.Once
-	module *built // nil when it does not work here
+	tried  atomic.Bool // module and reason are what they are
+	module *built      // nil when it does not work here
 	reason string
 	broken string // what its factory died of
 }
@@ -51,6 +53,36 @@ func newShelf(env *Env, plugins []Plugin, source Source) *shelf {
 	}
 	return s
 }
+
+// retry returns a shelf with the modules of s, in which those that did not work here have not been tried yet.
+func (s *shelf) retry() *shelf {
+	fresh := map[*slot]*slot{}
+	next := &shelf{env: s.env, names: make(map[string][]*slot, len(s.names)), found: s.found}
+	for name, slots := range s.names {
+		next.names[name] = again(slots, fresh)
+	}
+	return next
+}
+
+// again returns slots, those of modules that do not work here replaced by fresh ones: one for each, by whatever name it is met.
+func again(slots []*slot, fresh map[*slot]*slot) []*slot {
+	if !slices.ContainsFunc(slots, (*slot).refused) {
+		return slots
+	}
+	slots = slices.Clone(slots)
+	for i, own := range slots {
+		if !own.refused() {
+			continue
+		}
+		if fresh[own] == nil {
+			fresh[own] = &slot{plugin: own.plugin}
+		}
+		slots[i] = fresh[own]
+	}
+	return slots
+}
+
+func (s *slot) refused() bool { return s.tried.Load() && s.module == nil }
 
 // slots returns the plug-ins of a name in the order in which they are tried: first the one that the option providers names,
 // then those of the source that go over the list, the list, and the others of the source.
@@ -173,6 +205,7 @@ func (s *shelf) every() []string {
 
 func (s *slot) build(env *Env) {
 	s.once.Do(func() {
+		defer s.tried.Store(true)
 		defer func() {
 			if p := recover(); p != nil {
 				s.module, s.broken = nil, fmt.Sprint(p)

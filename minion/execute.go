@@ -95,6 +95,7 @@ func (j *jobs) call(r *running, fun string, arg []any) (out loader.Result) {
 		j.log.Errorf("Problem executing '%s': %s", fun, text)
 		return loader.Result{Value: fmt.Sprintf("ERROR executing '%s': %s", fun, text), Retcode: 1, Out: "nested"}
 	}
+	j.m.funcs.Retry() // as in Salt, where each job loads the modules that it needs
 	out = j.m.funcs.Call(r.ctx, fun, arg, loader.CallOptions{
 		Pub:      r.told(),
 		Progress: func(n int, value any) { j.progress(r, n, value) },

@@ -52,8 +52,11 @@ func statsOf(a statsArgs) (*data.Map, error) {
 	if err != nil || !a.FollowSymlinks {
 		err = unix.Lstat(path, &st) // a link that leads nowhere has owners, too
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR):
 		return nil, loader.Execution("Path not found: %s", path)
+	case err != nil: // what cannot be seen is not absent
+		return nil, loader.OSError(&os.PathError{Op: "stat", Path: path, Err: err})
 	}
 	ret := data.NewMap("inode", int64(st.Ino), "uid", int64(st.Uid), "gid", int64(st.Gid), "group", groupName(int64(st.Gid)), "user", userName(int64(st.Uid)),
 		"atime", seconds(st.Atim), "mtime", seconds(st.Mtim), "ctime", seconds(st.Ctim), "size", st.Size, "mode", fmt.Sprintf("%04o", uint32(st.Mode)&0o7777))

@@ -90,7 +90,7 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, drop, failed, err := m.requirements(ctx, a.Requirements, a.Saltenv, a.User, a.Cwd)
+	files, drop, failed, err := m.requirements(ctx, a.Requirements, a.Saltenv, a.User)
 	defer drop()
 	if err != nil || failed != nil {
 		return orNil(failed), err
@@ -282,7 +282,7 @@ func timeout(v any) error {
 
 // requirements returns options for files of requirements, what removes copies of them, and a result where there is no such file. For
 // another user they are copied to a folder of theirs, with those that they name.
-func (m *module) requirements(ctx context.Context, v any, saltenv string, user, cwd any) (argv []any, drop func(), failed *data.Map, err error) {
+func (m *module) requirements(ctx context.Context, v any, saltenv string, user any) (argv []any, drop func(), failed *data.Map, err error) {
 	drop = func() {}
 	for _, item := range words(v) {
 		file := data.Str(item)
@@ -295,24 +295,21 @@ func (m *module) requirements(ctx context.Context, v any, saltenv string, user, 
 				return nil, drop, data.NewMap("result", false, "comment", "pip requirements file '"+file+"' not found"), nil
 			}
 			file = data.Str(cached)
-		}
-		if data.Truth(user) {
-			if !filepath.IsAbs(file) && data.Truth(cwd) {
-				file = filepath.Join(data.Str(cwd), file)
+			if data.Truth(user) { // who may not read the cache; other files are read by pip, with no more rights than the user's
+				dir, err := os.MkdirTemp("", "__salt.tmp.")
+				if err != nil {
+					return nil, drop, nil, err
+				}
+				before := drop
+				drop = func() { before(); os.RemoveAll(dir) }
+				if err = m.lend(ctx, file, dir, user, map[string]bool{}); err == nil {
+					_, err = m.env.Call(ctx, "file.chown", []any{dir, user, nil}, nil)
+				}
+				if err != nil {
+					return nil, drop, nil, err
+				}
+				file = filepath.Join(dir, filepath.Base(file))
 			}
-			dir, err := os.MkdirTemp("", "__salt.tmp.")
-			if err != nil {
-				return nil, drop, nil, err
-			}
-			before := drop
-			drop = func() { before(); os.RemoveAll(dir) }
-			if err = m.lend(ctx, file, dir, user, map[string]bool{}); err == nil {
-				_, err = m.env.Call(ctx, "file.chown", []any{dir, user, nil}, nil)
-			}
-			if err != nil {
-				return nil, drop, nil, err
-			}
-			file = filepath.Join(dir, filepath.Base(file))
 		}
 		argv = append(argv, "--requirement", file)
 	}
@@ -378,7 +375,7 @@ func (m *module) uninstall(ctx context.Context, a uninstallArgs) (any, error) {
 	if err := timeout(a.Timeout); err != nil {
 		return nil, err
 	}
-	files, drop, failed, err := m.requirements(ctx, a.Requirements, a.Saltenv, a.User, a.Cwd)
+	files, drop, failed, err := m.requirements(ctx, a.Requirements, a.Saltenv, a.User)
 	defer drop()
 	if err != nil || failed != nil {
 		return orNil(failed), err

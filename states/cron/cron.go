@@ -6,6 +6,7 @@ package cron
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -23,6 +24,9 @@ func Plugin() loader.Plugin { return loader.Plugin{Name: "cron", New: newModule}
 type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
+	if !env.Functions.Has("cron.list_tab") {
+		return nil, errors.New("cron module could not be loaded")
+	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("absent", docAbsent, m.absent),
