@@ -147,8 +147,11 @@ func (m *module) manage(ctx context.Context, a managedArgs) (*data.Map, error) {
 		return failed, err
 	}
 	a.Contents = contents
-	if !data.Truth(a.Source) && contents == nil {
+	if a.Replace && !data.Truth(a.Source) && contents == nil {
 		a.Replace = false
+		m.env.Log.Warnf("State for file: %s - Neither 'source' nor 'contents' nor 'contents_pillar' nor 'contents_grains' was defined, yet 'replace' "+
+			"was set to 'True'. As there is no source to replace the file with, 'replace' has been set to 'False' to avoid reading the file "+
+			"unnecessarily.", a.Name)
 	}
 	a.User = m.ownerOf(a.User, a.Kwargs)
 	if !a.Create && !isFile(a.Name) {
