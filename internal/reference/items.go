@@ -46,16 +46,25 @@ func keys(n ast.Node) []string {
 	return out
 }
 
-// functions returns the functions of the plug-ins of a shelf, as module.function: those of Salt, which a test of the shelf holds
-// against the registry, and our own, for which the value is true.
-func (s *source) functions(shelf string, salts []string) map[string]bool {
-	own, modules := map[string][]string{}, map[string]string{} // by folder, or for plug-ins that are given a name by that
+// A function is one of a plug-in.
+type function struct {
+	own     bool     // Salt has none of the name
+	folders []string // of the packages that have it: several, where each is for another system
+}
+
+// functions returns the functions of the plug-ins of a shelf, by module.function. Those of Salt are given by the names of modules or
+// of their files; a test of the shelf holds them against the registry.
+func (s *source) functions(shelf string, salts []string) map[string]*function {
+	own, modules, files := map[string][]string{}, map[string]string{}, map[string]string{} // by folder, or for plug-ins that are given a name by that
 	for _, f := range s.code(shelf) {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CompositeLit:
-				if name, ok := pluginName(n); ok {
+				if name, ok := pluginField(n, "Name"); ok {
 					modules[f.dir] = name
+				}
+				if name, ok := pluginField(n, "File"); ok {
+					files[f.dir] = name
 				}
 			case *ast.CallExpr:
 				if name, ok := functionName(n); ok {
@@ -68,29 +77,44 @@ func (s *source) functions(shelf string, salts []string) map[string]bool {
 			return true
 		})
 	}
-	found := map[string]bool{}
+	found := map[string]*function{}
 	for dir, module := range modules {
 		for _, name := range own[dir] {
-			found[module+"."+name] = true
+			f := at(found, module+"."+name)
+			f.own, f.folders = true, append(f.folders, dir)
 		}
-		for _, name := range salts {
-			if strings.HasPrefix(name, module+".") {
-				found[name] = false
+	}
+	for _, name := range salts {
+		of, name, _ := strings.Cut(name, ".")
+		for dir, module := range modules {
+			if of == module || of == files[dir] {
+				at(found, module+"."+name).own = false
 			}
 		}
+	}
+	for _, f := range found {
+		slices.Sort(f.folders)
 	}
 	return found
 }
 
-// pluginName returns the field Name of a loader.Plugin.
-func pluginName(lit *ast.CompositeLit) (string, bool) {
+// at returns the function of a name, which is new where there was none.
+func at(found map[string]*function, name string) *function {
+	if found[name] == nil {
+		found[name] = &function{}
+	}
+	return found[name]
+}
+
+// pluginField returns a field of a loader.Plugin.
+func pluginField(lit *ast.CompositeLit, field string) (string, bool) {
 	t, ok := lit.Type.(*ast.SelectorExpr)
 	if !ok || t.Sel.Name != "Plugin" {
 		return "", false
 	}
 	for _, e := range lit.Elts {
 		if pair, ok := e.(*ast.KeyValueExpr); ok {
-			if key, ok := pair.Key.(*ast.Ident); ok && key.Name == "Name" {
+			if key, ok := pair.Key.(*ast.Ident); ok && key.Name == field {
 				return text(pair.Value)
 			}
 		}

@@ -56,7 +56,7 @@ func (p *printer) commands() {
 
 // shelf lists functions, and which of them Salt does not have.
 func (p *printer) shelf(root, folder, title string) error {
-	salts, err := signatures(filepath.Join(root, folder, "all", "testdata", "signatures.txt"))
+	salts, err := signatures(filepath.Join(root, folder, "all", "testdata"))
 	if err != nil {
 		return err
 	}
@@ -64,33 +64,39 @@ func (p *printer) shelf(root, folder, title string) error {
 	functions := p.source.functions(folder, salts)
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		note := ""
-		if functions[name] {
+		if functions[name].own {
 			note = "Brine's own"
 		}
 		module, function, _ := strings.Cut(name, ".")
-		p.printf("| `%s` | %s | %s |\n", name, code(p.functionTest(folder, module, function)), note)
+		p.printf("| `%s` | %s | %s |\n", name, code(p.functionTest(append(functions[name].folders, folder+"/"+module), folder, module+"."+function, function)), note)
 	}
 	return nil
 }
 
-// functionTest returns a test of a function: one of its own package that names it, or one that names it whole.
-func (p *printer) functionTest(folder, module, function string) string {
-	if t := find(p.tests, []string{folder + "/" + module}, module+"."+function, function); t != "" {
+// functionTest returns a test of a function: one of its own packages that names it, or one of the shelf, or another, that names it whole.
+func (p *printer) functionTest(own []string, shelf, whole, name string) string {
+	if t := find(p.tests, own, whole, name); t != "" {
 		return t
 	}
-	return find(p.tests, []string{folder, ""}, module+"."+function)
+	return find(p.tests, []string{shelf, ""}, whole)
 }
 
-// signatures returns the names in a file of signatures: one a line, before a bracket.
-func signatures(name string) ([]string, error) {
-	raw, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("signatures of Salt: %w", err)
+// signatures returns the names in the files of signatures of a folder: one a line, before a bracket.
+func signatures(dir string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("%s: no signatures of Salt: %w", dir, err)
 	}
 	var names []string
-	for line := range strings.Lines(string(raw)) {
-		if name, _, ok := strings.Cut(line, "("); ok && !strings.HasPrefix(line, "#") {
-			names = append(names, name)
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("signatures of Salt: %w", err)
+		}
+		for line := range strings.Lines(string(raw)) {
+			if name, _, ok := strings.Cut(line, "("); ok && !strings.HasPrefix(line, "#") {
+				names = append(names, name)
+			}
 		}
 	}
 	return names, nil

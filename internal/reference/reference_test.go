@@ -87,7 +87,7 @@ func TestPageFindsWhatThereIs(t *testing.T) {
 
 func functions(t *testing.T, s *source, shelf string) []string {
 	t.Helper()
-	salts, err := signatures(filepath.Join(root(t), shelf, "all", "testdata", "signatures.txt"))
+	salts, err := signatures(filepath.Join(root(t), shelf, "all", "testdata"))
 	if err != nil {
 		t.Fatal(err)
 	}

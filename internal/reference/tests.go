@@ -98,7 +98,10 @@ func (l *library) read(dir, text string) []string {
 	case strings.HasSuffix(text, ".json") && !strings.Contains(text, "/"):
 		files = []string{filepath.Join(l.root, "testdata", "vectors", text)}
 	case strings.HasPrefix(text, "testdata/"):
-		files, _ = filepath.Glob(filepath.Join(l.root, dir, text, "*.txtar")) // the pattern is a path without meta characters
+		for _, kind := range []string{"*.txtar", "*.sh"} {
+			scripts, _ := filepath.Glob(filepath.Join(l.root, dir, text, kind)) // the pattern is a path without meta characters
+			files = append(files, scripts...)
+		}
 		files = append(files, filepath.Join(l.root, dir, text))
 	}
 	var out []string

@@ -196,6 +196,7 @@ func TestLists(t *testing.T) {
 		h.is(data.NewMap("errors", []any{}, "packages", data.NewMap("hello", []any{"/etc/hello.conf", "/usr/share/hello"})), "file_dict", []any{"hello"})
 		h.is(data.NewMap(), "verify", []any{"hello"})
 		h.is(data.NewMap(), "modified", []any{"hello"})
+		h.is(data.NewMap("/etc/none", "N/A", "/etc/dnf/dnf.conf", "Not managed"), "diff", []any{"/etc/none", "/etc/dnf/dnf.conf"})
 		h.is(data.NewMap("hello", data.NewMap("version", "1.0", "source", "hello-1.0-1.src.rpm")), "info_installed", []any{"hello"}, "attr", "version,source_rpm")
 		h.is(int64(-1), "version_cmp", []any{"1.0", "1:0.1"})
 		h.is(int64(1), "version_cmp", []any{"1.0", "1:0.1"}, "ignore_epoch", true)
