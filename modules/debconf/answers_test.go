@@ -3,6 +3,7 @@
 package debconf
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,7 +11,6 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/cmd"
-	"github.com/brineproject/brine/modules/cp"
 	"github.com/brineproject/brine/render"
 )
 
@@ -32,15 +32,16 @@ done
 			t.Fatal(err)
 		}
 	}
-	for file, text := range map[string]string{store: "", filepath.Join(bin, "answers"): "ferm ferm/enable boolean false\nferm ferm/more string\n"} {
+	for file, text := range map[string]string{store: "", filepath.Join(bin, "answers"): "ferm ferm/more string\nferm ferm/enable boolean false\n"} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	opts := data.NewMap("cachedir", t.TempDir())
-	r, err := loader.NewRegistry(&loader.Env{Opts: opts, Grains: func() *data.Map { return data.NewMap("os_family", "Debian", "shell", "/bin/sh") }},
-		[]loader.Plugin{Plugin(), cmd.Plugin(render.Brought{}), cp.Plugin(render.Brought{})})
+	r, err := loader.NewRegistry(&loader.Env{Grains: func() *data.Map { return data.NewMap("os_family", "Debian", "shell", "/bin/sh") }},
+		[]loader.Plugin{Plugin(), cmd.Plugin(render.Brought{}), {Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
+			return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", "", func(_ context.Context, a fileArgs) (any, error) { return a.Path, nil })}}, nil
+		}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ done
 	}
 	for range 2 {
 		is(true, "debconf.set_file", filepath.Join(bin, "answers"))
-		is([]any{[]any{"ferm/text", "string", "of several words"}, []any{"ferm/enable", "boolean", "false"}, []any{"ferm/more", "string", ""}}, "debconf.show", "ferm")
+		is([]any{[]any{"ferm/text", "string", "of several words"}, []any{"ferm/more", "string", ""}, []any{"ferm/enable", "boolean", "false"}}, "debconf.show", "ferm")
 		is(data.NewMap("ferm", []any{[]any{"ferm/text", "string", "of several words"}, []any{"ferm/enable", "boolean", "false"}}), "debconf.get_selections", false)
 	}
 	if _, err := r.Invoke(t.Context(), "debconf.set", []any{"ferm", "ferm/enable", "boolean", "true\nother other/question string x"}, &data.Map{}); err == nil {
