@@ -190,6 +190,7 @@ func TestLooks(t *testing.T) {
 		h.Is(data.NewMap("Old", data.NewMap("zsh", []any{"0.9-1"})), "list_repo_pkgs", []any{"zsh"}, "byrepo", true, "fromrepo", "Old")
 		h.Is("salt.exceptions.CommandExecutionError: No packages found matching 'none'", "search", []any{"none"}, "match", "exact")
 		h.Is(data.NewMap("one", data.NewMap("installed", true, "summary", "One < two"), "two", data.NewMap("installed", false, "summary", "Two")), "list_patches", nil)
+		h.Is(data.NewMap("one", data.NewMap("installed", true, "summary", "One < two"), "two", data.NewMap("installed", false, "summary", "Two")), "list_patterns", nil)
 		h.Is(data.NewMap("one", data.NewMap("installed", true, "summary", "One < two")), "list_installed_patches", nil)
 		h.Is(int64(-1), "version_cmp", []any{"1.0-1", "1.0-2"})
 		h.Is("zsh", "normalize_name", []any{"zsh.x86_64"})
