@@ -312,4 +312,3 @@ func TestReactorRunsAnOrchestration(t *testing.T) {
 		t.Errorf("got %s, %v", data.Repr(body), err)
 	}
 }
-
