@@ -84,6 +84,39 @@ const docEnable = "\n" +
 	"        salt '*' state.enable test.succeed_without_changes\n" +
 	"    "
 
+const docEvent = "\n" +
+	"    Prints events to the standard output as they come: the tag, a tab and the contents as JSON. It is for salt-call, and ends\n" +
+	"    after count of them, or with Ctrl-C.\n" +
+	"\n" +
+	"    tagmatch\n" +
+	"\n" +
+	"        A glob or a regular expression for the tag.\n" +
+	"\n" +
+	"    count\n" +
+	"\n" +
+	"        After how many events it ends; -1 never.\n" +
+	"\n" +
+	"    quiet\n" +
+	"\n" +
+	"        True prints nothing and only waits.\n" +
+	"\n" +
+	"    sock_dir\n" +
+	"\n" +
+	"        The folder with the sockets of the bus, in place of the option of that name.\n" +
+	"\n" +
+	"    pretty\n" +
+	"\n" +
+	"        True prints the contents on several lines.\n" +
+	"\n" +
+	"    node\n" +
+	"\n" +
+	"        master watches the bus of the master on this host.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt-call --local state.event pretty=True\n" +
+	"    "
+
 const docGetPauses = "\n" +
 	"    Returns, for each job that runs states, where it is to pause or to end: a dictionary of ids. What is kept of jobs\n" +
 	"    that are over is removed.\n" +
@@ -181,6 +214,28 @@ const docPause = "\n" +
 	"        salt '*' state.pause 20171130110407769519\n" +
 	"        salt '*' state.pause 20171130110407769519 vim\n" +
 	"        salt '*' state.pause 20171130110407769519 vim 20\n" +
+	"    "
+
+const docPkg = "\n" +
+	"    Runs the low chunks of an archive that has them with the files that they need, as salt-ssh makes it: lowstate.json, one folder\n" +
+	"    for each environment, and it may be pillar.json and roster_grains.json. Nothing runs, and the result is empty, where there is no\n" +
+	"    such archive, its hash is another, or it would be unpacked outside of its folder.\n" +
+	"\n" +
+	"    pkg_path\n" +
+	"\n" +
+	"        The archive, a tar file compressed by gzip.\n" +
+	"\n" +
+	"    pkg_sum, hash_type\n" +
+	"\n" +
+	"        Its hash, and of what kind that is.\n" +
+	"\n" +
+	"    test : None\n" +
+	"\n" +
+	"        True changes nothing.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' state.pkg /tmp/salt_state.tgz 760a9353810e36f6d81416366fc426dc md5\n" +
 	"    "
 
 const docResume = "\n" +

@@ -3,13 +3,9 @@ package state
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/match"
-	"github.com/brineproject/brine/output"
 	"github.com/brineproject/brine/runner"
 )
 
@@ -58,66 +54,9 @@ func (m *module) event(ctx context.Context, a eventArgs) (any, error) {
 	if err != nil {
 		return nil, loader.Execution("%w", err)
 	}
+	run := runner.RunOf(ctx)
+	show := eventbus.Show{Match: a.Tagmatch, Count: a.Count, Quiet: a.Quiet, Pretty: a.Pretty, Log: m.env.Log,
+		Skip: run.Tag + "/new", Print: run.Printf} // its own beginning may be on its way still
 	bus := eventbus.NewWatcher(sockets, eventbus.ClientOptions{})
-	return nil, errors.Join(m.watch(ctx, a, bus), bus.Close())
-}
-
-// watch prints the events that are asked for.
-func (m *module) watch(ctx context.Context, a eventArgs, bus *eventbus.Watcher) error {
-	fits, own := matcher(a.Tagmatch), runner.RunOf(ctx).Tag+"/new" // its own beginning may be on its way still
-	for {
-		e, err := bus.Next(ctx)
-		if err != nil {
-			return err
-		}
-		if !fits(e.Tag) || e.Tag == own {
-			m.env.Log.Debugf("Skipping event tag: %s", e.Tag)
-			continue
-		}
-		if err := show(ctx, a, e); err != nil {
-			return err
-		}
-		if a.Count > 0 {
-			a.Count--
-			m.env.Log.Debugf("Remaining event matches: %d", a.Count)
-		}
-		if a.Count == 0 {
-			return nil
-		}
-	}
-}
-
-// show prints an event.
-func show(ctx context.Context, a eventArgs, e eventbus.Event) error {
-	if a.Quiet {
-		return nil
-	}
-	body, err := e.Map()
-	if err != nil {
-		return fmt.Errorf("event %s: %w", e.Tag, err)
-	}
-	text, err := asJSON(body, a.Pretty)
-	if err != nil {
-		return fmt.Errorf("event %s: %w", e.Tag, err)
-	}
-	runner.RunOf(ctx).Printf("%s\t%s\n", e.Tag, text)
-	return nil
-}
-
-func asJSON(body *data.Map, pretty bool) (string, error) {
-	if !pretty {
-		return output.JSON(body)
-	}
-	o, err := output.New("json", output.Options{Indent: "pretty"})
-	if err != nil {
-		return "", err
-	}
-	return o.Format(body)
-}
-
-// matcher reads a glob or a regular expression (salt/utils/stringutils.py, expr_match).
-func matcher(expr string) func(tag string) bool {
-	glob := match.CompileGlob(expr)
-	re, err := match.CompileRegexp(`\A(?:` + expr + `)\Z`)
-	return func(tag string) bool { return glob.Match(tag) || err == nil && re.Match(tag) }
+	return nil, errors.Join(show.Run(ctx, bus), bus.Close())
 }
