@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/states/http"
 	"github.com/brineproject/brine/states/mysqldatabase"
 	"github.com/brineproject/brine/states/mysqlgrants"
+	"github.com/brineproject/brine/states/mysqlquery"
 	"github.com/brineproject/brine/states/mysqluser"
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgresdatabase"
@@ -30,6 +31,7 @@ func extra() []loader.Plugin {
 		http.Plugin(),
 		mysqldatabase.Plugin(),
 		mysqlgrants.Plugin(),
+		mysqlquery.Plugin(),
 		mysqluser.Plugin(),
 		pip.Plugin(),
 		postgresdatabase.Plugin(),

@@ -1,0 +1,152 @@
+package mysqlquery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// A target is where a result is stored: in a grain, below a key of one, in a file or, without an output, nowhere.
+type target struct{ output, grain, key any }
+
+func (t target) inGrain() bool { return t.output == "grain" }
+
+// nameless reports whether the result goes to a grain that has no name.
+func (t target) nameless() bool { return t.inGrain() && t.grain == nil }
+
+// place returns the grain and its key, or the path.
+func (t target) place() string {
+	switch {
+	case !t.inGrain():
+		return data.Str(t.output)
+	case t.key == nil:
+		return data.Str(t.grain)
+	}
+	return data.Str(t.grain) + ":" + data.Str(t.key)
+}
+
+// title begins a sentence about the target.
+func (t target) title() string {
+	if t.inGrain() {
+		return "Grain " + t.place()
+	}
+	return "File " + t.place()
+}
+
+// plan says what would be done with the result.
+func (t target) plan() string {
+	switch {
+	case t.output == nil:
+		return "not storing result"
+	case t.inGrain():
+		return "storing result in grain: " + t.place()
+	}
+	return "storing result in file: " + t.place()
+}
+
+// into says where the result went.
+func (t target) into() string {
+	switch {
+	case t.output == nil:
+		return ""
+	case t.inGrain():
+		return ". Output into grain: " + t.place()
+	}
+	return ". Output into " + t.place()
+}
+
+// has reports whether the target has a result. What cannot be seen, and a grain that can have no keys, is an error, but a file that is
+// overwritten need not be seen.
+func (m *module) has(ctx context.Context, t target, overwrite bool) (bool, error) {
+	switch {
+	case t.output == nil:
+		return false, nil
+	case !t.inGrain():
+		info, err := os.Stat(m.path(t))
+		if overwrite || errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return err == nil && info.Mode().IsRegular(), err
+	case t.key == nil:
+		return m.hasGrain(ctx, t.grain)
+	}
+	now, err := m.keys(ctx, t)
+	return now.Has(t.key), err
+}
+
+func (m *module) hasGrain(ctx context.Context, name any) (bool, error) {
+	v, err := m.env.Call(ctx, "grains.ls", nil, nil)
+	list, _ := v.([]any)
+	return slices.Contains(list, name), err
+}
+
+// keys returns a copy of the dictionary that the grain is, an empty one where there is no such grain.
+func (m *module) keys(ctx context.Context, t target) (*data.Map, error) {
+	there, err := m.hasGrain(ctx, t.grain)
+	if err != nil || !there {
+		return data.NewMap(), err
+	}
+	v, err := m.env.Call(ctx, "grains.get", []any{t.grain}, nil)
+	if err != nil {
+		return nil, err
+	}
+	now, ok := v.(*data.Map)
+	if !ok {
+		return nil, fmt.Errorf("the grain %s is not a dictionary: it cannot have the key %s", data.Str(t.grain), data.Str(t.key))
+	}
+	return now.Clone(), nil
+}
+
+// store brings a result to its target.
+func (m *module) store(ctx context.Context, t target, r result) error {
+	switch {
+	case t.output == nil:
+		return nil
+	case !t.inGrain():
+		return m.writeFile(m.path(t), []byte(r.lines()))
+	}
+	var value any = r.ordered()
+	if t.key != nil {
+		now, err := m.keys(ctx, t)
+		if err != nil {
+			return err
+		}
+		now.Set(t.key, value)
+		value = now
+	}
+	v, err := m.env.Call(ctx, "grains.setval", []any{t.grain, value}, nil)
+	if text, ok := v.(string); ok && err == nil {
+		return errors.New(text)
+	}
+	return err
+}
+
+// path returns where the file is: the target of a link.
+func (m *module) path(t target) string {
+	path := filepath.Join(m.env.Root, data.Str(t.output))
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// writeFile writes a file. One that is there keeps what it is; devices and pipes are written to.
+func (m *module) writeFile(path string, content []byte) error {
+	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
+		return loader.OSError(atomicfile.Write(path, content, atomicfile.Options{Mode: 0o644, Keep: true}))
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return loader.OSError(err)
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
+}
