@@ -159,7 +159,9 @@ func (s *site) run(t *testing.T, program string, argv []string) (stdout, stderr 
 
 func (s *site) original(text string) string {
 	text = strings.ReplaceAll(text, s.root, fixture)
-	text = strings.ReplaceAll(text, s.master.Config.ID, "node1.example.test_master")
+	if id := s.master.Config.ID; id != "" {
+		text = strings.ReplaceAll(text, id, "node1.example.test_master")
+	}
 	port := regexp.MustCompile(`\b` + strconv.Itoa(s.master.Config.RetPort) + `\b`) // its digits may stand within a job id
 	return port.ReplaceAllString(text, "4606")
 }

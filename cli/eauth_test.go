@@ -141,10 +141,10 @@ func TestTargetsThatCannotBeRead(t *testing.T) {
 		args []string
 		why  string
 	}{
-		{[]string{"-E", "(", "test.ping"}, `target "(": regular expression "(": missing ), unterminated subpattern` + "\n"},
+		{[]string{"-E", "(", "test.ping"}, `target "(": regular expression "(": missing ), unterminated subpattern at position 0` + "\n"},
 		{[]string{"-C", "web1 and (", "test.ping"}, `compound target "web1 and (": malformed target: it ends where a condition is expected` + "\n"},
 		{[]string{"-S", "10.0.0.0/99", "test.ping"}, `malformed target: ip address or network "10.0.0.0/99": prefix length 99 is too long` + "\n"},
-		{[]string{"-E", "(", "test.ping", "--static"}, `target "(": regular expression "(": missing ), unterminated subpattern` + "\n"},
+		{[]string{"-E", "(", "test.ping", "--static"}, `target "(": regular expression "(": missing ), unterminated subpattern at position 0` + "\n"},
 		{[]string{"-L", "ghost,spook", "test.ping"}, "No such minion: the master has no accepted key of any of these ids\n"},
 		{[]string{"zz*", "test.ping"}, ""},
 	} {
