@@ -273,12 +273,12 @@ func (m *module) uncomment(ctx context.Context, a uncommentArgs) (any, error) {
 	return m.commentLines(ctx, c, "file.uncomment", "uncommented", func() *data.Map { return change.Failed(name, a.Regex+": Pattern not found") })
 }
 
-// A commenting is what comment and uncomment do: lines that todo matches become ones that done matches.
+// A commenting is what comment and uncomment do: lines that before matches become ones that done matches.
 type commenting struct {
 	name, regex, char string
 	backup            any
 	on                bool
-	todo, done        string
+	before, done      string
 }
 
 func (m *module) commentLines(ctx context.Context, c commenting, word, did string, absent func() *data.Map) (any, error) {
@@ -288,11 +288,11 @@ func (m *module) commentLines(ctx context.Context, c commenting, word, did strin
 	if complaint := checkFile(c.name); complaint != "" {
 		return change.Failed(c.name, complaint), nil
 	}
-	todo, err := m.call(ctx, "file.search", data.NewMap("multiline", true), c.name, c.todo)
+	found, err := m.call(ctx, "file.search", data.NewMap("multiline", true), c.name, c.before)
 	if err != nil {
 		return nil, err
 	}
-	if !data.Truth(todo) {
+	if !data.Truth(found) {
 		done, err := m.call(ctx, "file.search", data.NewMap("multiline", true), c.name, c.done)
 		if err != nil || !data.Truth(done) {
 			return absent(), err
