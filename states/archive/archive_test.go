@@ -244,6 +244,24 @@ func TestForce(t *testing.T) {
 	h.want(h.run(false, words...), same)
 }
 
+// A link that a user of the host puts where the archive has a folder leads nowhere: what is outside stays.
+func TestForceRemovesNothingOutside(t *testing.T) {
+	h := newHost(t)
+	h.tarball("deep.tgz", "top/sub/b/", "top/sub/b/c")
+	words := []any{"name", h.at("out"), "source", h.at("deep.tgz"), "force", true}
+	precious := h.at("outside/b")
+	if err := errors.Join(os.MkdirAll(h.at("out/top"), 0o755), os.Mkdir(h.at("outside"), 0o755), os.WriteFile(precious, nil, 0o600),
+		os.Symlink(h.at("outside"), h.at("out/top/sub"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.run(false, words...); !strings.HasPrefix(got, "False ") {
+		t.Errorf("got %s", got)
+	}
+	if _, err := os.Lstat(precious); err != nil {
+		t.Errorf("a file outside of the folder is gone: %v", err)
+	}
+}
+
 func TestOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("BRINE_REQUIRE_ALL") != "" {

@@ -80,26 +80,50 @@ func (e *extraction) replaceWrong(ctx context.Context, wrong []string) (bool, er
 		"removed. The following errors were observed:\n")
 }
 
-// remove removes paths below the folder. complaint begins the comment where that fails.
+// remove removes paths below the folder. complaint begins the comment where that fails, as where a link leads out of the folder.
 func (e *extraction) remove(paths []string, complaint string) (bool, error) {
+	root, err := os.OpenRoot(e.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return e.fail(complaint + bullets([]string{loader.OSError(err).Error()}))
+	}
+	defer root.Close()
 	var failed []string
 	for _, path := range paths {
 		full := join(e.name, path)
-		bare := strings.TrimRight(full, "/")
-		if _, err := os.Lstat(bare); errors.Is(err, fs.ErrNotExist) {
-			continue
+		switch gone, err := removeIn(root, path); {
+		case err != nil:
+			failed = append(failed, loader.OSError(&fs.PathError{Op: "remove", Path: strings.TrimRight(full, "/"), Err: err}).Error())
+		case gone:
+			removed, _ := e.changes().Value("removed").([]any)
+			e.changes().Set("removed", append(removed, full))
 		}
-		if err := os.RemoveAll(bare); err != nil {
-			failed = append(failed, loader.OSError(err).Error())
-			continue
-		}
-		removed, _ := e.changes().Value("removed").([]any)
-		e.changes().Set("removed", append(removed, full))
 	}
 	if failed != nil {
 		return e.fail(complaint + bullets(failed))
 	}
 	return false, nil
+}
+
+// removeIn removes what has a name below a folder, and reports whether it was there.
+func removeIn(root *os.Root, name string) (bool, error) {
+	local, err := unpack.Local(name)
+	if err != nil {
+		return false, err
+	}
+	_, err = root.Lstat(local)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = root.RemoveAll(local)
+	}
+	if known, ok := errors.AsType[*fs.PathError](err); ok {
+		return true, known.Err
+	}
+	return true, err
 }
 
 // makeRoom removes what clean and clean_parent say.

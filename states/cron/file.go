@@ -2,6 +2,7 @@ package cron
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -81,11 +82,11 @@ func copied(text string) (string, error) {
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	if _, err := f.WriteString(text); err != nil {
-		f.Close()
-		return f.Name(), err
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
 	}
-	return f.Name(), f.Close()
+	return f.Name(), nil
 }
 
 // others returns the words that file.managed may know, without those that a run adds.
