@@ -1,15 +1,12 @@
 package eventbus
 
 import (
+	"cmp" //nolint:gosec // a file name, not a secret
+	//nolint:gosec // likewise
 	"context"
-	"crypto/md5"  //nolint:gosec // a file name, not a secret
-	"crypto/sha1" //nolint:gosec // likewise
-	"crypto/sha256"
-	"crypto/sha512"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
 	"net"
 	"os"
@@ -17,6 +14,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/brineproject/brine/crypto"
 )
 
 // maxPath is the longest path of a unix socket that every system takes, in bytes.
@@ -36,31 +35,13 @@ func MasterSockets(dir string) Sockets {
 // MinionSockets returns the sockets of a minion. Their names hold the start of a hash of the id; hashType is the
 // option `hash_type`, "" means sha256. The error is an unknown hash.
 func MinionSockets(dir, id, hashType string) (Sockets, error) {
-	h, err := newHash(hashType)
+	h, err := crypto.NewHash(cmp.Or(hashType, "sha256"))
 	if err != nil {
 		return Sockets{}, err
 	}
 	h.Write([]byte(id))
 	name := filepath.Join(dir, "minion_event_"+hex.EncodeToString(h.Sum(nil))[:10])
 	return Sockets{"unix", name + "_pub.ipc", name + "_pull.ipc"}, nil
-}
-
-func newHash(name string) (hash.Hash, error) {
-	switch name {
-	case "", "sha256":
-		return sha256.New(), nil
-	case "sha512":
-		return sha512.New(), nil
-	case "sha384":
-		return sha512.New384(), nil
-	case "sha224":
-		return sha256.New224(), nil
-	case "sha1":
-		return sha1.New(), nil //nolint:gosec // a file name
-	case "md5":
-		return md5.New(), nil //nolint:gosec // a file name
-	}
-	return nil, fmt.Errorf("hash_type %q is unknown", name)
 }
 
 // TCPSockets returns the sockets of a bus with `ipc_mode: tcp`, which Windows needs.

@@ -11,6 +11,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/brineproject/brine/crypto"
 )
 
 // A Get says how a file of the file server is got.
@@ -150,7 +152,7 @@ func (s *saltFile) fetch(ctx context.Context) (*partial, error) {
 }
 
 func (s *saltFile) download(ctx context.Context) (*partial, error) {
-	h, err := newHash(s.sum.Type)
+	h, err := crypto.NewHash(s.sum.Type)
 	if err != nil {
 		return nil, fmt.Errorf("salt://%s: %w", s.path, err)
 	}

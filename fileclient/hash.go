@@ -1,35 +1,12 @@
 package fileclient
 
 import (
-	"crypto/md5"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha512"
 	"encoding/hex"
-	"fmt"
-	"hash"
 	"io"
 	"os"
-)
 
-// newHash returns the algorithm of a hash_type.
-func newHash(name string) (hash.Hash, error) {
-	switch name {
-	case "md5":
-		return md5.New(), nil
-	case "sha1":
-		return sha1.New(), nil
-	case "sha224":
-		return sha256.New224(), nil
-	case "sha256":
-		return sha256.New(), nil
-	case "sha384":
-		return sha512.New384(), nil
-	case "sha512":
-		return sha512.New(), nil
-	}
-	return nil, fmt.Errorf("hash algorithm %q is not known", name)
-}
+	"github.com/brineproject/brine/crypto"
+)
 
 // typeOf returns the algorithm whose hashes have as many digits (salt/utils/files.py, HASHES_REVMAP), or "".
 func typeOf(digits int) string {
@@ -38,7 +15,7 @@ func typeOf(digits int) string {
 
 // hashOf returns the hash of a file on the disk.
 func hashOf(file, name string) (Sum, error) {
-	h, err := newHash(name)
+	h, err := crypto.NewHash(name)
 	if err != nil {
 		return Sum{}, err
 	}

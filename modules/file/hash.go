@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/loader"
@@ -23,10 +24,14 @@ func hashTypes() []string { return []string{"sha512", "sha384", "sha256", "sha22
 
 // hashLen returns how many digits a hash has, 0 for a kind that is not known.
 func hashLen(kind string) int {
-	if h := hashOf(kind); h != nil {
-		return 2 * h.Size()
+	if !slices.Contains(hashTypes(), kind) {
+		return 0
 	}
-	return 0
+	h, err := crypto.NewHash(kind)
+	if err != nil {
+		return 0
+	}
+	return 2 * h.Size()
 }
 
 // hashTypeOf returns the kind of hash that has so many digits, "" for none.

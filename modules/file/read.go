@@ -5,13 +5,8 @@ package file
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha512"
 	"encoding/hex"
 	"errors"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -20,6 +15,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
@@ -251,8 +247,8 @@ func (m *module) getSum(_ context.Context, a sumArgs) (any, error) {
 }
 
 func hashFile(path, form string) (any, error) {
-	h := hashOf(form)
-	if h == nil {
+	h, err := crypto.NewHash(form)
+	if err != nil {
 		return nil, loader.Exception("ValueError", "Invalid hash type: %s", form)
 	}
 	f, err := open(path)
@@ -264,22 +260,4 @@ func hashFile(path, form string) (any, error) {
 		return nil, osError(err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-func hashOf(form string) hash.Hash {
-	switch form {
-	case "md5":
-		return md5.New()
-	case "sha1":
-		return sha1.New()
-	case "sha224":
-		return sha256.New224()
-	case "sha256":
-		return sha256.New()
-	case "sha384":
-		return sha512.New384()
-	case "sha512":
-		return sha512.New()
-	}
-	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/md5"
-	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -19,6 +18,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
@@ -232,31 +232,16 @@ func (m *module) githubSignature(_ context.Context, a signatureArgs) (any, error
 	case len(parts) < 2:
 		return nil, loader.Exception("ValueError", "not enough values to unpack (expected 2, got %d)", len(parts))
 	}
-	kind := kindOf(parts[0])
-	if kind == nil {
+	if _, err := crypto.NewHash(parts[0]); err != nil {
 		return nil, loader.Exception("AttributeError", "module 'hashlib' has no attribute '%s'", parts[0])
+	}
+	kind := func() hash.Hash {
+		h, _ := crypto.NewHash(parts[0]) // asked for above
+		return h
 	}
 	own, err := sign(kind, a.String, a.SharedSecret)
 	if err != nil {
 		return nil, err
 	}
 	return hmac.Equal([]byte(hex.EncodeToString(own)), []byte(parts[1])), nil
-}
-
-func kindOf(name string) func() hash.Hash {
-	switch name {
-	case "md5":
-		return md5.New
-	case "sha1":
-		return sha1.New
-	case "sha224":
-		return sha256.New224
-	case "sha256":
-		return sha256.New
-	case "sha384":
-		return sha512.New384
-	case "sha512":
-		return sha512.New
-	}
-	return nil
 }

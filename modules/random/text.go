@@ -2,16 +2,11 @@ package random
 
 import (
 	"context"
-	"crypto/md5"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha3"
-	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
-	"hash"
 	"strings"
 
+	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
@@ -35,8 +30,8 @@ func (m *module) hash(_ context.Context, a hashArgs) (any, error) {
 }
 
 func hashed(v any, algorithm string) (string, error) {
-	h := hashOf(algorithm)
-	if h == nil {
+	h, err := crypto.NewHash(algorithm)
+	if err != nil {
 		return "", loader.Exception("salt.exceptions.SaltException", "You must specify a valid algorithm.")
 	}
 	switch v := v.(type) {
@@ -48,32 +43,6 @@ func hashed(v any, algorithm string) (string, error) {
 		return "", loader.TypeError("object supporting the buffer API required")
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-func hashOf(name string) hash.Hash {
-	switch name {
-	case "md5":
-		return md5.New()
-	case "sha1":
-		return sha1.New()
-	case "sha224":
-		return sha256.New224()
-	case "sha256":
-		return sha256.New()
-	case "sha384":
-		return sha512.New384()
-	case "sha512":
-		return sha512.New()
-	case "sha3_224":
-		return sha3.New224()
-	case "sha3_256":
-		return sha3.New256()
-	case "sha3_384":
-		return sha3.New384()
-	case "sha3_512":
-		return sha3.New512()
-	}
-	return nil
 }
 
 type strEncodeArgs struct {

@@ -9,15 +9,10 @@ package ssh
 
 import (
 	"context"
-	"crypto/md5"  //nolint:gosec // one of the hashes of fingerprints
-	"crypto/sha1" //nolint:gosec // another
-	"crypto/sha256"
-	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
@@ -187,16 +183,14 @@ func fingerprint(key string, method any) (string, error) {
 	if data.Truth(method) {
 		name = strings.ToLower(data.Str(method))
 	}
-	hashes := map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New}
-	h, ok := hashes[name]
-	if !ok {
+	sum, err := crypto.NewHash(name)
+	if err != nil {
 		return "", loader.Execution("The fingerprint_hash_type %s is not supported.", name)
 	}
 	raw, err := base64.StdEncoding.DecodeString(key)
 	if err != nil || strings.ContainsAny(key, "\r\n") {
 		return "", nil //nolint:nilerr // it is no key
 	}
-	sum := h()
 	_, _ = sum.Write(raw)
 	digits := hex.EncodeToString(sum.Sum(nil))
 	var pairs []string

@@ -3,21 +3,18 @@ package saltjinja
 import (
 	"bytes"
 	"crypto/hmac"
-	"crypto/md5"
 	"crypto/rand"
 	"crypto/sha1"
 	"crypto/sha256"
-	"crypto/sha3"
-	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"io"
 	"math/big"
 	"os"
 	"unicode/utf8"
 
+	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/jinja"
 )
 
@@ -31,34 +28,14 @@ func hashFilters() map[string]jinja.Func {
 	}
 }
 
-// newHash returns a hash by the name that Python's hashlib has for it, or nil.
-func newHash(name string) hash.Hash {
-	switch name {
-	case "md5":
-		return md5.New()
-	case "sha1":
-		return sha1.New()
-	case "sha224":
-		return sha256.New224()
-	case "sha256":
-		return sha256.New()
-	case "sha384":
-		return sha512.New384()
-	case "sha512":
-		return sha512.New()
-	case "sha3_256":
-		return sha3.New256()
-	case "sha3_512":
-		return sha3.New512()
-	}
-	return nil
-}
-
 func digest(function, name string) jinja.Func {
 	return func(c *jinja.Call) (any, error) {
 		p := bind(c, function, "instr")
 		b := bytesOf(p, 0)
-		h := newHash(name)
+		h, err := crypto.NewHash(name)
+		if err != nil {
+			return nil, err
+		}
 		h.Write(b)
 		return hex.EncodeToString(h.Sum(nil)), p.err
 	}
@@ -116,8 +93,8 @@ func randomHash(c *jinja.Call) (any, error) {
 	p := bind(c, "random_hash", "size=", "hash_type=")
 	size := p.number(0, 9999999999)
 	name, _ := textOf(p.or(1, "md5"))
-	h := newHash(name)
-	if h == nil {
+	h, err := crypto.NewHash(name)
+	if err != nil {
 		p.note(jinja.Raise(jinja.AttributeError, "module 'hashlib' has no attribute '%s'", name))
 	}
 	if size < 0 {
@@ -138,8 +115,8 @@ func fileHash(c *jinja.Call) (any, error) {
 	p := bind(c, "get_hash", "path", "form=", "chunk_size=")
 	path := p.text(0)
 	form, _ := textOf(p.or(1, "sha256"))
-	h := newHash(form)
-	if h == nil {
+	h, err := crypto.NewHash(form)
+	if err != nil {
 		p.note(jinja.Raise(jinja.ValueError, "Invalid hash type: %s", form))
 	}
 	if p.err != nil {
