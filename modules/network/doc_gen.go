@@ -2,6 +2,22 @@
 
 package network
 
+const docActiveTcp = "\n" +
+	"    Returns the connections of TCP that are established, by their number in the list.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.active_tcp\n" +
+	"    "
+
+const docArp = "\n" +
+	"    Returns the addresses of neighbours by their hardware addresses.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.arp\n" +
+	"    "
+
 const docCalcNet = "\n" +
 	"    Returns the network of an address.\n" +
 	"\n" +
@@ -15,12 +31,65 @@ const docCalcNet = "\n" +
 	"        salt '*' network.calc_net 2a02:f6e:a000:80:84d8:8332:7866:4e07/64\n" +
 	"    "
 
+const docConnect = "\n" +
+	"    Tells whether a port of a host can be reached.\n" +
+	"\n" +
+	"    proto\n" +
+	"\n" +
+	"        tcp, or udp: then something is sent, and the host must answer.\n" +
+	"\n" +
+	"    timeout\n" +
+	"\n" +
+	"        How many seconds to wait; 5 without it.\n" +
+	"\n" +
+	"    family\n" +
+	"\n" +
+	"        ipv4 or ipv6; either without it.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.connect example.org 80 timeout=3 family=ipv4\n" +
+	"        salt '*' network.connect dns.example.org port=53 proto=udp\n" +
+	"    "
+
 const docConvertCidr = "\n" +
 	"    Returns the network, the netmask and the broadcast address of an address with a prefix.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' network.convert_cidr 172.31.0.0/16\n" +
+	"    "
+
+const docDefaultRoute = "\n" +
+	"    Returns the routes that packets take for which there is no other. The argument is that of network.routes.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.default_route\n" +
+	"    "
+
+const docDig = "\n" +
+	"    Returns what the program dig prints of a name.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.dig example.org\n" +
+	"    "
+
+const docFqdns = "\n" +
+	"    Returns the full names of the addresses of the host, as far as the resolver knows them.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.fqdns\n" +
+	"    "
+
+const docGetBufsize = "\n" +
+	"    Returns the sizes of the buffers of an interface, and what they can be at most.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.get_bufsize eth0\n" +
 	"    "
 
 const docGetFqdn = "\n" +
@@ -37,6 +106,14 @@ const docGetHostname = "\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' network.get_hostname\n" +
+	"    "
+
+const docGetRoute = "\n" +
+	"    Returns how packets leave for an address: by which interface and gateway, and from which address.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.get_route 10.10.10.10\n" +
 	"    "
 
 const docHwAddr = "\n" +
@@ -178,12 +255,67 @@ const docIsPrivate = "\n" +
 	"        salt '*' network.is_private 10.0.0.3\n" +
 	"    "
 
+const docModBufsize = "\n" +
+	"    Sets the sizes of the buffers of an interface: rx, tx, rx-mini and rx-jumbo.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.mod_bufsize eth0 tx=256 rx=512\n" +
+	"    "
+
+const docModHostname = "\n" +
+	"    Gives the host another name: now, in /etc/hosts, and where the system keeps it for the next boot.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.mod_hostname web1.example.org\n" +
+	"    "
+
+const docNetstat = "\n" +
+	"    Returns the sockets of the host with their states, users and programs, as netstat tells them, or ss where there is no\n" +
+	"    netstat.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.netstat\n" +
+	"    "
+
+const docPing = "\n" +
+	"    Sends four echo requests to a host, and returns what the program ping prints.\n" +
+	"\n" +
+	"    timeout\n" +
+	"\n" +
+	"        How many seconds to wait for an answer.\n" +
+	"\n" +
+	"    return_boolean\n" +
+	"\n" +
+	"        Whether there was an answer is returned instead.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.ping example.org\n" +
+	"        salt '*' network.ping example.org return_boolean=True timeout=3\n" +
+	"    "
+
 const docReverseIp = "\n" +
 	"    Returns the name that an address is looked up by.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' network.reverse_ip 172.17.0.4\n" +
+	"    "
+
+const docRoutes = "\n" +
+	"    Returns the routes of the host, as netstat tells them, or the program ip where there is no netstat.\n" +
+	"\n" +
+	"    family\n" +
+	"\n" +
+	"        Only those of inet or of inet6.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.routes\n" +
+	"        salt '*' network.routes family=inet\n" +
 	"    "
 
 const docSubnets = "\n" +
@@ -205,4 +337,21 @@ const docSubnets6 = "\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' network.subnets6\n" +
+	"    "
+
+const docTraceroute = "\n" +
+	"    Returns the hosts on the way to another, with the milliseconds that each took to answer.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.traceroute example.org\n" +
+	"    "
+
+const docWol = "\n" +
+	"    Wakes a host: it sends the packet for which a sleeping network card waits.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' network.wol 08:00:27:13:69:77\n" +
+	"        salt '*' network.wol 080027136977 192.0.2.255 7\n" +
 	"    "

@@ -2,9 +2,13 @@
 // (salt/modules/network.py, salt/utils/network.py).
 //
 // interface.go tells of interfaces, address.go of their addresses, and subnet.go reckons. On Linux the interfaces come from the kernel;
-// elsewhere Go's standard library tells less of them: no labels and broadcast addresses.
+// elsewhere Go's standard library tells less of them: no labels and broadcast addresses. route.go, socket.go, hop.go and buffer.go read
+// what programs of Linux print, reach.go tries other hosts, and hostname.go renames this one.
 //
 // Which addresses are private is what Python 3.13 says, and those before it since they were mended.
+//
+// What differs from Salt: network.connect over UDP works; lines of programs that cannot be read are left out, where Salt raises an
+// exception; mod_hostname leaves the lines of /etc/hosts alone that do not hold the name.
 package network
 
 import (
@@ -16,29 +20,41 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
 )
 
 //go:generate go run github.com/brineproject/brine/internal/docgen
 
 // Plugin returns the module network.
 func Plugin() loader.Plugin {
-	return loader.Plugin{Name: "network", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, systemLinks) }}
+	return loader.Plugin{Name: "network", New: func(env *loader.Env) (*loader.Module, error) {
+		return newModule(&module{env, systemLinks, process.Find, net.DefaultResolver})
+	}}
 }
 
 type module struct {
-	env   *loader.Env
-	links func() ([]link, error)
+	env      *loader.Env
+	links    func() ([]link, error)
+	find     func(program string) (path string)
+	resolver resolver
 }
 
-func newModule(env *loader.Env, links func() ([]link, error)) (*loader.Module, error) {
-	m := &module{env, links}
+func newModule(m *module) (*loader.Module, error) {
 	addrs, addrs6, hw := loader.F("ip_addrs", docIpAddrs, m.ipAddrs), loader.F("ip_addrs6", docIpAddrs6, m.ipAddrs6), loader.F("hw_addr", docHwAddr, m.hwAddr)
 	return &loader.Module{Funcs: []loader.Func{
 		addrs, addrs.Alias("ipaddrs"), addrs6, addrs6.Alias("ipaddrs6"), hw, hw.Alias("hwaddr"),
+		loader.F("active_tcp", docActiveTcp, m.activeTcp),
+		loader.F("arp", docArp, m.arp),
 		loader.F("calc_net", docCalcNet, m.calcNet),
+		loader.F("connect", docConnect, m.connect),
 		loader.F("convert_cidr", docConvertCidr, m.convertCidr),
+		loader.F("default_route", docDefaultRoute, m.defaultRoute),
+		loader.F("dig", docDig, m.dig),
+		loader.F("fqdns", docFqdns, m.fqdns),
+		loader.F("get_bufsize", docGetBufsize, m.getBufsize),
 		loader.F("get_fqdn", docGetFqdn, m.getFqdn),
 		loader.F("get_hostname", docGetHostname, m.getHostname),
+		loader.F("get_route", docGetRoute, m.getRoute),
 		loader.F("ifacestartswith", docIfacestartswith, m.ifacestartswith),
 		loader.F("in_subnet", docInSubnet, m.inSubnet),
 		loader.F("interface", docInterfaceOf, m.interfaceOf),
@@ -50,9 +66,16 @@ func newModule(env *loader.Env, links func() ([]link, error)) (*loader.Module, e
 		loader.F("iphexval", docIphexval, m.iphexval),
 		loader.F("is_loopback", docIsLoopback, m.isLoopback),
 		loader.F("is_private", docIsPrivate, m.isPrivate),
+		loader.F("mod_bufsize", docModBufsize, m.modBufsize),
+		loader.F("mod_hostname", docModHostname, m.modHostname),
+		loader.F("netstat", docNetstat, m.netstat),
+		loader.F("ping", docPing, m.ping),
 		loader.F("reverse_ip", docReverseIp, m.reverseIp),
+		loader.F("routes", docRoutes, m.routes),
 		loader.F("subnets", docSubnets, m.subnets),
 		loader.F("subnets6", docSubnets6, m.subnets6),
+		loader.F("traceroute", docTraceroute, m.traceroute),
+		loader.F("wol", docWol, m.wol),
 	}}, nil
 }
 
@@ -75,11 +98,19 @@ func (m *module) getHostname(context.Context, loader.NoArgs) (any, error) {
 //
 //	salt '*' network.get_fqdn
 func (m *module) getFqdn(ctx context.Context, _ loader.NoArgs) (any, error) {
-	name, err := os.Hostname()
+	name, err := m.fullHostname(ctx)
 	if err != nil {
 		return nil, loader.Execution("%w", err)
 	}
-	return fullName(ctx, net.DefaultResolver, name), nil
+	return name, nil
+}
+
+func (m *module) fullHostname(ctx context.Context) (string, error) {
+	name, err := os.Hostname()
+	if err != nil {
+		return "", err
+	}
+	return fullName(ctx, m.resolver, name), nil
 }
 
 // resolver is what full names are asked of.

@@ -29,7 +29,7 @@ func host() ([]link, error) {
 
 func registry(t *testing.T, links func() ([]link, error)) *loader.Registry {
 	t.Helper()
-	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{{Name: "network", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, links) }}})
+	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{{Name: "network", New: func(env *loader.Env) (*loader.Module, error) { return newModule(&module{env: env, links: links}) }}})
 	if err != nil {
 		t.Fatal(err)
 	}

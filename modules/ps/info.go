@@ -62,6 +62,7 @@ func (m *module) procInfo(_ context.Context, a infoArgs) (any, error) {
 func (p *process) attributes() map[string]func() any {
 	return map[string]func() any{
 		"cmdline":          func() any { return p.cmdline() },
+		"connections":      p.connections,
 		"cpu_affinity":     p.affinity,
 		"cpu_num":          func() any { return p.field(39) },
 		"cpu_percent":      func() any { return 0.0 }, // since the last look, of which there is none
@@ -72,13 +73,17 @@ func (p *process) attributes() map[string]func() any {
 		"exe":              func() any { return p.link("exe") },
 		"gids":             func() any { return p.ids("Gid") },
 		"io_counters":      p.ioCounters,
+		"ionice":           p.ioClass,
+		"memory_full_info": p.memoryFull,
 		"memory_info":      func() any { return values(p.memory()) },
+		"memory_maps":      p.memoryMaps,
 		"memory_percent":   p.memoryPercent,
 		"name":             func() any { return p.fullName() },
 		"nice":             func() any { return p.field(19) },
 		"num_ctx_switches": p.switches,
 		"num_fds":          func() any { return p.count("fd") },
 		"num_threads":      func() any { return p.field(20) },
+		"open_files":       p.openFiles,
 		"pid":              func() any { return p.pid },
 		"ppid":             func() any { return p.field(4) },
 		"status":           func() any { return p.state() },

@@ -35,6 +35,14 @@ func files() map[string]string {
 		"proc/7/status":       "Name:\tmy\nUid:\t0\t0\t0\t0\nGid:\t5\t5\t5\t5\nvoluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t4\n",
 		"proc/7/statm":        "25600 256 100 10 0 50 0\n",
 		"proc/7/io":           "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\n",
+		"proc/7/fdinfo/1":     "pos:\t17\nflags:\t0100001\nmnt_id:\t1\n",
+		"proc/7/fdinfo/2":     "pos:\t0\nflags:\t0102001\n",
+		"proc/7/fdinfo/3":     "pos:\t5\nflags:\t0100002\n",
+		"proc/7/fdinfo/10":    "pos:\t0\nflags:\t02100000\n",
+		"proc/7/net/tcp":      "sl local\n 0: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000 106 0 901 1\n 1: 0200000A:0016 0100000A:D431 01 00000000:00000000 02:0 0 0 0 902 2\n 2: 0200000A:0016 0100000A:D432 01 00000000:00000000 02:0 0 0 0 999 2\n",
+		"proc/7/net/udp6":     "sl local\n 0: 000000FD000000000000000001000000:0044 00000000000000000000000000000000:0000 07 00000000:00000000 00:00000000 00000000 0 0 903 2\n",
+		"proc/7/smaps":        "55d0-55d1 r--p 00000000 fe:00 18500                      /bin/my odd\nSize: 4 kB\nRss: 4 kB\nPss: 2 kB\nShared_Clean: 4 kB\nShared_Dirty: 0 kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: 0 kB\nReferenced: 0 kB\nAnonymous: 0 kB\nSwap: 0 kB\nVmFlags: rd mr\n55d1-55d2 rw-p 00001000 fe:00 18500                      /bin/my odd\nSize: 8 kB\nRss: 8 kB\nPss: 8 kB\nShared_Clean: 0 kB\nShared_Dirty: 0 kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: 8 kB\nReferenced: 8 kB\nAnonymous: 8 kB\nSwap: 1 kB\nVmFlags: rd mr\n7f00-7f01 rw-p 00000000 00:00 0 \nSize: 16 kB\nRss: 0 kB\nPss: 0 kB\nShared_Clean: 0 kB\nShared_Dirty: 0 kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: 0 kB\nReferenced: 0 kB\nAnonymous: 0 kB\nSwap: 0 kB\nVmFlags: rd mr\n",
+		"proc/7/smaps_rollup": "55d0-7f01 ---p 00000000 00:00 0      [rollup]\nRss: 12 kB\nPss: 10 kB\nPss_Dirty: 7 kB\nPrivate_Clean: 3 kB\nPrivate_Dirty: 8 kB\nPrivate_Hugetlb: 1 kB\nSwap: 1 kB\nSwapPss: 9 kB\n",
 		"proc/7/environ":      "A=1\x00B=x=y\x00",
 		"proc/7/task/7/stat":  statLine,
 		"proc/8/stat":         strings.Replace(strings.Replace(statLine, "7 (my (odd) name) S", "8 (other) Z", 1), "150", "151", 1),
@@ -49,6 +57,13 @@ func system(t testing.TB, files map[string]string) *loader.Registry {
 	for name, text := range files {
 		at := filepath.Join(root, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{"0": "/dev/null", "1": "/etc/passwd", "2": "/etc/passwd", "3": "/etc/passwd", "4": "socket:[901]",
+		"5": "socket:[902]", "6": "socket:[903]", "7": "/no/file", "8": "pipe:[5]", "10": "/etc/passwd"} {
+		dir := filepath.Join(root, "proc/7/fd")
+		if err := errors.Join(os.MkdirAll(dir, 0o755), os.Symlink(to, filepath.Join(dir, name))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,6 +113,9 @@ func TestAnswers(t *testing.T) {
 		{"get_users", nil, nil, "[]"},
 		{"proc_info", []any{int64(7), []any{"pid", "ppid", "name", "cmdline", "status", "username", "uids", "gids", "nice", "num_threads", "cpu_times", "create_time", "num_ctx_switches", "io_counters", "environ", "threads", "terminal"}}, nil,
 			"{'pid': 7, 'ppid': 1, 'name': 'my (odd) name', 'cmdline': ['/bin/my', '-x'], 'status': 'sleeping', 'username': 'root', 'uids': [0, 0, 0], 'gids': [5, 5, 5], 'nice': 0, 'num_threads': 3, 'cpu_times': [1.5, 0.5, 0.1, 0.2, 0.25], 'create_time': 1700000010.0, 'num_ctx_switches': [3, 4], 'io_counters': [3, 4, 5, 6, 1, 2], 'environ': {'A': '1', 'B': 'x=y'}, 'threads': [[7, 1.5, 0.5]], 'terminal': None}"},
+		{"proc_info", []any{int64(7), []any{"open_files", "num_fds", "memory_full_info", "memory_maps"}}, nil, "{'open_files': [['/etc/passwd', 1, 17, 'w', 32769], ['/etc/passwd', 2, 0, 'a', 33793], ['/etc/passwd', 3, 5, 'r+', 32770], ['/etc/passwd', 10, 0, 'r', 557056]], 'num_fds': 10, 'memory_full_info': [1048576, 104857600, 409600, 40960, 0, 204800, 0, 12288, 10240, 1024], 'memory_maps': [['/bin/my odd', 12288, 12288, 10240, 4096, 0, 0, 8192, 8192, 8192, 1024], ['[anon]', 0, 16384, 0, 0, 0, 0, 0, 0, 0, 0]]}"},
+		{"proc_info", []any{int64(7), []any{"connections"}}, nil, "{'connections': [[4, 2, 1, ['127.0.0.1', 3306], [], 'LISTEN'], [5, 2, 1, ['10.0.0.2', 22], ['10.0.0.1', 54321], 'ESTABLISHED'], [6, 10, 2, ['fd00::1', 68], [], 'NONE']]}"},
+		{"proc_info", []any{int64(7), []any{"ionice"}}, nil, "{'ionice': None}"},
 		{"proc_info", []any{int64(9)}, nil, "ERROR process PID not found (pid=9)"},
 		{"proc_info", []any{int64(7), []any{"nope"}}, nil, "ERROR invalid attr name 'nope'"},
 		{"pgrep", []any{"odd"}, nil, "[7]"},
@@ -182,7 +200,7 @@ func TestKills(t *testing.T) {
 		if list, _ := found.([]any); !slices.Contains(list, any(pid)) {
 			t.Errorf("pgrep: %v, want %d", found, pid)
 		}
-		if v, err := r.Invoke(t.Context(), "ps.proc_info", []any{pid}, nil); err != nil || v.(*data.Map).Value("pid") != pid || v.(*data.Map).Len() != 25 {
+		if v, err := r.Invoke(t.Context(), "ps.proc_info", []any{pid}, nil); err != nil || v.(*data.Map).Value("pid") != pid || v.(*data.Map).Len() != 30 {
 			t.Errorf("proc_info: %s, %v", data.Repr(v), err)
 		}
 		if v, err := r.Invoke(t.Context(), "ps.pkill", []any{mark}, data.NewMap("full", true, "signal", int64(9))); err != nil || data.Repr(v) != "{'killed': ["+data.Str(pid)+"]}" {
@@ -213,6 +231,9 @@ func FuzzFiles(f *testing.F) {
 		r := system(t, all)
 		for _, fun := range []string{"cpu_times", "virtual_memory", "swap_memory", "disk_partitions", "network_io_counters", "disk_io_counters", "boot_time", "num_cpus"} {
 			_, _ = r.Invoke(t.Context(), "ps."+fun, nil, nil) // it must not panic
+		}
+		if _, err := r.Invoke(t.Context(), "ps.proc_info", []any{int64(7)}, nil); err != nil {
+			t.Error(err)
 		}
 		if _, err := r.Invoke(t.Context(), "ps.pgrep", []any{"x"}, nil); err != nil {
 			t.Error(err)

@@ -1,0 +1,137 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+type hostnameArgs struct{ Hostname any }
+
+// modHostname gives the host another name: now, in /etc/hosts, and where the system keeps it for the next boot.
+//
+// CLI Example:
+//
+//	salt '*' network.mod_hostname web1.example.org
+func (m *module) modHostname(ctx context.Context, a hostnameArgs) (any, error) {
+	if a.Hostname == nil {
+		return false, nil
+	}
+	name := data.Str(a.Hostname)
+	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, " \t\n") {
+		return nil, loader.Invocation("%s is not the name of a host", data.Repr(a.Hostname))
+	}
+	old, done, err := m.rename(ctx, name)
+	if err != nil || !done {
+		return false, err
+	}
+	if err := m.edit("/etc/hosts", func(line string) string { return renamed(line, old, name) }); err != nil {
+		return nil, err
+	}
+	return true, m.keepName(name)
+}
+
+// rename makes the kernel take a name, and returns the one of before. done is false where hostnamectl refuses.
+func (m *module) rename(ctx context.Context, name string) (old string, done bool, err error) {
+	program := m.find("hostnamectl")
+	if program == "" {
+		if program = m.find("hostname"); program == "" {
+			return "", false, loader.NotFound("neither hostnamectl nor hostname was found in $PATH")
+		}
+		if old, err = m.fullHostname(ctx); err == nil {
+			_, err = m.env.Call(ctx, "cmd.run", []any{[]any{program, name}}, nil)
+		}
+		return old, err == nil, err
+	}
+	if old, err = m.staticName(ctx, program); err != nil {
+		return "", false, err
+	}
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{[]any{program, "set-hostname", name}}, nil)
+	ret, _ := v.(*data.Map)
+	return old, err == nil && data.Equal(ret.Value("retcode"), int64(0)), err
+}
+
+// staticName returns the name that hostnamectl tells, or what the host calls itself.
+func (m *module) staticName(ctx context.Context, program string) (string, error) {
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{[]any{program, "status"}}, nil)
+	if err != nil {
+		return "", err
+	}
+	ret, _ := v.(*data.Map)
+	for line := range strings.Lines(ret.Text("stdout")) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.Contains(key, "Static hostname") {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return os.Hostname()
+}
+
+// renamed returns a line of /etc/hosts with the first word that is the old name replaced. A line without it stays as it is.
+func renamed(line, old, name string) string {
+	words := strings.Fields(line)
+	i := slices.Index(words, old)
+	if i < 0 {
+		return line
+	}
+	words[i] = name
+	return strings.Join(words, "\t") + "\n"
+}
+
+// keepName writes the name where the family of systems looks for it at boot.
+func (m *module) keepName(name string) error {
+	switch m.env.GrainsNow().Text("os_family") {
+	case "RedHat":
+		return m.edit("/etc/sysconfig/network", func(line string) string { return sysconfigName(line, name) })
+	case "Debian":
+		if err := atomicfile.Write(m.at("/etc/hostname"), []byte(name+"\n"), atomicfile.Options{Mode: 0o644, KeepMode: true}); err != nil {
+			return loader.Execution("keep the name of the host: %w", err)
+		}
+	}
+	return nil
+}
+
+// sysconfigName writes the name into HOSTNAME=…, in the quotes that stand there.
+func sysconfigName(line, name string) string {
+	if !strings.HasPrefix(line, "HOSTNAME") {
+		return line
+	}
+	_, old, _ := strings.Cut(strings.TrimRight(line, " \t\n"), "=")
+	quote := ""
+	if len(old) > 1 && old[0] == old[len(old)-1] && strings.ContainsAny(old[:1], `"'`) {
+		quote = old[:1]
+	}
+	return "HOSTNAME=" + quote + strings.Trim(name, `"'`) + quote + "\n"
+}
+
+func (m *module) at(file string) string { return filepath.Join(m.env.Root, path.Clean("/"+file)) }
+
+// edit rewrites the lines of a file. One that does not exist stays so.
+func (m *module) edit(file string, change func(line string) string) error {
+	src, err := os.ReadFile(m.at(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return loader.Execution("change the name of the host: %w", err)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(src)) {
+		b.WriteString(change(line))
+	}
+	if b.String() == string(src) {
+		return nil
+	}
+	if err := atomicfile.Write(m.at(file), []byte(b.String()), atomicfile.Options{Keep: true}); err != nil {
+		return loader.Execution("change the name of the host: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,293 @@
+package network
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// hostName returns a text without what no name of a host has, so that it is one word of a command line, and no option.
+func hostName(v any) string {
+	text := data.Str(v)
+	text = text[:min(255, len(text))]
+	return strings.TrimLeft(strings.Map(func(r rune) rune {
+		if r < 128 && (r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {
+			return r
+		}
+		return -1
+	}, text), "-")
+}
+
+// needs returns the error of Salt's for a program that is not there.
+func (m *module) needs(program string) error {
+	if m.find(program) == "" {
+		return loader.NotFound("The '%s' binary was not found in $PATH.", program)
+	}
+	return nil
+}
+
+// onLinux returns an error on other systems, whose programs print other tables.
+func (m *module) onLinux() error {
+	if m.env.GrainsNow().Text("kernel") != "Linux" {
+		return loader.Execution("Not yet supported on this platform")
+	}
+	return nil
+}
+
+type pingArgs struct {
+	Host          any
+	Timeout       any  `default:"False"`
+	ReturnBoolean bool `default:"False"`
+}
+
+// ping sends four echo requests to a host, and returns what the program ping prints.
+//
+// timeout
+//
+//	How many seconds to wait for an answer.
+//
+// return_boolean
+//
+//	Whether there was an answer is returned instead.
+//
+// CLI Example:
+//
+//	salt '*' network.ping example.org
+//	salt '*' network.ping example.org return_boolean=True timeout=3
+func (m *module) ping(ctx context.Context, a pingArgs) (any, error) {
+	line := []any{"ping"}
+	if data.Truth(a.Timeout) {
+		line = append(line, "-W", data.Str(a.Timeout))
+	}
+	line = append(line, "-c", "4", hostName(a.Host))
+	if !a.ReturnBoolean {
+		return m.env.Call(ctx, "cmd.run", []any{line}, nil)
+	}
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{line}, nil)
+	ret, _ := v.(*data.Map)
+	return err == nil && data.Equal(ret.Value("retcode"), int64(0)), err
+}
+
+type hostArgs struct{ Host any }
+
+// dig returns what the program dig prints of a name.
+//
+// CLI Example:
+//
+//	salt '*' network.dig example.org
+func (m *module) dig(ctx context.Context, a hostArgs) (any, error) {
+	if err := m.needs("dig"); err != nil {
+		return nil, err
+	}
+	return m.env.Call(ctx, "cmd.run", []any{[]any{"dig", hostName(a.Host)}}, nil)
+}
+
+type connectArgs struct {
+	Host   any
+	Port   any       `default:"None"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// connect tells whether a port of a host can be reached.
+//
+// proto
+//
+//	tcp, or udp: then something is sent, and the host must answer.
+//
+// timeout
+//
+//	How many seconds to wait; 5 without it.
+//
+// family
+//
+//	ipv4 or ipv6; either without it.
+//
+// CLI Example:
+//
+//	salt '*' network.connect example.org 80 timeout=3 family=ipv4
+//	salt '*' network.connect dns.example.org port=53 proto=udp
+func (m *module) connect(ctx context.Context, a connectArgs) (any, error) {
+	verdict := func(ok bool, text string) (any, error) { return data.NewMap("result", ok, "comment", text), nil }
+	if isNone(a.Host) {
+		return verdict(false, "Required argument, host, is missing.")
+	}
+	if isNone(a.Port) {
+		return verdict(false, "Required argument, port, is missing.")
+	}
+	proto := "tcp"
+	if a.Kwargs.Value("proto") == "udp" {
+		proto = "udp"
+	}
+	to, err := endpointOf(ctx, a, proto)
+	where := " on " + proto + " port " + data.Str(a.Port)
+	if err != nil {
+		return verdict(false, "Unable to resolve host "+data.Str(a.Host)+where)
+	}
+	where = data.Str(a.Host) + " (" + to.Addr().String() + ")" + where
+	ctx, cancel, err := limited(ctx, a.Kwargs)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	if err := reach(ctx, proto, to); err != nil {
+		return verdict(false, "Unable to connect to "+where)
+	}
+	return verdict(true, "Successfully connected to "+where)
+}
+
+// limited bounds a context to the seconds that a caller gives; None is no limit.
+func limited(ctx context.Context, kwargs *data.Map) (context.Context, context.CancelFunc, error) {
+	given, ok := kwargs.Get("timeout")
+	if !ok {
+		given = int64(5)
+	}
+	if given == nil {
+		ctx, cancel := context.WithCancel(ctx)
+		return ctx, cancel, nil
+	}
+	seconds, err := strconv.ParseFloat(data.Str(given), 64)
+	if err != nil || seconds < 0 {
+		return nil, nil, loader.Invocation("timeout must be a number of seconds, not %s", data.Repr(given))
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(min(seconds, 1e9)*float64(time.Second)))
+	return ctx, cancel, nil
+}
+
+// endpointOf looks up the first address of a host and the number of a port.
+func endpointOf(ctx context.Context, a connectArgs, proto string) (netip.AddrPort, error) {
+	kind := map[any]string{"ipv4": "ip4", "ipv6": "ip6"}[a.Kwargs.Value("family")]
+	host := data.Str(a.Host)
+	if _, err := netip.ParseAddr(host); err != nil {
+		host = hostName(a.Host)
+	}
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, cmp.Or(kind, "ip"), host)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	port, err := net.DefaultResolver.LookupPort(ctx, proto, data.Str(a.Port))
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	return netip.AddrPortFrom(addrs[0].Unmap(), uint16(port)), nil
+}
+
+// reach connects to an address. Over UDP the other side must answer to what no protocol knows.
+func reach(ctx context.Context, proto string, to netip.AddrPort) error {
+	c, err := (&net.Dialer{}).DialContext(ctx, proto, to.String())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if proto == "tcp" {
+		return nil
+	}
+	if end, ok := ctx.Deadline(); ok {
+		if err := c.SetDeadline(end); err != nil {
+			return err
+		}
+	}
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	if _, err := c.Write([]byte(rand.Text())); err != nil {
+		return err
+	}
+	_, err = c.Read(make([]byte, 255))
+	return err
+}
+
+type wolArgs struct {
+	MAC      string `name:"mac"`
+	Bcast    string `default:"'255.255.255.255'"`
+	Destport int    `default:"9"`
+}
+
+// wol wakes a host: it sends the packet for which a sleeping network card waits.
+//
+// CLI Example:
+//
+//	salt '*' network.wol 08:00:27:13:69:77
+//	salt '*' network.wol 080027136977 192.0.2.255 7
+func (m *module) wol(ctx context.Context, a wolArgs) (any, error) {
+	mac, err := macBytes(a.MAC)
+	if err != nil {
+		return nil, err
+	}
+	c, err := (&net.Dialer{}).DialContext(ctx, "udp4", net.JoinHostPort(a.Bcast, strconv.Itoa(a.Destport)))
+	if err != nil {
+		return nil, loader.Execution("wake %s: %w", a.MAC, err)
+	}
+	defer c.Close()
+	packet := append(slices.Repeat([]byte{0xff}, 6), slices.Repeat(mac, 16)...)
+	if _, err := c.Write(packet); err != nil {
+		return nil, loader.Execution("wake %s: %w", a.MAC, err)
+	}
+	return true, nil
+}
+
+// macBytes reads a hardware address with or without signs between its bytes.
+func macBytes(text string) ([]byte, error) {
+	plain := text
+	if len(text) == 17 {
+		plain = strings.ReplaceAll(text, text[2:3], "")
+	}
+	mac, err := hex.DecodeString(plain)
+	if err != nil || len(mac) != 6 {
+		return nil, loader.Exception("ValueError", "Invalid MAC address")
+	}
+	return mac, nil
+}
+
+// fqdns returns the full names of the addresses of the host, as far as the resolver knows them.
+//
+// CLI Example:
+//
+//	salt '*' network.fqdns
+func (m *module) fqdns(ctx context.Context, _ loader.NoArgs) (any, error) {
+	v4, err := m.addresses(nil, false, true)
+	if err != nil {
+		return nil, err
+	}
+	v6, err := m.addresses(nil, false, false)
+	if err != nil {
+		return nil, err
+	}
+	names := m.namesOf(ctx, append(v4, v6...))
+	slices.Sort(names)
+	return data.NewMap("fqdns", data.Values(slices.Compact(names))), nil
+}
+
+// namesOf asks for the names of addresses, eight at once.
+func (m *module) namesOf(ctx context.Context, addrs []netip.Addr) []string {
+	var (
+		mu    sync.Mutex
+		wg    sync.WaitGroup
+		names []string
+	)
+	places := make(chan struct{}, 8)
+	for _, ip := range addrs {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			found, err := m.resolver.LookupAddr(ctx, ip.String())
+			if err != nil || len(found) == 0 {
+				return
+			}
+			name := fullName(ctx, m.resolver, strings.TrimSuffix(found[0], "."))
+			mu.Lock()
+			defer mu.Unlock()
+			names = append(names, name)
+		})
+	}
+	wg.Wait()
+	return names
+}
