@@ -128,8 +128,8 @@ func enumerate(names []string) string {
 // salt/minion.py: maps with __kwarg__, and texts name=value. pub are the fields of the publication for **kwargs; may be nil.
 // A keyword that the function does not take is an invocation error.
 func (s *Spec) Split(arg []any, pub *data.Map) (args []any, kwargs *data.Map, err error) {
-	var invalid []string
 	kwargs = &data.Map{}
+	unknown := &data.Map{}
 	for _, a := range arg {
 		words, ok := keywords(a)
 		if !ok {
@@ -140,12 +140,12 @@ func (s *Spec) Split(arg []any, pub *data.Map) (args []any, kwargs *data.Map, er
 			if s.Takes(k) {
 				kwargs.Set(k, v)
 			} else {
-				invalid = append(invalid, data.Str(k)+"="+data.Str(v))
+				unknown.Set(k, v)
 			}
 		}
 	}
-	if invalid != nil {
-		return nil, nil, Invocation("The following keyword arguments are not valid: %s", strings.Join(invalid, ", "))
+	if err := Unknown(unknown); err != nil {
+		return nil, nil, err
 	}
 	if s.Kwargs != "" {
 		for k, v := range pub.All() {

@@ -154,17 +154,14 @@ func flag(kwargs *data.Map, name string) bool { return data.Truth(kwargs.Value(n
 
 // only refuses further keywords but these.
 func only(kwargs *data.Map, known ...string) error {
-	var bad []string
+	bad := &data.Map{}
 	for k, v := range kwargs.All() {
 		name := data.Str(k)
 		if !strings.HasPrefix(name, "__") && !slices.Contains(known, name) {
-			bad = append(bad, name+"="+data.Str(v))
+			bad.Set(k, v)
 		}
 	}
-	if bad == nil {
-		return nil
-	}
-	return loader.Invocation("The following keyword arguments are not valid: %s", strings.Join(bad, ", "))
+	return loader.Unknown(bad)
 }
 
 // lines returns the lines of a text.

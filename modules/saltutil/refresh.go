@@ -121,7 +121,7 @@ type keywords struct {
 //	salt '*' saltutil.refresh_grains
 func (m *module) refreshGrains(ctx context.Context, a keywords) (any, error) {
 	withPillar, clean := true, any(true)
-	var invalid []string
+	invalid := &data.Map{}
 	for k, v := range a.Options.All() {
 		switch name := data.Str(k); {
 		case strings.HasPrefix(name, "__"):
@@ -130,11 +130,11 @@ func (m *module) refreshGrains(ctx context.Context, a keywords) (any, error) {
 		case name == "clean_pillar_cache":
 			clean = v
 		default:
-			invalid = append(invalid, name+"="+data.Str(v))
+			invalid.Set(k, v)
 		}
 	}
-	if invalid != nil {
-		return nil, loader.Invocation("The following keyword arguments are not valid: %s", strings.Join(invalid, ", "))
+	if err := loader.Unknown(invalid); err != nil {
+		return nil, err
 	}
 	m.reload(ctx, withPillar, clean)
 	return true, nil

@@ -255,16 +255,16 @@ func identities(v any, word string) (any, string) {
 
 // unknown says which further keywords there should not be.
 func unknown(kwargs *data.Map, known ...string) string {
-	var bad []string
+	bad := &data.Map{}
 	for k, v := range kwargs.All() {
 		if name := data.Str(k); !strings.HasPrefix(name, "__") && !slices.Contains(known, name) {
-			bad = append(bad, name+"="+data.Str(v))
+			bad.Set(k, v)
 		}
 	}
-	if bad == nil {
-		return ""
+	if err := loader.Unknown(bad); err != nil {
+		return err.Error()
 	}
-	return "The following keyword arguments are not valid: " + strings.Join(bad, ", ")
+	return ""
 }
 
 func isDir(path string) bool {

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 	modules "github.com/brineproject/brine/modules/all"
-	"github.com/brineproject/brine/process"
 	"github.com/brineproject/brine/state/change"
 	"github.com/brineproject/brine/states/git"
 )
@@ -24,12 +24,7 @@ type host struct {
 
 func newHost(t *testing.T) *host {
 	t.Helper()
-	if process.Find("git") == "" {
-		if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-			t.Fatal("the program git is needed")
-		}
-		t.Skip("there is no program git")
-	}
+	need.Program(t, "git")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +176,7 @@ func TestRefused(t *testing.T) {
 		{[]any{"https_user", "x"}, "Basic Auth only supported for HTTPS"},
 		{[]any{"bare", true, "rev", "main"}, "'rev' is not compatible with the 'mirror' and 'bare' arguments"},
 		{[]any{"foo", "x"}, "The following keyword arguments are not valid: foo=x"},
+		{[]any{"https_pas", "x"}, "The following keyword arguments are not valid: https_pas=**********"},
 		{[]any{"force_reset", "maybe"}, "'force_reset' must be one of True, False, or 'remote-changes'"},
 		{[]any{"depth", int64(1)}, "When 'depth' is used, 'rev' must be set to the name of a branch or tag on the remote repository"},
 		{[]any{"identity", "rel"}, "identity 'rel' is not an absolute path"},
