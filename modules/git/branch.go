@@ -27,6 +27,9 @@ type branchArgs struct {
 //	salt myminion git.branch /path/to/repo mybranch opts='--set-upstream-to=origin/mybranch'
 //	salt myminion git.branch /path/to/repo newbranch opts='-m oldbranch'
 func (m *module) branch(ctx context.Context, a branchArgs) (any, error) {
+	if err := plain(a.Name); err != nil {
+		return nil, err
+	}
 	args, err := command("branch", a.GitOpts, a.Opts)
 	if err != nil {
 		return nil, err
@@ -62,6 +65,9 @@ func (m *module) checkout(ctx context.Context, a checkoutArgs) (any, error) {
 	}
 	opts, err := options(a.Opts)
 	if err != nil {
+		return nil, err
+	}
+	if err := plain(a.Rev); err != nil {
 		return nil, err
 	}
 	args := with(before, []string{"checkout"})
@@ -100,6 +106,9 @@ type mergeArgs struct {
 //	salt myminion git.merge /path/to/repo upstream/mybranch opts='--ff-only'
 func (m *module) merge(ctx context.Context, a mergeArgs) (any, error) {
 	if err := only(a.Kwargs); err != nil {
+		return nil, err
+	}
+	if err := plain(a.Rev); err != nil {
 		return nil, err
 	}
 	args, err := command("merge", a.GitOpts, a.Opts)
@@ -143,6 +152,9 @@ func (m *module) rebase(ctx context.Context, a rebaseArgs) (any, error) {
 		return nil, err
 	}
 	rev, err := options(data.Str(a.Rev))
+	if err == nil {
+		err = plainWords(rev, "--abort", "--continue", "--quit", "--skip") // which opts cannot say beside a revision
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -201,6 +213,9 @@ func (m *module) symbolicRef(ctx context.Context, a symbolicRefArgs) (any, error
 	if a.Value != nil && (slices.Contains(opts, "-d") || slices.Contains(opts, "--delete")) {
 		return nil, loader.Invocation("Value cannot be set for symbolic ref if -d/--delete is included in opts")
 	}
+	if err := plain(a.Ref, a.Value); err != nil {
+		return nil, err
+	}
 	args, err := command("symbolic-ref", a.GitOpts, a.Opts)
 	if err != nil {
 		return nil, err
@@ -246,6 +261,9 @@ func (m *module) tag(ctx context.Context, a tagArgs) (any, error) {
 	}
 	if data.Truth(a.Message) {
 		opts = append(opts, "-m", data.Str(a.Message))
+	}
+	if err := plain(a.Name, a.Ref); err != nil {
+		return nil, err
 	}
 	args := append(with(before, []string{"tag"}, opts), data.Str(a.Name))
 	if !slices.Contains(opts, "-d") && !slices.Contains(opts, "--delete") {

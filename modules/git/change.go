@@ -86,6 +86,9 @@ func (m *module) archive(ctx context.Context, a archiveArgs) (any, error) {
 	if err := only(a.Kwargs, "format"); err != nil {
 		return nil, err
 	}
+	if err := plain(a.Rev); err != nil {
+		return nil, err
+	}
 	args, err := command("archive", a.GitOpts, "")
 	if err != nil {
 		return nil, err

@@ -158,6 +158,9 @@ func (m *module) fetch(ctx context.Context, a fetchArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := plainWords(append(listed(a.Refspecs), data.Str(a.Remote))); err != nil {
+		return nil, err
+	}
 	args := with(before, []string{"fetch"}, opts)
 	if data.Truth(a.Remote) {
 		args = append(args, data.Str(a.Remote))
@@ -253,6 +256,9 @@ type pushArgs struct {
 //	salt myminion git.push /path/to/repo upstream issue21:upstream_branch
 func (m *module) push(ctx context.Context, a pushArgs) (any, error) {
 	if err := only(a.Kwargs); err != nil {
+		return nil, err
+	}
+	if err := plain(a.Remote, a.Ref); err != nil {
 		return nil, err
 	}
 	args, err := command("push", a.GitOpts, a.Opts)

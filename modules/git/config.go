@@ -14,14 +14,14 @@ type store struct {
 	global bool
 }
 
-func (m *module) store(a repoArgs, kwargs *data.Map) (store, error) {
+func (m *module) store(a repoArgs, kwargs *data.Map, key any) (store, error) {
 	s := store{run{user: a.User, password: a.Password, quiet: a.IgnoreRetcode, encoding: a.OutputEncoding}, flag(kwargs, "global")}
 	if a.Cwd != nil {
 		s.cwd = m.where(a.Cwd, a.User)
 	} else if !s.global {
 		return s, loader.Invocation("'cwd' argument required unless global=True")
 	}
-	return s, nil
+	return s, plain(key)
 }
 
 // place is the option that names the configuration.
@@ -63,7 +63,7 @@ func (m *module) configGet(ctx context.Context, a configGetArgs) (any, error) {
 	if err := only(a.Kwargs, "all", "global"); err != nil {
 		return nil, err
 	}
-	s, err := m.store(repoArgs{a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding}, a.Kwargs)
+	s, err := m.store(repoArgs{a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding}, a.Kwargs, a.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (m *module) configGetRegexp(ctx context.Context, a configRegexpArgs) (any, 
 	if err := only(a.Kwargs, "global"); err != nil {
 		return nil, err
 	}
-	s, err := m.store(repoArgs{a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding}, a.Kwargs)
+	s, err := m.store(repoArgs{a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding}, a.Kwargs, a.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (m *module) configSet(ctx context.Context, a configSetArgs) (any, error) {
 	if err := only(a.Kwargs, "add", "global"); err != nil {
 		return nil, err
 	}
-	s, err := m.store(repoArgs{a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding}, a.Kwargs)
+	s, err := m.store(repoArgs{a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding}, a.Kwargs, a.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (m *module) configUnset(ctx context.Context, a configUnsetArgs) (any, error
 	if err := only(a.Kwargs, "all", "global"); err != nil {
 		return nil, err
 	}
-	s, err := m.store(repoArgs{a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding}, a.Kwargs)
+	s, err := m.store(repoArgs{a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding}, a.Kwargs, a.Key)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,9 @@ type describeArgs struct {
 //
 //	salt myminion git.describe /path/to/repo develop
 func (m *module) describe(ctx context.Context, a describeArgs) (any, error) {
+	if err := plain(a.Rev); err != nil {
+		return nil, err
+	}
 	return stdout(m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), []string{"describe", "--always", data.Str(a.Rev)}))
 }
 
@@ -59,6 +62,9 @@ type diffArgs struct {
 func (m *module) diff(ctx context.Context, a diffArgs) (any, error) {
 	if a.NoIndex && a.Cached {
 		return nil, loader.Execution("The 'no_index' and 'cached' options cannot be used together")
+	}
+	if err := plain(a.Item1, a.Item2); err != nil {
+		return nil, err
 	}
 	args, err := command("diff", a.GitOpts, a.Opts)
 	if err != nil {
@@ -275,6 +281,9 @@ func (a mergeBaseArgs) refs(all bool) ([]string, error) {
 	for i := range refs {
 		refs[i] = strings.TrimSpace(refs[i])
 	}
+	if err := plainWords(append(refs, data.Str(a.ForkPoint))); err != nil {
+		return nil, err
+	}
 	asked := 0
 	for _, one := range []bool{a.Octopus, a.Independent, a.IsAncestor, fork} {
 		if one {
@@ -311,6 +320,9 @@ type mergeTreeArgs struct {
 //
 //	salt myminion git.merge_tree /path/to/repo HEAD upstream/dev
 func (m *module) mergeTree(ctx context.Context, a mergeTreeArgs) (any, error) {
+	if err := plain(a.Base, a.Ref1, a.Ref2); err != nil {
+		return nil, err
+	}
 	base := a.Base
 	if base == nil {
 		var err error

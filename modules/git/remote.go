@@ -83,6 +83,9 @@ func (m *module) remoteRefs(ctx context.Context, a remoteRefsArgs) (any, error) 
 
 // refs runs git ls-remote.
 func (m *module) refs(ctx context.Context, r run, args []string, remote string, ref, user, password any) (any, error) {
+	if err := plain(remote, ref); err != nil {
+		return nil, err
+	}
 	l, err := authenticated(remote, user, password)
 	if err != nil {
 		return nil, err
@@ -219,6 +222,9 @@ type remoteSetArgs struct {
 //	salt myminion git.remote_set /path/to/repo https://github.com/user/repo.git remote=upstream push_url=git@github.com:user/repo.git
 func (m *module) remoteSet(ctx context.Context, a remoteSetArgs) (any, error) {
 	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
+	if err := plain(a.Remote, a.URL, a.PushURL); err != nil {
+		return nil, err
+	}
 	remote := data.Str(a.Remote)
 	l, err := authenticated(data.Str(a.URL), a.HTTPSUser, a.HTTPSPass)
 	if err != nil {

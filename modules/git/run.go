@@ -247,7 +247,20 @@ func (m *module) keepLogin(ctx context.Context, r run, remote, variable string, 
 	if !found {
 		return loader.Execution("the configuration %s has no %s of remote %s", file, variable, remote)
 	}
-	return atomicfile.Write(file, []byte(text), atomicfile.Options{Keep: true})
+	return atomicfile.Write(file, []byte(text), atomicfile.Options{Keep: true, Own: hide})
+}
+
+// hide takes a file with a password from all but its owner, and its group where that may write to it, as in a repository that is shared.
+func hide(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	mode := info.Mode().Perm() &^ 0o007
+	if mode&0o020 == 0 {
+		mode &^= 0o070
+	}
+	return f.Chmod(mode)
 }
 
 // setURL replaces the plain URL of a remote in a text of configuration, and reports whether there is one.

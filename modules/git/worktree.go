@@ -157,6 +157,9 @@ func (m *module) worktreeAdd(ctx context.Context, a worktreeAddArgs) (any, error
 		return nil, err
 	}
 	path := data.Str(a.WorktreePath)
+	if err := plain(path, a.Ref, branch); err != nil {
+		return nil, err
+	}
 	args := with(before, []string{"worktree", "add"})
 	if a.Detach {
 		args = append(args, "--detach")
