@@ -27,6 +27,7 @@ import (
 	"github.com/brineproject/brine/modules/temp"
 	"github.com/brineproject/brine/modules/virtualenv"
 	"github.com/brineproject/brine/modules/x509"
+	"github.com/brineproject/brine/modules/x509v2"
 	"github.com/brineproject/brine/modules/yumpkg"
 	"github.com/brineproject/brine/modules/zypperpkg"
 	"github.com/brineproject/brine/render"
@@ -54,6 +55,7 @@ func extra(render.Brought) []loader.Plugin {
 		temp.Plugin(),
 		virtualenv.Plugin(),
 		x509.Plugin(),
+		x509v2.Plugin(),
 		yumpkg.Plugin(),
 		zypperpkg.Plugin(),
 	}

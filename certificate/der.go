@@ -1,0 +1,45 @@
+package certificate
+
+import (
+	"encoding/asn1"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Whole reads DER that has nothing behind it.
+func Whole(der []byte, v any) error {
+	rest, err := asn1.Unmarshal(der, v)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%d bytes too many", len(rest))
+	}
+	return err
+}
+
+// ParseOID reads an object identifier in dotted numbers, and reports whether it is one.
+func ParseOID(text string) (asn1.ObjectIdentifier, bool) {
+	var oid asn1.ObjectIdentifier
+	for part := range strings.SplitSeq(text, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 || part[0] == '+' {
+			return nil, false
+		}
+		oid = append(oid, n)
+	}
+	return oid, len(oid) >= 2 && oid[0] <= 2 && (oid[0] == 2 || oid[1] < 40)
+}
+
+// known is ParseOID of an identifier that stands in this program.
+func known(text string) asn1.ObjectIdentifier {
+	oid, _ := ParseOID(text)
+	return oid
+}
+
+// Hex returns bytes as upper hex digits with colons.
+func Hex(b []byte) string {
+	parts := make([]string, len(b))
+	for i, c := range b {
+		parts[i] = fmt.Sprintf("%02X", c)
+	}
+	return strings.Join(parts, ":")
+}

@@ -1,0 +1,84 @@
+package draft
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// hostname returns a name whose labels that are not ASCII are written as IDNA has them (RFC 5891: NFC, and Punycode behind xn--).
+func hostname(text string) string {
+	labels := strings.Split(strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".").Replace(text), ".")
+	for i, label := range labels {
+		if strings.ContainsFunc(label, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			labels[i] = "xn--" + punycode([]rune(norm.NFC.String(label)))
+		}
+	}
+	return strings.Join(labels, ".")
+}
+
+// punycode encodes a label (RFC 3492, section 6.3).
+func punycode(label []rune) string {
+	var out []byte
+	for _, r := range label {
+		if r < utf8.RuneSelf {
+			out = append(out, byte(r))
+		}
+	}
+	basic := len(out)
+	if basic > 0 {
+		out = append(out, '-')
+	}
+	n, delta, bias := rune(128), 0, 72
+	for done := basic; done < len(label); n++ {
+		next := rune(utf8.MaxRune)
+		for _, r := range label {
+			if r >= n && r < next {
+				next = r
+			}
+		}
+		delta += int(next-n) * (done + 1)
+		n = next
+		for _, r := range label {
+			switch {
+			case r < n:
+				delta++
+			case r == n:
+				out = appendNumber(out, delta, bias)
+				bias = adapt(delta, done+1, done == basic)
+				delta = 0
+				done++
+			}
+		}
+		delta++
+	}
+	return string(out)
+}
+
+// appendNumber appends a number in digits whose base depends on their place.
+func appendNumber(out []byte, q, bias int) []byte {
+	const digits = "abcdefghijklmnopqrstuvwxyz0123456789"
+	for k := 36; ; k += 36 {
+		t := min(max(k-bias, 1), 26)
+		if q < t {
+			return append(out, digits[q])
+		}
+		out = append(out, digits[t+(q-t)%(36-t)])
+		q = (q - t) / (36 - t)
+	}
+}
+
+func adapt(delta, points int, first bool) int {
+	if first {
+		delta /= 700
+	} else {
+		delta /= 2
+	}
+	delta += delta / points
+	k := 0
+	for ; delta > 35*26/2; k += 36 {
+		delta /= 35
+	}
+	return k + 36*delta/(delta+38)
+}
