@@ -174,6 +174,9 @@ func (m *module) latestVersion(ctx context.Context, a namesArgs) (any, error) {
 
 // found returns the version of a package that apk finds in its repositories.
 func (m *module) found(ctx context.Context, name string) (string, error) {
+	if err := packages.Names(name); err != nil {
+		return "", err
+	}
 	out, err := m.apk(ctx, "search", name)
 	version := ""
 	for line := range strings.Lines(out.Stdout) {

@@ -51,6 +51,9 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 			return nil, err
 		}
 	}
+	if err := plain(wanted); err != nil {
+		return nil, err
+	}
 	return packages.Changed(ctx, "Problem encountered installing package(s)", m.texts(ctx), func() ([]any, error) {
 		installed, err := m.texts(ctx)()
 		if err != nil {
@@ -94,6 +97,16 @@ func (w want) word() string {
 		return w.name + w.version
 	}
 	return w.name + "=" + w.version
+}
+
+// plain refuses packages that apk would take for options.
+func plain(wanted []want) error {
+	for _, w := range wanted {
+		if err := packages.Names(w.name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func named(name any, version string) []want {
@@ -161,6 +174,9 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 	if len(wanted) == 0 {
 		return &data.Map{}, nil
 	}
+	if err := plain(wanted); err != nil {
+		return nil, err
+	}
 	words := []any{"del"}
 	if data.Truth(a.Purge) {
 		words = append(words, "--purge")
@@ -206,6 +222,9 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 	if data.Truth(a.Name) && len(wanted) == 0 {
 		wanted = named(a.Name, "")
 	}
+	if err := plain(wanted); err != nil {
+		return nil, err
+	}
 	words := []any{"apk", "upgrade"}
 	if len(wanted) > 0 {
 		words = []any{"apk", "add", "-u"}
@@ -241,6 +260,9 @@ func (m *module) fileDict(ctx context.Context, a packagesArgs) (any, error) {
 	}
 	all := &data.Map{}
 	for _, name := range a.Packages {
+		if err := packages.Names(name); err != nil {
+			return nil, err
+		}
 		out, err := m.apk(ctx, "info", "-L", name)
 		if err != nil {
 			return nil, err
@@ -274,6 +296,9 @@ func (m *module) owner(ctx context.Context, a pathsArgs) (any, error) {
 	}
 	owners := &data.Map{}
 	for _, path := range a.Paths {
+		if err := packages.Names(path); err != nil {
+			return nil, err
+		}
 		out, err := m.apk(ctx, "info", "-W", path)
 		if err != nil {
 			return nil, err

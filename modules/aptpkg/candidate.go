@@ -83,6 +83,9 @@ func (m *module) latest(ctx context.Context, names []string, release string, ins
 
 // candidates asks apt which version of each package it would install.
 func (m *module) candidates(ctx context.Context, names []string, release string) (map[string]string, error) {
+	if err := packages.Names(names...); err != nil {
+		return nil, err
+	}
 	command := append([]string{"apt-cache", "-q", "policy"}, names...)
 	if release != "" {
 		command = append(command, "-o", "APT::Default-Release="+release)
@@ -213,6 +216,9 @@ type repoPkgsArgs struct {
 //	salt '*' pkg.list_repo_pkgs
 //	salt '*' pkg.list_repo_pkgs foo bar baz
 func (m *module) listRepoPkgs(ctx context.Context, a repoPkgsArgs) (any, error) {
+	if err := packages.Names(a.Args...); err != nil {
+		return nil, err
+	}
 	command := []string{"apt-cache", "dump"}
 	if len(a.Args) > 0 {
 		command = append([]string{"apt-cache", "show"}, data.Texts(a.Args)...)

@@ -56,6 +56,9 @@ func (m *module) owner(ctx context.Context, a pathsArgs) (any, error) {
 		return "", nil
 	}
 	owners := &data.Map{}
+	if err := packages.Names(a.Paths...); err != nil {
+		return nil, err
+	}
 	for _, path := range a.Paths {
 		o, err := m.run(ctx, words("dpkg", "-S", data.Str(path)))
 		if err != nil {
@@ -85,18 +88,6 @@ type namesArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// invalid returns the error of a call with keyword arguments that the function does not know.
-func invalid(kwargs *data.Map) error {
-	if kwargs.Len() == 0 {
-		return nil
-	}
-	var words []string
-	for k, v := range kwargs.All() {
-		words = append(words, data.Str(k)+"="+data.Str(v))
-	}
-	return loader.Invocation("The following keyword arguments are not valid: %s", strings.Join(words, ", "))
-}
-
 // show returns what apt-cache knows of packages: by name and version.
 //
 // filter
@@ -115,7 +106,7 @@ func invalid(kwargs *data.Map) error {
 func (m *module) show(ctx context.Context, a namesArgs) (any, error) {
 	kwargs := packages.Own(a.Kwargs)
 	refresh, fields := packages.Take(kwargs, "refresh", false), fieldNames(packages.Take(kwargs, "filter", nil))
-	if err := invalid(kwargs); err != nil {
+	if err := loader.Unknown(kwargs); err != nil {
 		return nil, err
 	}
 	if data.Truth(refresh) {
@@ -125,6 +116,9 @@ func (m *module) show(ctx context.Context, a namesArgs) (any, error) {
 	}
 	if len(a.Names) == 0 {
 		return &data.Map{}, nil
+	}
+	if err := packages.Names(a.Names...); err != nil {
+		return nil, err
 	}
 	o, err := m.apt(ctx, append(words("apt-cache", "show"), a.Names...))
 	if err != nil {
@@ -199,7 +193,7 @@ func shown(key string, fields []string) bool {
 func (m *module) infoInstalled(ctx context.Context, a namesArgs) (any, error) {
 	kwargs := packages.Own(a.Kwargs)
 	failhard := packages.Take(kwargs, "failhard", true)
-	if err := invalid(kwargs); err != nil {
+	if err := loader.Unknown(kwargs); err != nil {
 		return nil, err
 	}
 	v, err := m.env.Call(ctx, "lowpkg.info", a.Names, data.NewMap("failhard", failhard))

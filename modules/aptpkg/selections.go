@@ -8,6 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
 	"github.com/brineproject/brine/state/change"
 	"github.com/brineproject/brine/yaml"
 )
@@ -63,6 +64,9 @@ func (m *module) selections(ctx context.Context, pattern string) (map[string][]s
 	if pattern == "" {
 		pattern = "*"
 	}
+	if err := packages.Names(pattern); err != nil {
+		return nil, err
+	}
 	o, err := m.run(ctx, words("dpkg", "--get-selections", pattern), "ignore_retcode", true)
 	if err != nil {
 		return nil, err
@@ -88,6 +92,9 @@ func parseSelections(text string) map[string][]string {
 func (m *module) wish(ctx context.Context, names []string, wish string) error {
 	if len(names) == 0 {
 		return nil
+	}
+	if err := packages.Names(names...); err != nil {
+		return err
 	}
 	var lines strings.Builder
 	for _, name := range names {

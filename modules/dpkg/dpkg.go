@@ -158,6 +158,9 @@ func (m *module) unpurge(ctx context.Context, a packagesArgs) (any, error) {
 	if len(a.Packages) == 0 {
 		return &data.Map{}, nil
 	}
+	if err := packages.Names(a.Packages...); err != nil {
+		return nil, err
+	}
 	before, err := m.purging(ctx)
 	if err != nil {
 		return nil, err
@@ -189,6 +192,9 @@ func (m *module) purging(ctx context.Context) (*data.Map, error) {
 
 // query asks dpkg-query for fields of packages. What it says where it fails stands in wrong.
 func (m *module) query(ctx context.Context, format string, names []any) (text, wrong string, err error) {
+	if err := packages.Names(names...); err != nil {
+		return "", "", err
+	}
 	o, err := m.run(ctx, append([]any{"dpkg-query", "-f=" + format, "-W"}, names...))
 	if err == nil && o.code != 0 {
 		wrong = "Error:  " + o.stderr
@@ -234,6 +240,9 @@ func (m *module) installed(ctx context.Context, names []any) (found []string, wr
 
 // files returns the files of one package.
 func (m *module) files(ctx context.Context, name string) ([]string, error) {
+	if err := packages.Names(name); err != nil {
+		return nil, err
+	}
 	o, err := m.run(ctx, []any{"dpkg", "-L", name})
 	if err != nil {
 		return nil, err

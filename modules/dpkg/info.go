@@ -34,9 +34,11 @@ const format = "package:${Package}\nrevision:${binary:Revision}\narchitecture:${
 func (m *module) info(ctx context.Context, a kwPackagesArgs) (any, error) {
 	kwargs := packages.Own(a.Kwargs)
 	failhard := data.Truth(packages.Take(kwargs, "failhard", true))
-	if kwargs.Len() > 0 {
-		key, v := kwargs.At(0)
-		return nil, loader.Invocation("The following keyword arguments are not valid: %s=%s", data.Str(key), data.Str(v))
+	if err := loader.Unknown(kwargs); err != nil {
+		return nil, err
+	}
+	if err := packages.Names(a.Packages...); err != nil {
+		return nil, err
 	}
 	o, err := m.run(ctx, append([]any{"dpkg-query", "-W", "-f=" + format}, a.Packages...))
 	switch {

@@ -227,6 +227,9 @@ type packagesArgs struct {
 // files returns the files of packages as pairs of package and file, and what pacman says of those that there are not. The first name
 // may be a folder to take for /.
 func (m *module) files(ctx context.Context, names []any) (files [][2]string, wrong []any, err error) {
+	if err := packages.Names(names...); err != nil {
+		return nil, nil, err
+	}
 	args := []any{"-Ql"}
 	if len(names) > 0 {
 		if _, err := os.Stat(data.Str(names[0])); err == nil {

@@ -98,6 +98,9 @@ func (m *module) latestVersion(ctx context.Context, a namesArgs) (any, error) {
 			return nil, err
 		}
 	}
+	if err := packages.Names(a.Names...); err != nil {
+		return nil, err
+	}
 	text, err := m.said(ctx, slices.Concat([]any{"-Sp", "--needed", "--print-format", "%n %v"}, a.Names, below(a.Kwargs.Value("root")))...)
 	latest := &data.Map{}
 	for _, name := range a.Names {

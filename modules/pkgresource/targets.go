@@ -137,6 +137,9 @@ func (m *module) fromPkgs(ctx context.Context, a targetsArgs) (any, error) {
 	}
 	packed := &data.Map{}
 	for name, version := range all.All() {
+		if err := packages.Names(name); err != nil {
+			return nil, err
+		}
 		normal, err := m.normal(ctx, data.Str(name), a.Normalize)
 		if err != nil {
 			return nil, err
@@ -203,6 +206,9 @@ func (m *module) fetched(ctx context.Context, source, saltenv any) (any, error) 
 func (m *module) fromName(ctx context.Context, a targetsArgs) (any, error) {
 	packed := &data.Map{}
 	for name := range strings.SplitSeq(data.Str(a.Name), ",") {
+		if err := packages.Names(name); err != nil {
+			return nil, err
+		}
 		normal, err := m.normal(ctx, name, a.Normalize)
 		if err != nil {
 			return nil, err

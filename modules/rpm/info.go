@@ -77,6 +77,9 @@ func (m *module) info(ctx context.Context, a packagesArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := packages.Names(a.Packages...); err != nil {
+		return nil, err
+	}
 	args := []any{"-qa"}
 	if len(a.Packages) > 0 {
 		args = append([]any{"-q"}, a.Packages...)

@@ -91,6 +91,9 @@ func (m *module) binPkgInfo(ctx context.Context, a binArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := packages.Names(path); err != nil {
+		return nil, err
+	}
 	format := strings.Replace(rpm.Format, "(none)", "none", 1)
 	out, err := m.rpm(ctx, nil, packages.Quietly(), "-qp", "--queryformat", format, path)
 	if err != nil {
@@ -130,6 +133,9 @@ type packagesArgs struct {
 
 // installed returns the versions of packages, or of all, and what rpm says of those that there are not.
 func (m *module) installed(ctx context.Context, a packagesArgs) (versions *data.Map, missing []any, err error) {
+	if err := packages.Names(a.Packages...); err != nil {
+		return nil, nil, err
+	}
 	args := []any{"-qa", "--queryformat", `%{NAME} %{VERSION}\n`}
 	if len(a.Packages) > 0 {
 		args[0] = "-q"
@@ -170,6 +176,9 @@ func (m *module) listPkgs(ctx context.Context, a packagesArgs) (any, error) {
 //
 //	salt '*' lowpkg.file_list httpd postfix
 func (m *module) fileList(ctx context.Context, a packagesArgs) (any, error) {
+	if err := packages.Names(a.Packages...); err != nil {
+		return nil, err
+	}
 	args := []any{"-qla"}
 	if len(a.Packages) > 0 {
 		args = append([]any{"-ql"}, a.Packages...)
@@ -220,6 +229,9 @@ type pathsArgs struct {
 func (m *module) owner(ctx context.Context, a pathsArgs) (any, error) {
 	owners := &data.Map{}
 	for _, path := range a.Paths {
+		if err := packages.Names(path); err != nil {
+			return nil, err
+		}
 		out, err := m.rpm(ctx, a.Kwargs, packages.Quietly(), "-qf", "--queryformat", "%{name}", path)
 		if err != nil {
 			return nil, err
@@ -302,6 +314,9 @@ func (m *module) checksum(ctx context.Context, a pathsArgs) (any, error) {
 	}
 	sound := &data.Map{}
 	for _, path := range a.Paths {
+		if err := packages.Names(path); err != nil {
+			return nil, err
+		}
 		there, err := m.env.Call(ctx, "file.file_exists", []any{path}, nil)
 		if err != nil {
 			return nil, err

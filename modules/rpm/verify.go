@@ -35,6 +35,9 @@ func (m *module) verify(ctx context.Context, a packagesArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := packages.Names(a.Packages...); err != nil {
+		return nil, err
+	}
 	var args []any
 	for _, o := range options {
 		args = append(args, "--"+o)
@@ -167,6 +170,9 @@ func mismatches(line string) []any {
 //
 //	salt '*' lowpkg.modified httpd size=True
 func (m *module) modified(ctx context.Context, a packagesArgs) (any, error) {
+	if err := packages.Names(a.Packages...); err != nil {
+		return nil, err
+	}
 	out, err := m.rpm(ctx, a.Kwargs, packages.Quietly(), append([]any{"-Va"}, a.Packages...)...)
 	switch {
 	case err != nil:

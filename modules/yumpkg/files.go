@@ -107,6 +107,9 @@ func (m *module) download(ctx context.Context, a packagesArgs) (any, error) {
 			}
 		}
 	}
+	if err := packages.Names(names...); err != nil {
+		return nil, err
+	}
 	if _, err := m.said(ctx, append([]any{"yumdownloader", "-q", "--destdir=" + dir}, a.Packages...)...); err != nil {
 		return nil, err
 	}

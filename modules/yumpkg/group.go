@@ -87,6 +87,9 @@ func (m *module) groupInfo(ctx context.Context, a groupInfoArgs) (any, error) {
 
 // group returns a group. done are the groups that need not be asked for again.
 func (m *module) group(ctx context.Context, name string, expand bool, done map[string]bool) (*data.Map, error) {
+	if err := packages.Names(name); err != nil {
+		return nil, err
+	}
 	text, err := m.said(ctx, m.program, "--quiet", "groupinfo", name)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
 )
 
 // plugin returns the package of the plug-in that holds packages; "" where the program does it itself.
@@ -178,6 +179,9 @@ func (m *module) holdOne(ctx context.Context, name string, held bool) (*data.Map
 		return told(name, true, nil, "Package "+name+" is already set to be held."), nil
 	case m.env.Option("test") == true:
 		return told(name, nil, nil, "Package "+name+" is set to be held."), nil
+	}
+	if err := packages.Names(name); err != nil {
+		return nil, err
 	}
 	args := []any{"versionlock", name}
 	if m.program == "dnf5" {

@@ -53,6 +53,9 @@ func (m *module) latestVersion(ctx context.Context, a namesArgs) (any, error) {
 
 // available returns what the repositories have of packages, the newest first.
 func (m *module) available(ctx context.Context, names []string, kwargs, installed *data.Map) ([]listed, error) {
+	if err := packages.Names(names...); err != nil {
+		return nil, err
+	}
 	which := "available"
 	if m.program == "dnf5" {
 		which = "--available"

@@ -231,6 +231,9 @@ func (m *module) chosenRepos(ctx context.Context, kwargs *data.Map) ([]string, e
 
 // offered adds what a repository has to found.
 func (m *module) offered(ctx context.Context, repo string, cacheOnly bool, names []any, found map[string]map[string][]string) error {
+	if err := packages.Names(names...); err != nil {
+		return err
+	}
 	args := []any{"--quiet", "--showduplicates", "repository-packages", repo, "list"}
 	switch m.program {
 	case "tdnf":
