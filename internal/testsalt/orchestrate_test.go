@@ -29,7 +29,7 @@ func newConductor(t *testing.T, files map[string]string) *conductor {
 		c.write(t, name, text)
 	}
 	c.m = testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), "id: boss_master", "timeout: 4", "gather_job_timeout: 2",
-		fmt.Sprintf("file_roots: {base: [%[1]s/srv]}\npillar_roots: {base: [%[1]s/pillar]}", dir)))
+		fmt.Sprintf("file_roots: {base: [%[1]s/srv], dev: [%[1]s/dev]}\npillar_roots: {base: [%[1]s/pillar], dev: [%[1]s/devpillar]}", dir)))
 	bus := c.m.Listen(t, "salt/minion/")
 	for _, id := range []string{"web1", "web2"} {
 		testsalt.StartMinion(t, testsalt.MinionConfig(filepath.Join(dir, id), id, c.m.Address))
@@ -93,15 +93,20 @@ const failing = "bad:\n  test.fail_without_changes: []\n"
 // but for minions that a batch misses, which Salt forgets.
 func TestOrchestrate(t *testing.T) {
 	c := newConductor(t, map[string]string{
-		"srv/good.sls":     "ok:\n  test.succeed_with_changes: []\n",
-		"srv/same.sls":     "ok:\n  test.nop: []\n",
-		"srv/bad.sls":      failing,
-		"srv/top.sls":      "base: {'*': [same]}\n",
-		"srv/other.sls":    "base: {'*': [good]}\n",
-		"srv/one.sls":      "{% if grains.id == 'web1' %}" + failing + "{% else %}ok: {test.nop: []}{% endif %}\n",
-		"srv/pillared.sls": "{{ pillar.word }}:\n  test.nop: []\n",
-		"pillar/top.sls":   "base: {'*': [p]}\n",
-		"pillar/p.sls":     "word: {{ grains.id }}\n",
+		"srv/good.sls":      "ok:\n  test.succeed_with_changes: []\n",
+		"srv/same.sls":      "ok:\n  test.nop: []\n",
+		"srv/bad.sls":       failing,
+		"srv/top.sls":       "base: {'*': [same]}\n",
+		"srv/other.sls":     "base: {'*': [good]}\n",
+		"srv/one.sls":       "{% if grains.id == 'web1' %}" + failing + "{% else %}ok: {test.nop: []}{% endif %}\n",
+		"srv/pillared.sls":  "{{ pillar.word }}:\n  test.nop: []\n",
+		"srv/kept.sls":      "kept:\n  test.nop: []\n",
+		"srv/worded.sls":    "{% if 'word' not in pillar %}ok: {test.succeed_with_changes: []}{% else %}" + failing + "{% endif %}\n",
+		"dev/only.sls":      "only:\n  test.succeed_with_changes: []\n",
+		"devpillar/top.sls": "dev: {'*': [p]}\n",
+		"devpillar/p.sls":   "other: dev\n",
+		"pillar/top.sls":    "base: {'*': [p]}\n",
+		"pillar/p.sls":      "word: {{ grains.id }}\n",
 	})
 	for _, tt := range []struct{ name, sls, want, code string }{
 		{"states that change", "salt.state: [{tgt: 'web*'}, {sls: good}]", "s True States ran successfully. Updating web1, web2.", "0"},
@@ -122,6 +127,14 @@ func TestOrchestrate(t *testing.T) {
 		{"a batch ends with a failure", "salt.state: [{tgt: [web1, web2]}, {tgt_type: list}, {sls: bad}, {batch: 1}, {failhard: True}]", "s False Run failed on minions: web1", "1"},
 		{"a batch misses a minion without a key", "salt.state: [{tgt: [web1, nobody]}, {tgt_type: list}, {sls: same}, {batch: 1}]", "s False Run failed on minions: nobody", "1"},
 		{"some of them", "salt.state: [{tgt: 'web2'}, {sls: same}, {subset: 1}]", "s True States ran successfully. No changes made to web2.", "0"},
+		{"one is left out", "salt.state: [{tgt: web1}, {sls: [good, kept]}, {exclude: good}]", "s True States ran successfully. No changes made to web1.", "0"},
+		{"all are left out", "salt.state: [{tgt: web1}, {sls: good}, {exclude: good}]", "s False Run failed on minions: web1", "1"},
+		{"test mode of one state", "salt.state: [{tgt: web1}, {sls: good}, {test: True}]", "s None States ran successfully. Updating web1.", "0"},
+		{"an environment", "salt.state: [{tgt: web1}, {sls: only}, {saltenv: dev}]", "s True States ran successfully. Updating web1.", "0"},
+		{"without its environment", "salt.state: [{tgt: web1}, {sls: only}]", "s False Run failed on minions: web1", "1"},
+		{"an environment of the pillar", "salt.state: [{tgt: web1}, {sls: worded}, {pillarenv: dev}]", "s True States ran successfully. Updating web1.", "0"},
+		{"without that of the pillar", "salt.state: [{tgt: web1}, {sls: worded}]", "s False Run failed on minions: web1", "1"},
+		{"a minion that may fail, no list", "salt.state: [{tgt: web1}, {sls: same}, {fail_minions: 3}]", "s True States ran successfully. No changes made to web1.", "0"},
 		{"pillar", "salt.state: [{tgt: web1}, {sls: pillared}, {pillar: {word: mine}}]", "s True States ran successfully. No changes made to web1.", "0"},
 		{"ssh", "salt.state: [{tgt: web1}, {sls: same}, {ssh: True}]", "s False ssh: True needs salt-ssh, which is not there: give the order to minions", "1"},
 		{"concurrent", "salt.state: [{tgt: web1}, {sls: same}, {concurrent: 1}]", "s False Must pass in boolean for value of 'concurrent'", "1"},
@@ -131,6 +144,10 @@ func TestOrchestrate(t *testing.T) {
 		{"a function that fails", "salt.function: [{name: cmd.run}, {tgt: web1}, {arg: ['exit 3']}]", "s False Running function cmd.run failed on minions: web1 Function cmd.run ran on web1.", "1"},
 		{"a function that is false", "salt.function: [{name: test.false}, {tgt: web1}]", "s False Running function test.false failed on minions: web1 Function test.false ran on web1.", "1"},
 		{"a function judged", "salt.function: [{name: test.echo}, {tgt: web1}, {arg: ['']}, {fail_function: test.echo}]", "s False Running function test.echo failed on minions: web1 Function test.echo ran on web1.", "1"},
+		{"a function judged well", "salt.function: [{name: test.ping}, {tgt: web1}, {fail_function: test.echo}]", "s True Function ran successfully. Function test.ping ran on web1.", "0"},
+		{"a function over ssh", "salt.function: [{name: test.ping}, {tgt: web1}, {ssh: True}]", "s False ssh: True needs salt-ssh, which is not there: give the order to minions", "1"},
+		{"a function that may fail", "salt.function: [{name: test.false}, {tgt: 'web*'}, {fail_minions: [web1, web2]}]", "s True Function ran successfully. Function test.false ran on web1, web2.", "0"},
+		{"a function with arguments in one text", "salt.function: [{name: test.arg}, {tgt: web1}, {arg: '1 2'}]", "s True Function ran successfully. Function test.arg ran on web1.", "0"},
 		{"a function and one away", "salt.function: [{name: test.ping}, {tgt: 'web1,gone1'}, {tgt_type: list}]", "s True Function ran successfully. Function test.ping ran on web1.", "0"},
 		{"a function that all must answer", "salt.function: [{name: test.ping}, {tgt: 'web1,gone1'}, {tgt_type: list}, {expect_minions: True}]", "s False Running function test.ping failed on minions: gone1 Function test.ping ran on web1, gone1.", "1"},
 		{"a function for nobody", "salt.function: [{name: test.ping}, {tgt: 'db*'}]", "s False No minions responded", "1"},
