@@ -108,14 +108,40 @@ func (m *module) fetchKey(ctx context.Context, r ring, id, server string) error 
 	if err != nil {
 		return err
 	}
-	if proxy != "" {
-		command = append(command, "--keyserver-options", "http-proxy="+proxy)
+	through, drop, err := through(proxy)
+	if err != nil {
+		return err
 	}
+	defer drop()
+	command = append(command, through...)
 	out, err = m.run(ctx, nil, append(command, "--keyserver", server, "--logger-fd", "1", "--recv-keys", id)...)
 	if err == nil && out.code != 0 {
 		err = loader.Execution("Error: key retrieval failed: %s", out.stdout)
 	}
 	return err
+}
+
+// through returns the options of gpg for a proxy, and what ends their use. One with a password stands in a file, since whoever lists
+// processes sees the options.
+func through(proxy string) (options []any, drop func(), err error) {
+	drop = func() {}
+	switch {
+	case proxy == "":
+		return nil, drop, nil
+	case strings.ContainsAny(proxy, "\r\n"):
+		return nil, drop, loader.Execution("the address of the proxy has more than one line")
+	case !strings.Contains(proxy, "@"):
+		return []any{"--keyserver-options", "http-proxy=" + proxy}, drop, nil
+	}
+	f, err := os.CreateTemp("", "__salt.tmp.")
+	if err != nil {
+		return nil, drop, loader.Execution("keep the address of the proxy for gpg: %w", err)
+	}
+	_, err = f.WriteString("keyserver-options http-proxy=" + proxy + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, drop, loader.Execution("keep the address of the proxy for gpg: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return []any{"--options", f.Name()}, func() { os.Remove(f.Name()) }, nil
 }
 
 // proxyFor returns the proxy on the way to a server, or "".
@@ -245,9 +271,12 @@ func (m *module) download(ctx context.Context, id, server string) ([]byte, error
 	}
 	gpg := []any{"gpg", "--homedir", home, "--batch", "--no-tty", "--yes"}
 	receive := append(gpg[:len(gpg):len(gpg)], "--keyserver", server)
-	if proxy != "" {
-		receive = append(receive, "--keyserver-options", "http-proxy="+proxy)
+	through, drop, err := through(proxy)
+	if err != nil {
+		return nil, err
 	}
+	defer drop()
+	receive = append(receive, through...)
 	file := filepath.Join(home, "key")
 	for _, command := range [][]any{append(receive, "--recv-keys", id), append(gpg[:len(gpg):len(gpg)], "--output", file, "--export", id)} {
 		out, err := m.run(ctx, nil, command...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/packages"
 )
 
 type installArgs struct {
@@ -100,6 +101,9 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 		return data.NewMap("retcode", int64(0), "stdout", "No packages to install."), nil
 	}
 	argv := append(append([]any{"install"}, files...), args...)
+	if err := packages.Names(pkgs...); err != nil {
+		return nil, err
+	}
 	for _, pkg := range pkgs {
 		argv = append(argv, strings.ReplaceAll(data.Str(pkg), ";", ","))
 	}
@@ -388,6 +392,9 @@ func (m *module) uninstall(ctx context.Context, a uninstallArgs) (any, error) {
 		if data.Truth(one.v) {
 			argv = append(argv, one.option, data.Str(one.v))
 		}
+	}
+	if err := packages.Names(words(a.Pkgs)...); err != nil {
+		return nil, err
 	}
 	return orNilErr(m.run(ctx, place{binEnv: a.BinEnv, user: a.User, cwd: a.Cwd}, append(argv, words(a.Pkgs)...)...))
 }

@@ -12,8 +12,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
@@ -100,6 +102,8 @@ func (m *module) run(ctx context.Context, p place, args ...any) (*data.Map, erro
 	if err != nil {
 		return nil, err
 	}
+	args, secrets := apart(args)
+	env.Update(secrets)
 	if env.Len() > 0 {
 		kwargs.Set("env", env)
 	}
@@ -109,6 +113,27 @@ func (m *module) run(ctx context.Context, p place, args ...any) (*data.Map, erro
 	}
 	result, _ := v.(*data.Map)
 	return result, nil
+}
+
+// apart takes options whose addresses have passwords from the arguments of pip and returns them as variables, from which pip takes what
+// no option says: whoever lists processes sees the arguments, and the log has them.
+func apart(args []any) (left []any, variables *data.Map) {
+	left, variables = []any{}, &data.Map{}
+	for i := 0; i < len(args); i++ {
+		option := data.Str(args[i])
+		if !slices.Contains([]string{"--proxy", "--index-url", "--extra-index-url", "--find-links"}, option) || i+1 == len(args) {
+			left = append(left, args[i])
+			continue
+		}
+		i++
+		if value := data.Str(args[i]); data.Str(config.Masked("", value)) == value {
+			left = append(left, option, args[i])
+		} else {
+			name := "PIP_" + strings.ToUpper(strings.ReplaceAll(option[2:], "-", "_"))
+			variables.Set(name, strings.TrimSpace(variables.Text(name)+" "+value))
+		}
+	}
+	return left, variables
 }
 
 func (p place) environment(given any) (*data.Map, error) {
