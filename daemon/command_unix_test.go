@@ -17,6 +17,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/sirupsen/logrus/hooks/test"
+
+	"github.com/brineproject/brine/internal/need"
 )
 
 // lines returns a Command's Out and the channel that it writes to.
@@ -199,12 +201,7 @@ func TestFolderModes(t *testing.T) {
 }
 
 func TestPermissiveLeavesFilesOfAGroupOfTheUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal("needs root")
-		}
-		t.Skip("needs root: it changes owners")
-	}
+	need.Root(t, "to change owners")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "shared")
 	if err := errors.Join(os.WriteFile(file, nil, 0o640), os.Chown(file, 0, 54321), os.Chown(dir, 0, 54321)); err != nil {

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/internal/need"
 )
 
 // TestMain lets the test binary be the daemon of these tests.
@@ -447,12 +449,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 
 // TestCVE2013_6617 starts a daemon as root with another user: nothing of the rights of root is left, groups included.
 func TestCVE2013_6617(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal("needs root")
-		}
-		t.Skip("needs root: it becomes another user")
-	}
+	need.Root(t, "to become another user")
 	dir, err := os.MkdirTemp("", "daemon")
 	if err != nil {
 		t.Fatal(err)

@@ -12,22 +12,13 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/brineproject/brine/internal/need"
 )
 
 // stranger is a user that the host need not know.
 func stranger() Account {
 	return Account{Name: "stranger", UID: 12345, GID: 12345, Other: true, groups: []int{12345}}
-}
-
-func needRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() == 0 {
-		return
-	}
-	if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-		t.Fatal("needs root")
-	}
-	t.Skip("needs root: it changes owners")
 }
 
 func ownerOf(t *testing.T, path string) int {
@@ -48,7 +39,7 @@ func must(t *testing.T, errs ...error) {
 
 // TestGivingIsNotLedElsewhere swaps a folder for a link to one of root while root gives the folder away.
 func TestGivingIsNotLedElsewhere(t *testing.T) {
-	needRoot(t)
+	need.Root(t, "to change owners")
 	dir := t.TempDir()
 	target, cache := filepath.Join(dir, "of root"), filepath.Join(dir, "cache")
 	sub, away, link := filepath.Join(cache, "sub"), filepath.Join(cache, "away"), filepath.Join(cache, "link")
@@ -96,7 +87,7 @@ func swap(folder, link, away string) {
 }
 
 func TestWhatIsNotGiven(t *testing.T) {
-	needRoot(t)
+	need.Root(t, "to change owners")
 	dir := t.TempDir()
 	cache, outside := filepath.Join(dir, "cache"), filepath.Join(dir, "outside")
 	at := func(name string) string { return filepath.Join(cache, name) }
@@ -119,7 +110,7 @@ func TestWhatIsNotGiven(t *testing.T) {
 
 // TestPathOfAFolder has links in the path of a folder.
 func TestPathOfAFolder(t *testing.T) {
-	needRoot(t)
+	need.Root(t, "to change owners")
 	for _, tt := range []struct {
 		name     string
 		folder   int // whose the folder of the link is
@@ -167,7 +158,7 @@ func TestPathOfAFolder(t *testing.T) {
 }
 
 func TestOpenFileOfRoot(t *testing.T) {
-	needRoot(t)
+	need.Root(t, "to change owners")
 	for _, tt := range []struct {
 		name  string
 		owner int // of the folder
@@ -210,7 +201,7 @@ func TestOpenFileOfRoot(t *testing.T) {
 const noReader = "no such device or address"
 
 func TestGivenFiles(t *testing.T) {
-	needRoot(t)
+	need.Root(t, "to change owners")
 	dir := t.TempDir()
 	made, outside, second := filepath.Join(dir, "log", "made"), filepath.Join(dir, "outside"), filepath.Join(dir, "second")
 	pipe := filepath.Join(dir, "pipe")
@@ -228,7 +219,7 @@ func TestGivenFiles(t *testing.T) {
 }
 
 func TestPIDFileStaysRoots(t *testing.T) {
-	needRoot(t)
+	need.Root(t, "to change owners")
 	dir := t.TempDir()
 	path, outside := filepath.Join(dir, "pid"), filepath.Join(dir, "outside")
 	must(t, os.WriteFile(path, []byte("1"), 0o644), os.Chown(path, 12345, 12345)) // as older versions left it

@@ -9,16 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/internal/need"
 )
 
 // TestRootIsNotLedElsewhere has a link of another user where root opens the log file.
 func TestRootIsNotLedElsewhere(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal("needs root")
-		}
-		t.Skip("needs root: it changes owners")
-	}
+	need.Root(t, "to change owners")
 	for name, lead := range map[string]func(target, path string) error{
 		"link": os.Symlink,
 		"second name": func(target, path string) error {

@@ -14,16 +14,12 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/need"
 )
 
 // TestListeners opens the bus to users of publisher_acl, as root: they can connect, and others cannot.
 func TestListeners(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal("root is required")
-		}
-		t.Skip("not root")
-	}
+	need.Root(t, "to give rights to other users")
 	b := newBench(t, func(c *config.Master) { c.PublisherACL = data.NewMap("daemon", []any{"test.ping"}) })
 	if err := os.Chmod(filepath.Dir(filepath.Dir(b.cfg.SockDir)), 0o755); err != nil {
 		t.Fatal(err)

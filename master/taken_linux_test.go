@@ -15,17 +15,13 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/need"
 )
 
 // TestTakenRightsCloseTheBus takes the rights of users away while one of them listens: he is cut and cannot connect again, and root
 // listens on. So it is when the last user goes, and when one of two does.
 func TestTakenRightsCloseTheBus(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal("root is required")
-		}
-		t.Skip("not root")
-	}
+	need.Root(t, "to give rights to other users")
 	for name, left := range map[string]*data.Map{"none": data.NewMap(), "another": data.NewMap("nobody", []any{"test.ping"})} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(c *config.Master) {

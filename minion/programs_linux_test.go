@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/process"
 )
 
@@ -104,12 +105,7 @@ func TestProgramsThatWereLeftAreEnded(t *testing.T) {
 
 // TestNotesOfOthersAreNotBelieved puts the mark of a program of a job into the folder as another user would.
 func TestNotesOfOthersAreNotBelieved(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal("needs root")
-		}
-		t.Skip("needs root: it gives a file to another user")
-	}
+	need.Root(t, "to give a file to another user")
 	p, err := makePrograms(t.TempDir(), quiet())
 	if err != nil {
 		t.Fatal(err)

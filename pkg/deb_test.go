@@ -8,7 +8,7 @@ import (
 
 // TestDebLifecycle takes the packages of two versions through their life in a Debian system: scripts/deb-test.sh.
 func TestDebLifecycle(t *testing.T) {
-	need(t, true, "debootstrap", "dpkg-deb", "ip", "make", "unshare")
+	requires(t, true, "debootstrap", "dpkg-deb", "ip", "make", "unshare")
 	dir := t.TempDir()
 	for _, version := range []string{"v0.1.0", "v0.2.0"} {
 		out := filepath.Join(dir, version)

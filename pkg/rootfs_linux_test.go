@@ -112,7 +112,7 @@ func (s *service) stop(t *testing.T) {
 
 // TestImagesServeJobs runs master and minion in the roots of their images, where there is nothing but them.
 func TestImagesServeJobs(t *testing.T) {
-	need(t, true, "make")
+	requires(t, true, "make")
 	bin := t.TempDir()
 	in(t, tree(t), "make", "-s", "build", "BIN="+bin)
 	publish, ret := freePorts(t)

@@ -47,7 +47,7 @@ func TestPackagesAreForTheirMachines(t *testing.T) {
 
 // TestRPMLifecycle installs, upgrades and erases the packages in an empty root. Their scripts do not run: there is no shell.
 func TestRPMLifecycle(t *testing.T) {
-	need(t, true, "rpm")
+	requires(t, true, "rpm")
 	root := t.TempDir()
 	rpm := func(args ...string) string {
 		return in(t, root, append([]string{"rpm", "--root", root}, args...)...)

@@ -42,7 +42,7 @@ func TestServicesAreWhole(t *testing.T) {
 
 // TestUnits has systemd read the units. Their programs are replaced by one that is there.
 func TestUnits(t *testing.T) {
-	need(t, false, "systemd-analyze")
+	requires(t, false, "systemd-analyze")
 	dir := t.TempDir()
 	program := regexp.MustCompile(`/usr/bin/salt-\w+`)
 	for _, file := range files(t, "systemd", "*.service") {

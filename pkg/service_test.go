@@ -46,7 +46,7 @@ func waiter(t *testing.T, name string) *exec.Cmd {
 
 // TestScriptsSignalTheirDaemonAlone has a job end, after which the script stops the minion that the pid file names then.
 func TestScriptsSignalTheirDaemonAlone(t *testing.T) {
-	need(t, false, "sed")
+	requires(t, false, "sed")
 	if _, err := os.Stat("/proc/self/comm"); err != nil {
 		t.Skip("only Linux tells the name of a process")
 	}

@@ -9,31 +9,21 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/internal/need"
 )
 
 // searchPath finds the programs of administrators too, which the path of a user may lack.
 const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// need skips a test on a host without programs that it uses, and says why; where everything is required it fails.
-func need(t *testing.T, root bool, programs ...string) {
+// requires ends the test on a host without programs that it uses, or without the rights of root.
+func requires(t *testing.T, root bool, programs ...string) {
 	t.Helper()
-	missing := ""
-	if root && os.Geteuid() != 0 {
-		missing = "needs root"
-	}
 	t.Setenv("PATH", os.Getenv("PATH")+":"+searchPath)
-	for _, p := range programs {
-		if _, err := exec.LookPath(p); err != nil {
-			missing = "needs the program " + p
-		}
+	if root {
+		need.Root(t, "to install packages")
 	}
-	switch {
-	case missing == "":
-	case os.Getenv("BRINE_REQUIRE_ALL") == "1":
-		t.Fatal(missing)
-	default:
-		t.Skip(missing)
-	}
+	need.Program(t, programs...)
 }
 
 // tree is the folder of the sources. It is walked, so that go test sees that the result depends on them: it remembers

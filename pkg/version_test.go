@@ -12,7 +12,7 @@ import (
 func TestPackageVersionsSort(t *testing.T) {
 	for system, newer := range map[string]func(t *testing.T, a, b string) bool{"dpkg": newerDeb, "rpm": newerRPM} {
 		t.Run(system, func(t *testing.T) {
-			need(t, false, system)
+			requires(t, false, system)
 			older := ""
 			for _, described := range []string{
 				"1234567", "v0.9.0-rc1", "v0.9.0-rc1-3-gabcdef0", "v0.9.0-rc2", "v0.9.0", "v0.9.0-2-gfedcba9", "v0.9.0-10-gabcdef0",

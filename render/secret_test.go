@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/nacl/secretbox"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/render"
 )
 
@@ -106,12 +107,7 @@ func encrypted(t *testing.T, dir, secret string) string {
 }
 
 func TestGPG(t *testing.T) {
-	if _, err := exec.LookPath("gpg"); err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal("there is no program gpg")
-		}
-		t.Skip("there is no program gpg")
-	}
+	need.Program(t, "gpg")
 	dir, err := os.MkdirTemp("/tmp", "g") // short, for gpg-agent's socket
 	if err != nil {
 		t.Fatal(err)

@@ -17,18 +17,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/brineproject/brine/internal/need"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// skip skips a test for want of something that the machine lacks; where everything must be there, it fails.
-func skip(t *testing.T, needs string, err error) {
-	t.Helper()
-	if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-		t.Fatalf("needs %s: %v", needs, err)
-	}
-	t.Skipf("needs %s: %v", needs, err)
-}
 
 func TestParseEndpoint(t *testing.T) {
 	for _, tt := range []struct {
@@ -148,7 +141,7 @@ func TestDeadSocketIsReplaced(t *testing.T) {
 func TestAllAddressesAreTried(t *testing.T) {
 	l, err := Listen(t.Context(), "tcp://127.0.0.2:0")
 	if err != nil {
-		skip(t, "127.0.0.2", err)
+		need.That(t, "127.0.0.2", err)
 	}
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
@@ -177,7 +170,7 @@ func TestAllAddressesAreTried(t *testing.T) {
 func TestIPv6(t *testing.T) {
 	l, err := Listen(t.Context(), "tcp://[::1]:0")
 	if err != nil {
-		skip(t, "IPv6", err)
+		need.That(t, "IPv6", err)
 	}
 	defer l.Close()
 	d := Dialer{Addr: "tcp://" + l.Addr().String()}

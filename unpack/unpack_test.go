@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/process"
 )
 
@@ -81,16 +82,19 @@ func TestExtractIsTheSameTwice(t *testing.T) {
 	z := gzip.NewWriter(&zipped)
 	z.Write(plain)
 	z.Close()
-	for name, content := range map[string][]byte{"plain": plain, "gzip": zipped.Bytes(), "xz": program(t, plain, "xz"), "bzip2": program(t, plain, "bzip2"), "lzma": program(t, plain, "xz", "--format=lzma")} {
+	for name, content := range map[string]func(t *testing.T) []byte{
+		"plain": func(*testing.T) []byte { return plain },
+		"gzip":  func(*testing.T) []byte { return zipped.Bytes() },
+		"xz":    func(t *testing.T) []byte { return program(t, plain, "xz") },
+		"bzip2": func(t *testing.T) []byte { return program(t, plain, "bzip2") },
+		"lzma":  func(t *testing.T) []byte { return program(t, plain, "xz", "--format=lzma") },
+	} {
 		t.Run(name, func(t *testing.T) {
-			if content == nil {
-				t.Skip("there is no such program")
-			}
 			dir := t.TempDir()
 			t.Cleanup(func() { os.Chmod(filepath.Join(dir, "top"), 0o700) })
 			for range 2 {
 				os.Chmod(filepath.Join(dir, "top"), 0o700) // for tests of users that are not root
-				names, err := extract(t.Context(), write(t, content), dir)
+				names, err := extract(t.Context(), write(t, content(t)), dir)
 				if err != nil || strings.Join(names, " ") != "top top/f top/deep/g top/l top/h" {
 					t.Fatalf("got %v, %v", names, err)
 				}
@@ -120,15 +124,10 @@ func check(t *testing.T, dir string) {
 	}
 }
 
-// program returns what a program makes of its input, nil where there is no such program.
+// program returns what a program makes of its input.
 func program(t *testing.T, in []byte, argv ...string) []byte {
 	t.Helper()
-	if process.Find(argv[0]) == "" {
-		if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-			t.Fatalf("%s is needed", argv[0])
-		}
-		return nil
-	}
+	need.Program(t, argv[0])
 	cmd := exec.Command(argv[0], append(argv[1:], "-c")...)
 	cmd.Stdin = bytes.NewReader(in)
 	out, err := cmd.Output()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 )
 
 // tree is what the server of the tests knows.
@@ -111,17 +112,6 @@ objectClass: computer
 cn: * or db*
 `
 
-func need(t *testing.T, err error, what string) {
-	t.Helper()
-	switch {
-	case err == nil:
-	case os.Getenv("BRINE_REQUIRE_ALL") == "1":
-		t.Fatalf("%s is required: %v", what, err)
-	default:
-		t.Skipf("there is no %s: %v", what, err)
-	}
-}
-
 // server is a slapd with the tree.
 type server struct{ addr, tlsAddr, cafile string }
 
@@ -131,7 +121,7 @@ func startServer(t *testing.T) *server {
 	if err != nil {
 		slapd, err = exec.LookPath("/usr/sbin/slapd")
 	}
-	need(t, err, "slapd")
+	need.That(t, "slapd", err)
 	dir := t.TempDir()
 	cert, key := certificate(t, dir)
 	conf := filepath.Join(dir, "slapd.conf")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 )
 
 // inside is set where TestInside finds the users and services of TestCVE2022_22967.
@@ -23,22 +24,11 @@ const inside = "BRINE_PAM_INSIDE"
 // hash is what crypt(3) makes of the word secret.
 const hash = "$6$abcdefgh$ltjgWl6579NluT/Vi1nwEvcil.G5Nbc4NiXZaNGStk8PSwGfQv72N2CKPPrVACtLtip/cZ/1GM/O6IND4WQhG."
 
-func need(t *testing.T, ok bool, what string) {
-	t.Helper()
-	switch {
-	case ok:
-	case os.Getenv("BRINE_REQUIRE_ALL") == "1":
-		t.Fatal(what + " is required")
-	default:
-		t.Skip("there is no " + what)
-	}
-}
-
 // TestCVE2022_22967 runs TestInside in a mount name space of its own, in which /etc/passwd, /etc/shadow, /etc/group and /etc/pam.d are those of the test.
 func TestCVE2022_22967(t *testing.T) {
-	need(t, os.Geteuid() == 0, "root")
-	need(t, exec.Command("unshare", "--mount", "true").Run() == nil, "unshare --mount")
-	need(t, exec.Command("/usr/bin/python3", "-c", "import ctypes; ctypes.CDLL('libpam.so.0')").Run() == nil, "/usr/bin/python3 with libpam")
+	need.Have(t, "root", os.Geteuid() == 0)
+	need.Have(t, "unshare --mount", exec.Command("unshare", "--mount", "true").Run() == nil)
+	need.Have(t, "/usr/bin/python3 with libpam", exec.Command("/usr/bin/python3", "-c", "import ctypes; ctypes.CDLL('libpam.so.0')").Run() == nil)
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "pam.d"), 0o755); err != nil {
 		t.Fatal(err)

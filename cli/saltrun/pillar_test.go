@@ -9,6 +9,7 @@ import (
 
 	"github.com/brineproject/brine/cache/localfs"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pillar"
 )
@@ -16,7 +17,7 @@ import (
 // pillarPlace is the host of a master with a pillar, that knows one minion.
 func pillarPlace(t *testing.T, more string) string {
 	t.Helper()
-	asRoot(t)
+	need.Root(t, "since the configuration names root as the user of the master")
 	dir := place(t, more)
 	text, err := os.ReadFile(filepath.Join(dir, "master"))
 	if err != nil {

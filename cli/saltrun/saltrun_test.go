@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/saltrun"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/internal/testsalt"
 	"github.com/brineproject/brine/returners/jobstore"
 )
@@ -53,22 +54,10 @@ func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code 
 	return out.String(), errs.String(), code
 }
 
-// asRoot skips a test whose configuration names root as the master's user.
-func asRoot(t *testing.T) {
-	t.Helper()
-	switch {
-	case os.Getuid() == 0:
-	case os.Getenv("BRINE_REQUIRE_ALL") == "1":
-		t.Fatal("needs root, whom the configuration names as the master's user")
-	default:
-		t.Skip("the configuration names root as the master's user")
-	}
-}
-
 // TestWithoutMaster runs what Salt's salt-run does where no master runs, with its output and exit code; of errors the first and
 // last line are Salt's.
 func TestWithoutMaster(t *testing.T) {
-	asRoot(t)
+	need.Root(t, "since the configuration names root as the user of the master")
 	dir := place(t, "")
 	for _, tt := range []struct {
 		args   string
@@ -101,7 +90,7 @@ func TestWithoutMaster(t *testing.T) {
 }
 
 func TestNoTokenWithoutALogin(t *testing.T) {
-	asRoot(t)
+	need.Root(t, "since the configuration names root as the user of the master")
 	_, stderr, code := run(t, place(t, ""), "-T", "test.arg")
 	if code != 0 || !strings.Contains(stderr, "[WARNING ] -T makes a token only with a login, by -a; none is made") {
 		t.Errorf("salt-run -T: %d %s", code, stderr)
@@ -119,7 +108,7 @@ func TestDocs(t *testing.T) {
 // TestResultsAreAmongTheJobs runs a runner with an id: jobs.lookup_jid finds what it returned, in the files of Salt's where there
 // is no master of ours, and in the store where there is one.
 func TestResultsAreAmongTheJobs(t *testing.T) {
-	asRoot(t)
+	need.Root(t, "since the configuration names root as the user of the master")
 	for _, kind := range []string{"files", "store"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := place(t, "")
@@ -145,7 +134,7 @@ func TestResultsAreAmongTheJobs(t *testing.T) {
 
 // TestAsyncTellsTheMaster starts a runner in the background: the program ends at once, and its end is told on the bus.
 func TestAsyncTellsTheMaster(t *testing.T) {
-	asRoot(t)
+	need.Root(t, "since the configuration names root as the user of the master")
 	dir := place(t, "")
 	t.Setenv(asProgram, "1")
 	sockets := busOf(t, dir)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/yaml"
 )
 
@@ -28,12 +29,7 @@ type source struct {
 
 func newSource(t *testing.T) *source {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal("the git program is needed")
-		}
-		t.Skip("the git program is not on this host")
-	}
+	need.Program(t, "git")
 	s := &source{t, filepath.Join(t.TempDir(), "source")}
 	if err := os.Mkdir(s.dir, 0o755); err != nil {
 		t.Fatal(err)

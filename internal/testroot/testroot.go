@@ -4,13 +4,13 @@ package testroot
 import (
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 	modules "github.com/brineproject/brine/modules/all"
 	"github.com/brineproject/brine/state/change"
@@ -38,23 +38,9 @@ func files() map[string]string {
 // without the programs named, the test is skipped.
 func New(t *testing.T, programs ...string) *Root {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		skip(t, "it takes root to change users below another root folder")
-	}
-	for _, name := range programs {
-		if _, err := exec.LookPath(name); err != nil {
-			skip(t, "there is no program "+name)
-		}
-	}
+	need.Root(t, "to change users below another root folder")
+	need.Program(t, programs...)
 	return Plain(t)
-}
-
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }
 
 // Plain is New for tests that need no rights.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/internal/need"
 )
 
 //go:embed dnf.sh
@@ -35,15 +37,8 @@ type Pkg struct {
 func New(t *testing.T, program string) *Host {
 	t.Helper()
 	real, err := exec.LookPath("rpm")
-	if err == nil {
-		_, err = exec.LookPath("rpmbuild")
-	}
-	if err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-			t.Fatalf("RPM is needed: %v", err)
-		}
-		t.Skipf("RPM is needed: %v", err)
-	}
+	need.That(t, "RPM", err)
+	need.Program(t, "rpmbuild")
 	dir := t.TempDir()
 	h := &Host{Root: filepath.Join(dir, "root"), Repo: filepath.Join(dir, "repo"), Log: filepath.Join(dir, "log"), t: t}
 	bin := filepath.Join(dir, "bin")

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/brineproject/brine/internal/need"
 )
 
 // packages are those that a tree has beside Debian's minimum: an init that boots, and what states ask of a host.
@@ -75,20 +77,6 @@ func (s *said) Unwrap() error { return s.err }
 // require skips a test where no trees can be made, or fails it where everything is to be tested.
 func require(t *testing.T) {
 	t.Helper()
-	missing := ""
-	if os.Geteuid() != 0 {
-		missing = "root"
-	}
-	for _, program := range []string{"debootstrap", "unshare", "nsenter"} {
-		if _, err := exec.LookPath(program); err != nil {
-			missing = "the program " + program
-		}
-	}
-	switch {
-	case missing == "":
-	case os.Getenv("BRINE_REQUIRE_ALL") == "1":
-		t.Fatalf("Debian trees need %s", missing)
-	default:
-		t.Skipf("Debian trees need %s", missing)
-	}
+	need.Root(t, "to make trees of Debian")
+	need.Program(t, "debootstrap", "unshare", "nsenter")
 }

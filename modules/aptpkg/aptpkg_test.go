@@ -3,12 +3,12 @@ package aptpkg
 import (
 	"context"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -33,12 +33,7 @@ func TestCompare(t *testing.T) {
 
 // TestCompareAsDpkg holds the comparison of versions of chance against the program.
 func TestCompareAsDpkg(t *testing.T) {
-	if _, err := exec.LookPath("dpkg"); err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-			t.Fatal("there is no dpkg")
-		}
-		t.Skip("there is no dpkg")
-	}
+	need.Program(t, "dpkg")
 	r := rand.New(rand.NewPCG(1, 2))
 	version := func() string {
 		b := []byte{'1'}

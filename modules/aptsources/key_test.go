@@ -11,17 +11,13 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/need"
 )
 
 // makeKey makes a key with gpg, and returns it with its armor and its id.
 func makeKey(t *testing.T) (armor []byte, id string) {
 	t.Helper()
-	if _, err := exec.LookPath("gpg"); err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-			t.Fatal("gpg is missing")
-		}
-		t.Skip("gpg is missing")
-	}
+	need.Program(t, "gpg")
 	home, err := os.MkdirTemp("", "gpg") // its socket needs a short name
 	must(t, err)
 	t.Cleanup(func() {

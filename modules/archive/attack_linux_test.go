@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 )
 
 // zipped writes an archive with these members; -> makes a link.
@@ -93,12 +94,7 @@ func TestBomb(t *testing.T) {
 
 // Files are written with the rights of another user, and belong to them.
 func TestRunas(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-			t.Fatal("this needs root")
-		}
-		t.Skip("this needs root")
-	}
+	need.Root(t, "to give files to another user")
 	who, err := user.Lookup("nobody")
 	if err != nil {
 		t.Skip("there is no user nobody")

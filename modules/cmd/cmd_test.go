@@ -20,6 +20,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
@@ -661,7 +662,7 @@ func TestMacLogin(t *testing.T) {
 func TestLoginWords(t *testing.T) {
 	m := &module{shell: "/bin/bash"}
 	if runtime.GOOS != "linux" {
-		skip(t, "needs Linux: su(1) takes other arguments elsewhere")
+		need.Missing(t, "needs Linux: su(1) takes other arguments elsewhere")
 	}
 	for want, r := range map[string]request{
 		"su -s /bin/bash - web -c SCRIPT":                  {runas: "web", shell: "/bin/bash"},

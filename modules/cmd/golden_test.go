@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
@@ -171,10 +172,10 @@ func newRegistry(t *testing.T, env *loader.Env, more ...loader.Plugin) *loader.R
 func needsRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		skip(t, "needs root: runs programs as other users")
+		need.Missing(t, "needs root: runs programs as other users")
 	}
 	if _, err := user.Lookup("nobody"); err != nil {
-		skip(t, "needs the user nobody")
+		need.Missing(t, "needs the user nobody")
 	}
 }
 
@@ -182,17 +183,7 @@ func needsNoSudo(t *testing.T) {
 	t.Helper()
 	for _, dir := range searchPath() {
 		if executable(filepath.Join(dir, "sudo")) {
-			skip(t, "needs a system without sudo: the golden error is about that")
+			need.Missing(t, "needs a system without sudo: the golden error is about that")
 		}
 	}
 }
-
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if requireAll {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-}
-
-var requireAll = os.Getenv("BRINE_REQUIRE_ALL") == "1"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/cmd"
 	"github.com/brineproject/brine/render"
@@ -30,18 +31,6 @@ func withCmd(t *testing.T, opts ...any) *loader.Registry {
 	return r
 }
 
-// needs skips a test for what this machine has not.
-func needs(t *testing.T, what string, have bool) {
-	t.Helper()
-	switch {
-	case have:
-	case os.Getenv("BRINE_REQUIRE_ALL") == "1":
-		t.Fatalf("it needs %s", what)
-	default:
-		t.Skipf("it needs %s", what)
-	}
-}
-
 func installed(program string) bool {
 	_, err := exec.LookPath(program)
 	return err == nil
@@ -49,8 +38,8 @@ func installed(program string) bool {
 
 // testdata/searches.json is what Salt 3006.0 answered about the same tree, as root.
 func TestSearches(t *testing.T) {
-	needs(t, "root", os.Geteuid() == 0)
-	needs(t, "the program sed", installed("sed"))
+	need.Have(t, "root", os.Geteuid() == 0)
+	need.Have(t, "the program sed", installed("sed"))
 	calls.Check(t, "testdata/searches.json", withCmd(t).Invoke, "OUT", tree(t))
 }
 
@@ -119,7 +108,7 @@ func TestSearchesWaitForNothing(t *testing.T) {
 }
 
 func TestSed(t *testing.T) {
-	needs(t, "the program sed", installed("sed"))
+	need.Have(t, "the program sed", installed("sed"))
 	path, r := filepath.Join(tree(t), "a.txt"), withCmd(t)
 	for range 2 {
 		v := invoke(t, r, "sed", []any{path, "t(w)o/?", `2\1/`}, "limit", "words").(*data.Map)
@@ -157,7 +146,7 @@ func TestPsed(t *testing.T) {
 }
 
 func TestGrep(t *testing.T) {
-	needs(t, "the program grep", installed("grep"))
+	need.Have(t, "the program grep", installed("grep"))
 	dir, r := tree(t), withCmd(t)
 	for _, tt := range []struct {
 		args []any
@@ -179,7 +168,7 @@ func TestGrep(t *testing.T) {
 }
 
 func TestPatch(t *testing.T) {
-	needs(t, "the program patch", installed("patch"))
+	need.Have(t, "the program patch", installed("patch"))
 	dir, r := tree(t), withCmd(t)
 	diff := filepath.Join(dir, "p")
 	if err := os.WriteFile(diff, []byte("--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two words\n"), 0o644); err != nil {
@@ -243,7 +232,7 @@ func TestNodes(t *testing.T) {
 
 func TestDevices(t *testing.T) {
 	dir, r := tree(t), registry(t)
-	needs(t, "root that may make devices", mknod(dir+"/try", unix.S_IFCHR, 1, 3) == nil)
+	need.Have(t, "root that may make devices", mknod(dir+"/try", unix.S_IFCHR, 1, 3) == nil)
 	for kind, fun := range map[string]string{"Character": "mknod_chrdev", "Block": "mknod_blkdev"} {
 		path := dir + "/" + fun
 		made := data.NewMap("name", path, "changes", data.NewMap("new", kind+" device "+path+" created."), "comment", "", "result", true)
@@ -260,7 +249,7 @@ func TestDevices(t *testing.T) {
 }
 
 func TestStatvfs(t *testing.T) {
-	needs(t, "Linux", exists("/proc/self"))
+	need.Have(t, "Linux", exists("/proc/self"))
 	for range 2 {
 		v := invoke(t, registry(t), "statvfs", []any{"/proc"}).(*data.Map)
 		if v.Len() != 10 || v.Value("f_namemax") != int64(255) || v.Value("f_bsize") != int64(os.Getpagesize()) || v.Value("f_blocks") != int64(0) {
@@ -270,7 +259,7 @@ func TestStatvfs(t *testing.T) {
 }
 
 func TestOpenFiles(t *testing.T) {
-	needs(t, "Linux", exists("/proc/self"))
+	need.Have(t, "Linux", exists("/proc/self"))
 	path, r := filepath.Join(tree(t), "a.txt"), registry(t)
 	f, err := os.Open(path)
 	if err != nil {

@@ -2,13 +2,13 @@ package git
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/cmd"
 	"github.com/brineproject/brine/process"
@@ -25,12 +25,7 @@ type host struct {
 
 func newHost(t *testing.T) *host {
 	t.Helper()
-	if process.Find("git") == "" {
-		if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-			t.Fatal("the program git is needed")
-		}
-		t.Skip("there is no program git")
-	}
+	need.Program(t, "git")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

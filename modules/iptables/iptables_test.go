@@ -2,13 +2,13 @@ package iptables_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/all"
@@ -106,42 +106,9 @@ func TestSavedRulesThatAreNone(t *testing.T) {
 	}
 }
 
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-}
-
-// inNetwork runs a test again in a network of its own, where it may set rules, and reports whether this is that run.
-func inNetwork(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv("BRINE_OWN_NETWORK") == "1" {
-		return true
-	}
-	if os.Geteuid() != 0 {
-		skip(t, "it takes root to set rules of the packet filter")
-	}
-	for _, name := range []string{"unshare", "iptables-save", "ip6tables-save"} {
-		if _, err := exec.LookPath(name); err != nil {
-			skip(t, "there is no program "+name)
-		}
-	}
-	if out, err := exec.Command("unshare", "-n", "iptables-save").CombinedOutput(); err != nil {
-		skip(t, "no packet filter can be had here: "+string(out))
-	}
-	cmd := exec.Command("unshare", "-n", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), "BRINE_OWN_NETWORK=1")
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
-		t.Errorf("in a network of its own: %v\n%s", err, out)
-	}
-	return false
-}
-
 // testdata/live.json has calls that Salt 3006.0 made one after the other in a fresh network, with their answers.
 func TestLive(t *testing.T) {
-	if !inNetwork(t) {
+	if !need.Network(t, "iptables-save", "ip6tables-save") {
 		return
 	}
 	r, tmp := registry(t, data.NewMap("cachedir", t.TempDir())), t.TempDir()
@@ -175,7 +142,7 @@ func TestLive(t *testing.T) {
 
 // What a setting wants to be left out is not saved.
 func TestSaveFilters(t *testing.T) {
-	if !inNetwork(t) {
+	if !need.Network(t, "iptables-save", "ip6tables-save") {
 		return
 	}
 	r, tmp := registry(t, data.NewMap("cachedir", t.TempDir(), "iptables.save_filters", []any{"-j DOCKER", "([", "^-A FORWARD"})), t.TempDir()

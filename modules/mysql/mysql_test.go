@@ -2,7 +2,6 @@ package mysql_test
 
 import (
 	"database/sql"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,52 +11,16 @@ import (
 	_ "github.com/go-sql-driver/mysql" // the driver mysql
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/testdb"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/all"
 )
 
-// address is where a MariaDB server lets root in without a password.
-const address = "127.0.0.1:3306"
-
-// server returns a connection to the server, or skips the test. Users and databases whose names begin with brine_ are removed, then and at
-// the end.
+// server returns a connection to the server, where there is one.
 func server(t *testing.T) *sql.DB {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", address, time.Second)
-	if err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatalf("there is no MySQL server at %s", address)
-		}
-		t.Skipf("there is no MySQL server at %s", address)
-	}
-	conn.Close()
-	db, err := sql.Open("mysql", "root@tcp("+address+")/?interpolateParams=true")
-	if err != nil {
-		t.Fatal(err)
-	}
-	clean(t, db)
-	t.Cleanup(func() {
-		clean(t, db)
-		db.Close()
-	})
-	return db
-}
-
-func clean(t *testing.T, db *sql.DB) {
-	t.Helper()
-	for _, name := range []string{"brine_t1", "brine_t_2"} {
-		if _, err := db.Exec("DROP DATABASE IF EXISTS `" + name + "`"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"brine_a", "brine_b", "brine_s"} {
-		for _, host := range []string{"localhost", "%"} {
-			if _, err := db.Exec("DROP USER IF EXISTS ?@?", name, host); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	return testdb.MariaDB(t, testdb.Names{Prefix: "brine_", Databases: []string{"t1", "t_2"}, Users: []string{"a", "b", "s"}})
 }
 
 func registry(t *testing.T, opts *data.Map) *loader.Registry {

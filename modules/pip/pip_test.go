@@ -3,6 +3,7 @@ package pip_test
 import (
 	"archive/zip"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/cmd"
 	"github.com/brineproject/brine/modules/pip"
@@ -35,10 +37,7 @@ func newHost(t *testing.T) *host {
 	h := &host{t: t, dir: dir, venv: filepath.Join(dir, "venv"), find: filepath.Join(dir, "wheels"), reqs: filepath.Join(dir, "reqs.txt")}
 	out, err := exec.Command(process.Find("python3"), "-m", "venv", h.venv).CombinedOutput()
 	if err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-			t.Fatalf("python3 with venv and ensurepip is needed: %v\n%s", err, out)
-		}
-		t.Skipf("python3 -m venv: %v", err)
+		need.That(t, "python3 with venv and ensurepip", fmt.Errorf("%w: %s", err, out))
 	}
 	t.Setenv("PIP_CONFIG_FILE", os.DevNull)
 	t.Setenv("PIP_DISABLE_PIP_VERSION_CHECK", "1")

@@ -1,14 +1,13 @@
 package postgres_test
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/testdb"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/all"
@@ -22,33 +21,10 @@ func psql(t *testing.T, db, statement string) error {
 	return exec.Command("psql", "-q", "-h", host, "-U", "postgres", "-d", db, "-c", statement).Run()
 }
 
-// server skips the test where there is no server. Roles and databases whose names begin with brine_ are removed, then and at the end.
+// server ends the test where there is no server.
 func server(t *testing.T) {
 	t.Helper()
-	why := ""
-	if conn, err := net.DialTimeout("tcp", host+":5432", time.Second); err != nil {
-		why = "there is no PostgreSQL server at " + host
-	} else {
-		conn.Close()
-	}
-	if _, err := exec.LookPath("psql"); err != nil {
-		why = "there is no program psql"
-	}
-	if why != "" && os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-		t.Fatal(why)
-	}
-	if why != "" {
-		t.Skip(why)
-	}
-	clean := func() {
-		for _, name := range []string{"DATABASE IF EXISTS brine_d1", "DATABASE IF EXISTS brine_d2", "ROLE IF EXISTS brine_u", "ROLE IF EXISTS brine_v", "ROLE IF EXISTS brine_g"} {
-			if err := psql(t, "postgres", "DROP "+name); err != nil {
-				t.Errorf("drop %s: %v", name, err)
-			}
-		}
-	}
-	clean()
-	t.Cleanup(clean)
+	testdb.PostgreSQL(t, testdb.Names{Prefix: "brine_", Databases: []string{"d1", "d2"}, Users: []string{"u", "v", "g"}})
 }
 
 func registry(t *testing.T, opts *data.Map) *loader.Registry {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/internal/replay"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/cmd"
@@ -36,21 +37,12 @@ func fake(t *testing.T, body string) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
-// skip tells why a test cannot be done here; where everything is required it fails.
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-}
-
 // network makes a namespace of the network, whose parameters may be changed, and has sysctl work there.
 func network(t *testing.T) {
 	t.Helper()
 	real := process.Find("sysctl")
 	if os.Getuid() != 0 || real == "" || process.Find("unshare") == "" || process.Find("nsenter") == "" {
-		skip(t, "it needs root, sysctl, unshare and nsenter")
+		need.Missing(t, "it needs root, sysctl, unshare and nsenter")
 	}
 	cmd := exec.Command("unshare", "-n", "sh", "-c", "echo; read x")
 	in, err := cmd.StdinPipe()
@@ -66,7 +58,7 @@ func network(t *testing.T) {
 	}
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
 	if _, err := out.Read(make([]byte, 1)); err != nil {
-		skip(t, "there can be no namespace of the network: "+err.Error())
+		need.Missing(t, "there can be no namespace of the network: "+err.Error())
 	}
 	fake(t, fmt.Sprintf(`exec nsenter -t %d -n %s "$@"`, cmd.Process.Pid, real))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -59,12 +60,7 @@ func must(t *testing.T, r *loader.Registry, fun string, kwargs ...any) any {
 
 func openssl(t *testing.T, args ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath("openssl"); err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("openssl is not there")
-	}
+	need.Program(t, "openssl")
 	out, err := exec.CommandContext(t.Context(), "openssl", args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("openssl %v: %v\n%s", args, err, out)

@@ -2,10 +2,11 @@ package rpm
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/internal/need"
 )
 
 // The cases are those of RPM's own tests (tests/rpmvercmp.at).
@@ -45,12 +46,7 @@ func TestCompareEVR(t *testing.T) {
 // byRPM compares versions with the program rpm itself, many at once.
 func byRPM(t *testing.T, pairs [][2]string) []string {
 	t.Helper()
-	if _, err := exec.LookPath("rpm"); err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-			t.Fatal("rpm is missing")
-		}
-		t.Skip("rpm is missing")
-	}
+	need.Program(t, "rpm")
 	var lua strings.Builder
 	for _, p := range pairs {
 		fmt.Fprintf(&lua, "print(rpm.vercmp([==[%s]==], [==[%s]==]) .. ' ')", p[0], p[1])

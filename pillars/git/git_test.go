@@ -14,12 +14,12 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/pillars/git"
 	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/render/all"
-	"github.com/brineproject/brine/returner/returnertest"
 	"github.com/brineproject/brine/yaml"
 )
 
@@ -32,7 +32,7 @@ type repository struct {
 func newRepository(t *testing.T) *repository {
 	t.Helper()
 	_, err := exec.LookPath("git")
-	returnertest.Need(t, "git program", err)
+	need.That(t, "git program", err)
 	r := &repository{t, filepath.Join(t.TempDir(), "repo")}
 	r.run("init", "--quiet", "-b", "master", r.dir)
 	return r
@@ -217,7 +217,7 @@ func TestOverHTTPWithAPassword(t *testing.T) {
 	r := newRepository(t)
 	r.commit("master", "top.sls", "base: {'*': [a]}", "a.sls", "a: 1")
 	path, err := exec.LookPath("git")
-	returnertest.Need(t, "git program", err)
+	need.That(t, "git program", err)
 	backend := &cgi.Handler{Path: path, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(r.dir), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=u"}}
 	s := httptest.NewServer(backend)
 	defer s.Close()

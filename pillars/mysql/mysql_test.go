@@ -11,6 +11,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/returner/returnertest"
 )
@@ -22,7 +23,7 @@ func server(t *testing.T, statements ...string) *data.Map {
 	db := connection(t, login)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	returnertest.Need(t, "MariaDB on 127.0.0.1:3306 with root without a password", db.PingContext(ctx))
+	need.That(t, "MariaDB on 127.0.0.1:3306 with root without a password", db.PingContext(ctx))
 	name := returnertest.Name()
 	exec(t, db, "CREATE DATABASE "+name+" DEFAULT CHARACTER SET utf8mb4")
 	t.Cleanup(func() { _, _ = db.Exec("DROP DATABASE " + name) })

@@ -10,6 +10,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/returner/returnertest"
 )
@@ -20,7 +21,7 @@ func server(t *testing.T, statements ...string) *data.Map {
 	login := data.NewMap("host", "127.0.0.1", "user", "postgres", "pass", "", "db", "postgres")
 	opts := data.NewMap("postgres", login)
 	admin, err := connect(t, opts)
-	returnertest.Need(t, "PostgreSQL on 127.0.0.1:5432 with the user postgres", err)
+	need.That(t, "PostgreSQL on 127.0.0.1:5432 with the user postgres", err)
 	name := returnertest.Name()
 	exec(t, admin, "CREATE DATABASE "+name)
 	t.Cleanup(func() {

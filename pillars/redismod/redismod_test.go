@@ -11,6 +11,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/returner/returnertest"
 )
@@ -25,7 +26,7 @@ func server(t *testing.T) (*data.Map, *redis.Client, string) {
 	}
 	db := redis.NewClient(o)
 	t.Cleanup(func() { db.Close() })
-	returnertest.Need(t, "Redis on 127.0.0.1:6379", db.Ping(t.Context()).Err())
+	need.That(t, "Redis on 127.0.0.1:6379", db.Ping(t.Context()).Err())
 	name := returnertest.Name()
 	t.Cleanup(func() { db.Del(context.Background(), name) })
 	return opts, db, name

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/returner/returnertest"
 )
@@ -87,13 +88,7 @@ func TestFileFull(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	unmount, err := mountSmall(dir, 8<<20)
-	if err != nil {
-		text := fmt.Sprintf("needs the right to mount a tmpfs: %v", err)
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal(text)
-		}
-		t.Skip(text)
-	}
+	need.That(t, "right to mount a tmpfs", err)
 	t.Cleanup(func() {
 		if err := unmount(); err != nil {
 			t.Error(err)

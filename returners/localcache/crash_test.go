@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/returner/returnertest"
 )
@@ -96,7 +97,7 @@ func killed(t *testing.T, dir string, after int) (jobs int, returns map[int]int)
 func TestFullDisk(t *testing.T) {
 	base := t.TempDir()
 	unmount, err := mountSmall(base, 1<<20)
-	returnertest.Need(t, "right to mount a tmpfs", err)
+	need.That(t, "right to mount a tmpfs", err)
 	t.Cleanup(func() { must(t, unmount()) })
 	c := opened(t, filepath.Join(base, "jobs"), Options{})
 	filler := filepath.Join(base, "filler")

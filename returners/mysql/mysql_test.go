@@ -14,6 +14,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/returner/returnertest"
@@ -30,7 +31,7 @@ func server(t *testing.T) (*data.Map, *sql.DB) {
 	t.Cleanup(func() { admin.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	returnertest.Need(t, "MariaDB on 127.0.0.1:3306 with root without a password", admin.PingContext(ctx))
+	need.That(t, "MariaDB on 127.0.0.1:3306 with root without a password", admin.PingContext(ctx))
 	name := returnertest.Name()
 	exec(t, admin, "CREATE DATABASE "+name+" DEFAULT CHARACTER SET utf8")
 	t.Cleanup(func() { _, _ = admin.Exec("DROP DATABASE " + name) })

@@ -15,6 +15,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/returner"
@@ -33,7 +34,7 @@ func server(t *testing.T, name string) (*data.Map, *sql.DB) {
 	t.Cleanup(func() { admin.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	returnertest.Need(t, "PostgreSQL on 127.0.0.1:5432 with the user postgres", admin.PingContext(ctx))
+	need.That(t, "PostgreSQL on 127.0.0.1:5432 with the user postgres", admin.PingContext(ctx))
 	base := returnertest.Name()
 	exec(t, admin, "CREATE DATABASE "+base)
 	t.Cleanup(func() { _, _ = admin.Exec("DROP DATABASE " + base + " WITH (FORCE)") })

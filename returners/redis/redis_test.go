@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/returner"
@@ -30,7 +31,7 @@ func server(t *testing.T) (db *redis.Client, prefix string) {
 	}
 	db = universal.(*redis.Client)
 	t.Cleanup(func() { db.Close() })
-	returnertest.Need(t, "Redis on 127.0.0.1:6379", db.Ping(t.Context()).Err())
+	need.That(t, "Redis on 127.0.0.1:6379", db.Ping(t.Context()).Err())
 	prefix = returnertest.Name() + ":"
 	t.Cleanup(func() {
 		for _, key := range keysOf(t, db, prefix) {

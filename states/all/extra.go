@@ -15,9 +15,8 @@ import (
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgresdatabase"
 	"github.com/brineproject/brine/states/postgresextension"
-	"github.com/brineproject/brine/states/postgresgroup"
 	"github.com/brineproject/brine/states/postgresprivileges"
-	"github.com/brineproject/brine/states/postgresuser"
+	"github.com/brineproject/brine/states/postgresrole"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/x509"
 )
@@ -36,9 +35,9 @@ func extra() []loader.Plugin {
 		pip.Plugin(),
 		postgresdatabase.Plugin(),
 		postgresextension.Plugin(),
-		postgresgroup.Plugin(),
+		postgresrole.Group(),
 		postgresprivileges.Plugin(),
-		postgresuser.Plugin(),
+		postgresrole.User(),
 		virtualenv.Plugin(),
 		x509.Plugin(),
 	}

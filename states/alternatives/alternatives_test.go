@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/internal/testroot"
 )
 
@@ -16,12 +17,7 @@ import (
 func newRoot(t *testing.T) *testroot.Root {
 	t.Helper()
 	program, err := exec.LookPath("update-alternatives")
-	if err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip("there is no program update-alternatives")
-	}
+	need.That(t, "program update-alternatives", err)
 	r := testroot.Plain(t)
 	for _, dir := range []string{"etc/alternatives", "var/lib/alternatives", "usr/bin", "bin"} {
 		r.Make(t, dir)

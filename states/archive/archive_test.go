@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 	modules "github.com/brineproject/brine/modules/all"
-	"github.com/brineproject/brine/process"
 	"github.com/brineproject/brine/state/change"
 	states "github.com/brineproject/brine/states/all"
 )
@@ -263,12 +263,7 @@ func TestForceRemovesNothingOutside(t *testing.T) {
 }
 
 func TestOwner(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-			t.Fatal("this needs root")
-		}
-		t.Skip("this needs root")
-	}
+	need.Root(t, "to give files to another user")
 	h := newHost(t)
 	words := []any{"name", h.at("out"), "source", h.at("flat.tgz"), "enforce_toplevel", false, "user", "nobody"}
 	h.want(h.run(false, words...), "True {'updated ownership': True, 'directories_created': ['@/out/'], 'extracted_files': ['x', 'y']} @/flat.tgz extracted to "+
@@ -343,12 +338,7 @@ func TestRefused(t *testing.T) {
 // ZIP archives, with and without the program.
 func TestZip(t *testing.T) {
 	for _, program := range []string{"zip", "unzip"} {
-		if process.Find(program) == "" {
-			if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-				t.Fatalf("the program %s is needed", program)
-			}
-			t.Skipf("there is no program %s", program)
-		}
+		need.Program(t, program)
 	}
 	h := newHost(t)
 	h.run(false, "name", h.at("src"), "source", h.at("a.tgz"))

@@ -21,6 +21,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
 	modules "github.com/brineproject/brine/modules/all"
@@ -57,10 +58,10 @@ func deviations() map[string]string {
 // Each state of testdata/salt.json ran with Salt 3006.0 by salt-call, as root: in test mode, twice in earnest, and in test mode again. Here the
 // same is to happen, in results and in files. In test mode nothing is written.
 func TestAsSalt(t *testing.T) {
-	needs(t, "root that may make devices", os.Geteuid() == 0 && unix.Mknod(filepath.Join(t.TempDir(), "try"), unix.S_IFCHR, int(unix.Mkdev(1, 3))) == nil)
+	need.Have(t, "root that may make devices", os.Geteuid() == 0 && unix.Mknod(filepath.Join(t.TempDir(), "try"), unix.S_IFCHR, int(unix.Mkdev(1, 3))) == nil)
 	for _, program := range []string{"patch", "grep", "sh"} {
 		_, err := exec.LookPath(program)
-		needs(t, "the program "+program, err == nil)
+		need.Have(t, "the program "+program, err == nil)
 	}
 	src, err := os.ReadFile("testdata/salt.json")
 	if err != nil {
@@ -75,7 +76,7 @@ func TestAsSalt(t *testing.T) {
 		c := c.(*data.Map)
 		t.Run(c.Text("case"), func(t *testing.T) {
 			if c.Text("case") == "attrs" {
-				needs(t, "a file system with attributes, and the programs for them", hasAttributes(t))
+				need.Have(t, "a file system with attributes, and the programs for them", hasAttributes(t))
 			}
 			newTwin(t, all.Value("srv").([]any)).replay(c)
 		})
@@ -89,17 +90,6 @@ func hasAttributes(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	return exec.Command("chattr", "+A", path).Run() == nil && exec.Command("lsattr", path).Run() == nil
-}
-
-func needs(t *testing.T, what string, have bool) {
-	t.Helper()
-	switch {
-	case have:
-	case os.Getenv("BRINE_REQUIRE_ALL") == "1":
-		t.Fatalf("it needs %s", what)
-	default:
-		t.Skipf("it needs %s", what)
-	}
 }
 
 // A twin is a host as Salt had it: files to serve, pillar, grains and a folder for one case.

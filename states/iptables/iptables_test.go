@@ -9,45 +9,13 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
 	modules "github.com/brineproject/brine/modules/all"
 	"github.com/brineproject/brine/state/change"
 	"github.com/brineproject/brine/states/iptables"
 )
-
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-}
-
-// inNetwork runs a test again in a network of its own, where it may set rules, and reports whether this is that run.
-func inNetwork(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv("BRINE_OWN_NETWORK") == "1" {
-		return true
-	}
-	if os.Geteuid() != 0 {
-		skip(t, "it takes root to set rules of the packet filter")
-	}
-	for _, name := range []string{"unshare", "iptables-save", "ip6tables-save"} {
-		if _, err := exec.LookPath(name); err != nil {
-			skip(t, "there is no program "+name)
-		}
-	}
-	if out, err := exec.Command("unshare", "-n", "iptables-save").CombinedOutput(); err != nil {
-		skip(t, "no packet filter can be had here: "+string(out))
-	}
-	cmd := exec.Command("unshare", "-n", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), "BRINE_OWN_NETWORK=1")
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
-		t.Errorf("in a network of its own: %v\n%s", err, out)
-	}
-	return false
-}
 
 func shelf(t *testing.T) *loader.Registry {
 	t.Helper()
@@ -90,7 +58,7 @@ func check(t *testing.T, got *data.Map, result any, changes *data.Map, comment s
 // testdata/runs.json has what Salt 3006.0 answered in a fresh network, one state after the other: in test mode, in the real run, in
 // a second one and in test mode again.
 func TestRuns(t *testing.T) {
-	if !inNetwork(t) {
+	if !need.Network(t, "iptables-save", "ip6tables-save") {
 		return
 	}
 	path, err := exec.LookPath("iptables")
@@ -121,7 +89,7 @@ func TestRuns(t *testing.T) {
 
 // What Salt does otherwise.
 func TestOurs(t *testing.T) {
-	if !inNetwork(t) {
+	if !need.Network(t, "iptables-save", "ip6tables-save") {
 		return
 	}
 	r := shelf(t)
@@ -160,7 +128,7 @@ func TestOurs(t *testing.T) {
 }
 
 func TestPositionDeletes(t *testing.T) {
-	if !inNetwork(t) {
+	if !need.Network(t, "iptables-save", "ip6tables-save") {
 		return
 	}
 	r := shelf(t)
@@ -176,7 +144,7 @@ func TestPositionDeletes(t *testing.T) {
 
 // The rules of all chunks are joined to the first, its own among them, and a failure is told.
 func TestAggregate(t *testing.T) {
-	if !inNetwork(t) {
+	if !need.Network(t, "iptables-save", "ip6tables-save") {
 		return
 	}
 	r := shelf(t)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/cmd"
 	modules "github.com/brineproject/brine/modules/mount"
@@ -21,15 +22,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 	"github.com/brineproject/brine/states/mount"
 )
-
-// skip tells why a test cannot be done here; where everything is required it fails.
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-}
 
 // A host mounts in a namespace of its own, where /mnt is empty.
 type host struct {
@@ -42,7 +34,7 @@ type host struct {
 func newHost(t *testing.T) *host {
 	t.Helper()
 	if os.Getuid() != 0 || process.Find("unshare") == "" || process.Find("nsenter") == "" {
-		skip(t, "it needs root, unshare and nsenter")
+		need.Missing(t, "it needs root, unshare and nsenter")
 	}
 	h := &host{t: t, root: t.TempDir()}
 	h.namespace()
@@ -82,7 +74,7 @@ func (h *host) namespace() {
 	}
 	h.t.Cleanup(func() { in.Close(); _ = c.Wait() })
 	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "ok\n" {
-		skip(h.t, "nothing can be mounted in a namespace")
+		need.Missing(h.t, "nothing can be mounted in a namespace")
 	}
 	h.pid = c.Process.Pid
 }

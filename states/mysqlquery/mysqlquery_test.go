@@ -3,18 +3,17 @@ package mysqlquery_test
 import (
 	"database/sql"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	_ "github.com/go-sql-driver/mysql" // the driver mysql
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/testdb"
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
 	modules "github.com/brineproject/brine/modules/all"
@@ -22,43 +21,16 @@ import (
 	states "github.com/brineproject/brine/states/all"
 )
 
-// address is where a MariaDB server lets root in without a password.
-const address = "127.0.0.1:3306"
-
 // base is the database of this test.
 const base = "brine_query_q"
 
 // server gives a new database with a table of two rows.
 func server(t *testing.T) *sql.DB {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", address, time.Second)
-	if err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatalf("there is no MySQL server at %s", address)
-		}
-		t.Skipf("there is no MySQL server at %s", address)
-	}
-	conn.Close()
-	db, err := sql.Open("mysql", "root@tcp("+address+")/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		execute(t, db, "DROP DATABASE IF EXISTS "+base)
-		db.Close()
-	})
-	execute(t, db, "DROP DATABASE IF EXISTS "+base, "CREATE DATABASE "+base, "CREATE TABLE "+base+".t (id INT, name TEXT)",
+	db := testdb.MariaDB(t, testdb.Names{Databases: []string{base}})
+	testdb.Exec(t, db, "CREATE DATABASE "+base, "CREATE TABLE "+base+".t (id INT, name TEXT)",
 		"INSERT INTO "+base+".t VALUES (1,'one'),(2,'two')")
 	return db
-}
-
-func execute(t *testing.T, db *sql.DB, statements ...string) {
-	t.Helper()
-	for _, s := range statements {
-		if _, err := db.Exec(s); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // A host is a minion without a master, below a directory.
@@ -203,7 +175,7 @@ func TestRowsOfAFile(t *testing.T) {
 	if got, want := h.read("out"), "id:1\nid:2\nn:None\nname:two\n"; got != want {
 		t.Errorf("the file has %q, not %q", got, want)
 	}
-	execute(t, db, "DELETE FROM "+base+".t")
+	testdb.Exec(t, db, "DELETE FROM "+base+".t")
 	again := h.run(false, "mysql_query.run_file", kwargs)
 	if again.Value("result") != true || data.Truth(again.Value("changes")) || h.read("out") == "" {
 		t.Errorf("the second time %s", data.Repr(again))

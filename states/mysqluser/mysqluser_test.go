@@ -1,118 +1,27 @@
 package mysqluser_test
 
 import (
-	"database/sql"
-	"net"
-	"os"
 	"strings"
 	"testing"
-	"time"
-
-	_ "github.com/go-sql-driver/mysql" // the driver mysql
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
-	"github.com/brineproject/brine/loader"
-	modules "github.com/brineproject/brine/modules/all"
-	"github.com/brineproject/brine/state/change"
-	states "github.com/brineproject/brine/states/all"
+	"github.com/brineproject/brine/internal/testdb"
+	"github.com/brineproject/brine/internal/teststate"
 )
-
-// address is where a MariaDB server lets root in without a password.
-const address = "127.0.0.1:3306"
 
 // prefix begins the names of the databases and users of this test.
 const prefix = "brine_user_"
 
-func server(t *testing.T) {
+// shelf returns the states, where there is a server.
+func shelf(t *testing.T) *teststate.Shelf {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", address, time.Second)
-	if err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatalf("there is no MySQL server at %s", address)
-		}
-		t.Skipf("there is no MySQL server at %s", address)
-	}
-	conn.Close()
-	db, err := sql.Open("mysql", "root@tcp("+address+")/?interpolateParams=true")
-	if err != nil {
-		t.Fatal(err)
-	}
-	clean(t, db)
-	t.Cleanup(func() {
-		clean(t, db)
-		db.Close()
-	})
-}
-
-func clean(t *testing.T, db *sql.DB) {
-	t.Helper()
-	for _, name := range []string{"t1", "t_2", "new"} {
-		if _, err := db.Exec("DROP DATABASE IF EXISTS `" + prefix + name + "`"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"a", "b", "s"} {
-		for _, host := range []string{"localhost", "%"} {
-			if _, err := db.Exec("DROP USER IF EXISTS ?@?", prefix+name, host); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-func shelf(t *testing.T) *loader.Registry {
-	t.Helper()
-	opts := data.NewMap("mysql.host", "127.0.0.1", "mysql.user", "root")
-	functions, err := loader.NewRegistry(&loader.Env{Opts: opts}, modules.Plugins(modules.Brought()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := &loader.Env{Opts: opts, Functions: functions, Call: functions.Invoke}
-	r, err := loader.NewRegistry(env, states.Plugins())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func run(t *testing.T, r *loader.Registry, test bool, fun string, name any, kwargs *data.Map) *data.Map {
-	t.Helper()
-	call := *change.CallOf(t.Context())
-	call.Test, call.Run = test, "run"
-	ctx := loader.WithContext(change.WithCall(t.Context(), &call), &loader.Context{})
-	v, err := r.Invoke(ctx, fun, []any{name}, kwargs)
-	ret, ok := v.(*data.Map)
-	if err != nil || !ok {
-		t.Fatalf("%s %s: %v, %v", fun, data.Repr(kwargs), v, err)
-	}
-	return ret
+	testdb.MariaDB(t, testdb.Names{Prefix: prefix, Databases: []string{"t1", "t_2", "new"}, Users: []string{"a", "b", "s"}})
+	return teststate.NewShelf(t, data.NewMap("mysql.host", "127.0.0.1", "mysql.user", "root"))
 }
 
 // testdata/runs.json has what Salt 3006.0 answered on the same server: in test mode, in the real run, in a second one and in test mode
 // again.
-func TestRuns(t *testing.T) {
-	server(t)
-	src, err := os.ReadFile("testdata/runs.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := vectors.Decode([]byte(strings.ReplaceAll(string(src), "brine_", prefix)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := shelf(t)
-	for _, c := range vectors.Cases(t, list.([]any)) {
-		c.Only("state", "name", "kwargs", "steps")
-		for i, s := range c.List("steps") {
-			step := s.(*data.Map)
-			got := run(t, r, step.Value("test") == true, c.Text("state"), c.Value("name"), c.Object("kwargs"))
-			if want := step.Value("return").(*data.Map); !same(got, want) {
-				t.Errorf("%s %s step %d\n got %s\nwant %s", c.Text("state"), data.Repr(c.Object("kwargs")), i, data.Repr(got), data.Repr(want))
-			}
-		}
-	}
-}
+func TestRuns(t *testing.T) { shelf(t).Replay(t, "testdata/runs.json", prefix, same) }
 
 // same compares results. That a server cannot be reached is told in the words of the library that was used.
 func same(got, want *data.Map) bool {
@@ -125,11 +34,10 @@ func same(got, want *data.Map) bool {
 
 // A password never shows, not in what the server says of it either.
 func TestPasswordStaysSecret(t *testing.T) {
-	server(t)
-	r := shelf(t)
+	s := shelf(t)
 	for _, kwargs := range []*data.Map{data.NewMap("password", "sesame-open"), data.NewMap("password_hash", "sesame-hash")} {
 		for range 2 {
-			if got := data.Repr(run(t, r, false, "mysql_user.present", prefix+"s", kwargs)); strings.Contains(got, "sesame") {
+			if got := data.Repr(s.Run(t, false, "mysql_user.present", prefix+"s", kwargs)); strings.Contains(got, "sesame") {
 				t.Errorf("got %s", got)
 			}
 		}
@@ -137,11 +45,10 @@ func TestPasswordStaysSecret(t *testing.T) {
 }
 
 func TestSocket(t *testing.T) {
-	server(t)
-	r := shelf(t)
+	s := shelf(t)
 	kwargs := data.NewMap("unix_socket", true, "allow_passwordless", true)
 	for i, changes := range []bool{true, false} {
-		got := run(t, r, false, "mysql_user.present", prefix+"s", kwargs)
+		got := s.Run(t, false, "mysql_user.present", prefix+"s", kwargs)
 		if got.Value("result") != true || data.Truth(got.Value("changes")) != changes {
 			t.Errorf("run %d gives %s", i, data.Repr(got))
 		}

@@ -4,12 +4,12 @@ package sshauth_test
 
 import (
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/internal/testroot"
 )
 
@@ -22,12 +22,7 @@ const (
 
 func newRoot(t *testing.T) *testroot.Root {
 	t.Helper()
-	if _, err := exec.LookPath("ssh"); err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip("there is no program ssh")
-	}
+	need.Program(t, "ssh")
 	r := testroot.Plain(t)
 	r.Write(t, "srv/salt/keys.pub", "ssh-ed25519 "+two+" two@web1\nfrom=\"a\",no-pty ssh-dss "+one+" one\n")
 	r.Write(t, "srv/salt/none.pub", "nothing\n")
@@ -128,12 +123,7 @@ func TestWhatIsNoKey(t *testing.T) {
 
 // A user may link what is in the home folder elsewhere, but gets nothing by it that is another's.
 func TestLinksOutOfTheHomeFolder(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal("it takes root to have files of other users")
-		}
-		t.Skip("it takes root to have files of other users")
-	}
+	need.Root(t, "to have files of other users")
 	const uid = 54321
 	for name, c := range map[string]struct {
 		links  map[string]string

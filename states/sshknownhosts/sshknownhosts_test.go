@@ -6,24 +6,19 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/internal/testroot"
 )
 
 // TestKnownHosts has the real ssh-keygen find, hash and remove hosts.
 func TestKnownHosts(t *testing.T) {
 	for _, program := range []string{"ssh", "ssh-keygen"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-				t.Fatal(err)
-			}
-			t.Skip("there is no program " + program)
-		}
+		need.Program(t, program)
 	}
 	r := testroot.Plain(t)
 	r.Make(t, "etc/ssh")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/cmd"
 	"github.com/brineproject/brine/modules/pip"
@@ -21,12 +22,7 @@ import (
 // An environment is only said in test mode, then made, and then there.
 func TestManaged(t *testing.T) {
 	python := process.Find("python3")
-	if python == "" || exec.Command(python, "-c", "import venv, ensurepip").Run() != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") != "" {
-			t.Fatal("python3 with venv and ensurepip is needed")
-		}
-		t.Skip("there is no python3 with venv and ensurepip")
-	}
+	need.That(t, "python3 with venv and ensurepip", exec.Command(python, "-c", "import venv, ensurepip").Run())
 	t.Setenv("PIP_CONFIG_FILE", os.DevNull)
 	t.Setenv("PIP_NO_INDEX", "1")
 	funcs, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("id", "web1")}, []loader.Plugin{cmd.Plugin(render.Brought{}), pip.Plugin(), venv.Plugin()})

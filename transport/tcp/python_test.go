@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
 	"github.com/brineproject/brine/transport/tcp"
@@ -32,11 +33,7 @@ type peer struct {
 func startPeer(t *testing.T, args ...string) *peer {
 	t.Helper()
 	if out, err := exec.Command(python, "-c", "import msgpack").CombinedOutput(); err != nil {
-		text := fmt.Sprintf("needs python3-msgpack: %v: %s", err, out)
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal(text)
-		}
-		t.Skip(text)
+		need.That(t, "python3-msgpack", fmt.Errorf("%w: %s", err, out))
 	}
 	cmd := exec.Command(python, append([]string{"testdata/peer.py"}, args...)...)
 	cmd.Stderr = os.Stderr

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -100,7 +101,7 @@ func TestPartialHandshakesEnd(t *testing.T) {
 
 func TestFailedHandshakesLeaveNoDescriptors(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		skip(t, "/proc/self/fd")
+		need.Missing(t, "there is no "+"/proc/self/fd")
 	}
 	descriptors := func() int {
 		d, err := os.ReadDir("/proc/self/fd")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -21,10 +22,7 @@ const python = "/usr/bin/python3"
 func needLibzmq(t testing.TB) {
 	t.Helper()
 	if out, err := exec.Command(python, "-c", "import zmq").CombinedOutput(); err != nil {
-		if tt, ok := t.(*testing.T); ok {
-			skip(tt, fmt.Sprintf("python3-zmq: %v: %s", err, out))
-		}
-		t.Skipf("needs python3-zmq: %v", err)
+		need.That(t, "python3-zmq", fmt.Errorf("%w: %s", err, out))
 	}
 }
 

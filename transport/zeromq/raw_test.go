@@ -173,15 +173,6 @@ func run(t *testing.T, serve func(context.Context) error) (stop func()) {
 	})
 }
 
-// skip skips a test for want of something that the machine lacks; where everything must be there, it fails.
-func skip(t *testing.T, needs string) {
-	t.Helper()
-	if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-		t.Fatalf("needs %s", needs)
-	}
-	t.Skipf("needs %s", needs)
-}
-
 func startReplier(t *testing.T, o transport.Options, h transport.Handler) (*Replier, func()) {
 	t.Helper()
 	s, err := ListenReply(t.Context(), "tcp://127.0.0.1:0", o)

@@ -24,18 +24,15 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	sshagent "golang.org/x/crypto/ssh/agent"
+
+	"github.com/brineproject/brine/internal/need"
 )
 
 // needGit returns the git program.
 func needGit(t *testing.T) string {
 	t.Helper()
 	git, err := exec.LookPath("git")
-	if err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal("the git program is needed")
-		}
-		t.Skip("the git program is not on this host")
-	}
+	need.That(t, "program git", err)
 	return git
 }
 
@@ -247,12 +244,8 @@ func serve(t *testing.T, s *source, password string) (url string) {
 	}
 	h := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"), Root: "/",
 		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(s.dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}, Stderr: io.Discard}
-	if _, err := os.Stat(h.Path); err != nil {
-		if os.Getenv("BRINE_REQUIRE_ALL") == "1" {
-			t.Fatal("git http-backend is needed")
-		}
-		t.Skip("git http-backend is not on this host")
-	}
+	_, err = os.Stat(h.Path)
+	need.That(t, "git http-backend", err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, p, _ := r.BasicAuth(); p != password {
 			w.Header().Set("WWW-Authenticate", `Basic realm="r"`)
