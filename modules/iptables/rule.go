@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/process"
 )
 
 type buildArgs struct {
@@ -280,7 +281,16 @@ func (r *rule) comment() {
 	if !r.has("-m comment") {
 		r.add("-m comment")
 	}
-	r.add("--comment", `"`+data.Str(v)+`"`)
+	r.add("--comment", quoted(data.Str(v)))
+}
+
+// quoted returns a comment in quotes, as Salt does, unless it would end there at its own: what follows would be options.
+func quoted(comment string) string {
+	plain := `"` + comment + `"`
+	if words, err := process.Words(plain); err == nil && len(words) == 1 {
+		return plain
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(comment) + `"`
 }
 
 func empty(v any) bool { return v == nil || v == "" }
