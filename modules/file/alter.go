@@ -97,13 +97,29 @@ func (m *module) remove(_ context.Context, a removeArgs) (any, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	if err == nil {
+	if within := a.Kwargs.Value("within"); err == nil && within != nil {
+		err = removeIn(within, name)
+	} else if err == nil {
 		err = os.RemoveAll(name)
 	}
 	if err != nil {
 		return nil, loader.Execution("Could not remove '%s': %w", name, osError(err))
 	}
 	return true, nil
+}
+
+// removeIn removes what is below a folder.
+func removeIn(within any, path string) error {
+	s, err := spotOf(within, path)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	err = s.RemoveAll(s.name)
+	if known, ok := errors.AsType[*fs.PathError](err); ok {
+		known.Path = path
+	}
+	return err
 }
 
 type symlinkArgs struct {

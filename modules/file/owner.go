@@ -3,6 +3,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"os"
@@ -28,18 +29,20 @@ func (m *module) setMode(_ context.Context, a setModeArgs) (any, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, loader.Execution("%s: File not found", path)
 	}
-	digits := strings.TrimLeft(data.Str(a.Mode), "0Oo")
-	if digits == "" {
-		digits = "0"
-	}
-	mode, err := strconv.ParseUint(digits, 8, 32)
-	if err == nil {
-		err = os.Chmod(path, fileMode(uint32(mode)))
-	}
-	if err != nil {
-		return "Invalid Mode " + digits, nil //nolint:nilerr // Salt's answer
+	mode, ok := modeOf(a.Mode)
+	if !ok || os.Chmod(path, mode) != nil {
+		return "Invalid Mode " + octal(a.Mode), nil
 	}
 	return one(followArgs{path, true}, "mode")
+}
+
+// octal returns the digits of a mode without those that Salt leaves out.
+func octal(mode any) string { return cmp.Or(strings.TrimLeft(data.Str(mode), "0Oo"), "0") }
+
+// modeOf reads a mode in octal digits.
+func modeOf(mode any) (fs.FileMode, bool) {
+	bits, err := strconv.ParseUint(octal(mode), 8, 32)
+	return fileMode(uint32(bits)), err == nil
 }
 
 // fileMode returns the mode of these bits of chmod(2).

@@ -9,18 +9,28 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-type permsArgs struct {
+type checkPermsArgs struct {
 	Name           string
 	Ret            any
 	User           any
 	Group          any
 	Mode           any
-	Attrs          any  `default:"None"`
-	FollowSymlinks bool `default:"False"`
-	Seuser         any  `default:"None"`
-	Serole         any  `default:"None"`
-	Setype         any  `default:"None"`
-	Serange        any  `default:"None"`
+	Attrs          any       `default:"None"`
+	FollowSymlinks bool      `default:"False"`
+	Seuser         any       `default:"None"`
+	Serole         any       `default:"None"`
+	Setype         any       `default:"None"`
+	Serange        any       `default:"None"`
+	More           *data.Map `only:"within"` // a folder out of which no link may lead
+}
+
+// permsArgs are what a file is to be.
+type permsArgs struct {
+	Name                            string
+	Ret                             any
+	User, Group, Mode, Attrs        any
+	FollowSymlinks                  bool
+	Seuser, Serole, Setype, Serange any
 }
 
 // checkPerms sets the owners, mode and attributes of a file where they are others, and returns the result of a state with what it
@@ -33,8 +43,10 @@ type permsArgs struct {
 // CLI Example:
 //
 //	salt '*' file.check_perms /etc/sudoers '{}' root root 400 ai
-func (m *module) checkPerms(ctx context.Context, a permsArgs) (any, error) {
-	ret, was, err := m.perms(ctx, a)
+func (m *module) checkPerms(ctx context.Context, a checkPermsArgs) (any, error) {
+	p := &permit{within: a.More.Value("within"), permsArgs: permsArgs{a.Name, a.Ret, a.User, a.Group, a.Mode, a.Attrs, a.FollowSymlinks, a.Seuser, a.Serole,
+		a.Setype, a.Serange}}
+	ret, was, err := m.permitting(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +62,16 @@ type permit struct {
 	mode              string
 	hasMode           bool // the mode counts
 	through           bool // it is no link, or links are followed
+	within            any  // the folder that it must be in
 }
 
 func (m *module) perms(ctx context.Context, a permsArgs) (ret, was *data.Map, err error) {
-	a.Name = home(a.Name)
-	p := &permit{permsArgs: a, test: m.test(ctx)}
+	return m.permitting(ctx, &permit{permsArgs: a})
+}
+
+func (m *module) permitting(ctx context.Context, p *permit) (ret, was *data.Map, err error) {
+	p.Name, p.test = home(p.Name), m.test(ctx)
+	a := p.permsArgs
 	p.through = a.FollowSymlinks || !isLink(a.Name)
 	p.mode, p.hasMode = normalMode(a.Mode)
 	p.begin()
@@ -149,8 +166,7 @@ func (m *module) permit(ctx context.Context, p *permit, now *data.Map) error {
 		}
 	}
 	if p.modeDiffers(now) {
-		_, err := m.setMode(ctx, setModeArgs{p.Name, p.mode})
-		return err
+		return m.setModeOf(ctx, p, p.mode)
 	}
 	return nil
 }
@@ -165,8 +181,8 @@ func (m *module) give(ctx context.Context, p *permit, now *data.Map) error {
 		a.Group = now.Value("group")
 	}
 	give := m.chown
-	if !p.through {
-		give = m.lchown
+	if !p.FollowSymlinks {
+		give = func(ctx context.Context, a chownArgs) (any, error) { return m.chownIn(ctx, p.within, a) }
 	}
 	complaint, err := give(ctx, a)
 	switch {
@@ -180,8 +196,7 @@ func (m *module) give(ctx context.Context, p *permit, now *data.Map) error {
 	case !p.through:
 		return nil
 	}
-	_, err = m.setMode(ctx, setModeArgs{p.Name, now.Value("mode")})
-	return err
+	return m.setModeOf(ctx, p, now.Value("mode"))
 }
 
 // verify tells what has changed, would change, or could not be changed.

@@ -372,6 +372,15 @@ func (m *module) differs(ctx context.Context, at spot, follow bool) (*data.Map, 
 	return changes, nil
 }
 
+// bound keeps what is done to a path in the folder, unless it is the folder itself or links are followed: users of the host may put
+// links between.
+func (a directoryArgs) bound(path string) *data.Map {
+	if a.FollowSymlinks || path == a.Name {
+		return nil
+	}
+	return data.NewMap("within", a.Name)
+}
+
 // settle brings a folder that is there, and what is in it, to what is wanted.
 func (m *module) settle(ctx context.Context, a directoryArgs, s *survey, forced *data.Map) (*data.Map, error) {
 	ret := change.New(a.Name, true, forced, "")
@@ -384,7 +393,7 @@ func (m *module) settle(ctx context.Context, a directoryArgs, s *survey, forced 
 	}
 	slices.SortStableFunc(s.pending, func(x, y spot) int { return len(x.path) - len(y.path) })
 	for _, at := range s.pending {
-		v, err := m.call(ctx, "file.check_perms", nil, at.path, ret, at.want.user, at.want.group, at.want.mode, nil, a.FollowSymlinks)
+		v, err := m.call(ctx, "file.check_perms", a.bound(at.path), at.path, ret, at.want.user, at.want.group, at.want.mode, nil, a.FollowSymlinks)
 		if loader.KindOf(err) == loader.KindExecution && strings.HasPrefix(err.Error(), "Path not found") {
 			continue
 		}
@@ -393,7 +402,7 @@ func (m *module) settle(ctx context.Context, a directoryArgs, s *survey, forced 
 		}
 		ret = v.([]any)[0].(*data.Map)
 	}
-	removed, err := m.removeAll(ctx, s.remove)
+	removed, err := m.removeAll(ctx, a.Name, s.remove)
 	if err != nil {
 		return nil, err
 	}
@@ -428,13 +437,13 @@ func (a directoryArgs) targetless() string {
 	return ""
 }
 
-// removeAll removes files and folders, and returns which were there; of a folder that is gone with all that was in it, only the folder,
+// removeAll removes files and folders below a folder, and returns which were there; of a folder that is gone with all that was in it, only the folder,
 // but in test mode all.
-func (m *module) removeAll(ctx context.Context, paths []string) ([]any, error) {
+func (m *module) removeAll(ctx context.Context, within string, paths []string) ([]any, error) {
 	var removed []any
 	for _, path := range slices.Backward(paths) { // what is in a folder before the folder
 		if !change.Test(ctx) {
-			if _, err := m.call(ctx, "file.remove", nil, path); err != nil {
+			if _, err := m.call(ctx, "file.remove", data.NewMap("within", within), path); err != nil {
 				return removed, err
 			}
 		}

@@ -392,7 +392,7 @@ func (s *sweep) clean(ctx context.Context, m *module, p *plan) error {
 	if err != nil || len(surplus) == 0 {
 		return err
 	}
-	removed, err := m.removeAll(ctx, surplus)
+	removed, err := m.removeAll(ctx, s.Name, surplus)
 	switch {
 	case err != nil:
 		return err

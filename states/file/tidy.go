@@ -83,7 +83,7 @@ func (m *module) tidied(ctx context.Context, a tidiedArgs) (any, error) {
 	}
 	removed := []any{}
 	for _, path := range t.old {
-		if _, err := m.call(ctx, "file.remove", nil, path); err != nil {
+		if _, err := m.call(ctx, "file.remove", a.bound(), path); err != nil {
 			if loader.KindOf(err) != loader.KindExecution {
 				return nil, err
 			}
@@ -93,6 +93,14 @@ func (m *module) tidied(ctx context.Context, a tidiedArgs) (any, error) {
 	}
 	comment := "Removed " + strconv.Itoa(len(t.old)) + " files or directories from directory " + a.Name
 	return change.New(a.Name, true, data.NewMap("removed", removed), comment), nil
+}
+
+// bound keeps what is removed in the folder, unless links are followed: users of the host may put links between.
+func (a tidiedArgs) bound() *data.Map {
+	if a.Followlinks {
+		return nil
+	}
+	return data.NewMap("within", a.Name)
 }
 
 // A tidying finds what is to be removed.

@@ -1,0 +1,99 @@
+//go:build unix
+
+package file_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	modules "github.com/brineproject/brine/modules/all"
+	states "github.com/brineproject/brine/states/all"
+)
+
+// A hooked function has something happen before it.
+type hooked struct {
+	loader.Func
+
+	before func()
+}
+
+func (h hooked) Call(ctx context.Context, b *loader.Bound) (any, error) {
+	h.before()
+	return h.Func.Call(ctx, b)
+}
+
+// racing returns states beside which another user does something as soon as the first file is to be changed.
+func racing(t *testing.T, deed func()) *loader.Registry {
+	t.Helper()
+	var once sync.Once
+	plugins := modules.Plugins(modules.Brought())
+	for i, p := range plugins {
+		if p.Name != "file" {
+			continue
+		}
+		plugins[i].New = func(env *loader.Env) (*loader.Module, error) {
+			m, err := p.New(env)
+			if err != nil {
+				return nil, err
+			}
+			for i, f := range m.Funcs {
+				if name := f.Spec().Name; name == "check_perms" || name == "remove" {
+					m.Funcs[i] = hooked{f, func() { once.Do(deed) }}
+				}
+			}
+			return m, nil
+		}
+	}
+	funcs, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("id", "web1")}, plugins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := *funcs.Env()
+	shelf, err := loader.NewRegistry(&env, states.Plugins())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shelf
+}
+
+// Who owns a folder may put a link in the place of one below it when the state has looked: what is outside stays as it is.
+func TestNothingOutsideIsTouched(t *testing.T) {
+	for _, c := range []struct {
+		fun   string
+		words []any
+	}{
+		{"file.directory", []any{"file_mode", "0600", "recurse", []any{"mode"}}},
+		{"file.directory", []any{"clean", true}},
+		{"file.tidied", []any{"age", int64(0), "rmdirs", true}},
+	} {
+		t.Run(strings.Join([]string{c.fun, data.Str(c.words[0])}, " "), func(t *testing.T) {
+			dir := t.TempDir()
+			top, sub, outside := filepath.Join(dir, "top"), filepath.Join(dir, "top", "sub"), filepath.Join(dir, "outside")
+			err := errors.Join(os.MkdirAll(sub, 0o755), os.Mkdir(outside, 0o755), os.WriteFile(filepath.Join(sub, "x"), nil, 0o644),
+				os.WriteFile(filepath.Join(outside, "x"), nil, 0o644))
+			done := false
+			shelf := racing(t, func() {
+				err = errors.Join(err, os.Rename(sub, filepath.Join(dir, "away")), os.Symlink(outside, sub))
+				done = true
+			})
+			ret, callErr := shelf.Invoke(t.Context(), c.fun, nil, data.NewMap(append([]any{"name", top}, c.words...)...))
+			if err != nil || !done {
+				t.Fatal(done, err)
+			}
+			if m, ok := ret.(*data.Map); callErr == nil && (!ok || m.Value("result") != false) {
+				t.Errorf("the state says %s", data.Repr(ret))
+			}
+			info, err := os.Lstat(filepath.Join(outside, "x"))
+			if err != nil || info.Mode() != 0o644 {
+				t.Errorf("the file outside: %v, %v", info, err)
+			}
+		})
+	}
+}
