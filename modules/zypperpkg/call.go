@@ -96,6 +96,12 @@ func (c call) failure(out packages.Outcome) error {
 
 // nodes runs zypper for XML, and returns the elements of a name.
 func (m *module) nodes(ctx context.Context, c call, name string, args ...any) ([]node, error) {
+	all, err := m.all(ctx, c, args...)
+	return named(all, name), err
+}
+
+// all runs zypper for XML, and returns all elements.
+func (m *module) all(ctx context.Context, c call, args ...any) ([]node, error) {
 	c.xml = true
 	out, err := m.run(ctx, c, args...)
 	if err != nil {
@@ -105,7 +111,7 @@ func (m *module) nodes(ctx context.Context, c call, name string, args ...any) ([
 	if err != nil {
 		return nil, loader.Execution("read what zypper says: %w", err)
 	}
-	return named(all, name), nil
+	return all, nil
 }
 
 // A node is an element of XML: its attributes, and the text in it.

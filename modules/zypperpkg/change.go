@@ -77,7 +77,13 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	if err != nil || len(targets) == 0 {
 		return &data.Map{}, err
 	}
-	return m.changing(ctx, a.Root, a.Kwargs.Value("diff_attr"), func() error {
+	list := func() (*data.Map, error) {
+		if data.Truth(a.Downloadonly) {
+			return m.downloaded(ctx, a.Root)
+		}
+		return m.installed(ctx, a.Root, a.Kwargs.Value("diff_attr"), kindsOf(targets))
+	}
+	return m.changing(list, func() error {
 		c := call{root: a.Root, scoped: true, anyRepos: data.Truth(a.IgnoreRepoFailure)}
 		args := installWords(a)
 		var lower []any
@@ -97,16 +103,16 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	})
 }
 
-// changing calls act, and returns what changed by then.
-func (m *module) changing(ctx context.Context, root, attr any, act func() error) (*data.Map, error) {
-	before, err := m.installed(ctx, root, attr)
+// changing calls act, and returns what changed by then in a list.
+func (m *module) changing(list func() (*data.Map, error), act func() error) (*data.Map, error) {
+	before, err := list()
 	if err == nil {
 		err = act()
 	}
 	if err != nil {
 		return nil, err
 	}
-	after, err := m.installed(ctx, root, attr)
+	after, err := list()
 	return packages.Changes(before, after), err
 }
 
@@ -282,7 +288,8 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 		}
 	}
 	var out packages.Outcome
-	changes, err := m.changing(ctx, a.Root, a.DiffAttr, func() (err error) {
+	list := func() (*data.Map, error) { return m.installed(ctx, a.Root, a.DiffAttr, nil) }
+	changes, err := m.changing(list, func() (err error) {
 		out, err = m.run(ctx, c, args...)
 		return err
 	})
@@ -355,11 +362,12 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 	if len(t) == 0 {
 		return &data.Map{}, nil
 	}
-	installed, err := m.installed(ctx, a.Root, nil)
+	pkgs, _ := t[0].(*data.Map)
+	list := func() (*data.Map, error) { return m.installed(ctx, a.Root, nil, kindsOf(pkgs.Keys())) }
+	installed, err := list()
 	if err != nil {
 		return nil, err
 	}
-	pkgs, _ := t[0].(*data.Map)
 	var targets []any
 	for name, version := range pkgs.All() {
 		have := installed.Text(name)
@@ -374,7 +382,7 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 	if len(targets) == 0 {
 		return &data.Map{}, nil
 	}
-	return m.changing(ctx, a.Root, nil, func() error {
+	return m.changing(list, func() error {
 		for batch := range slices.Chunk(targets, 500) {
 			if _, err := m.run(ctx, call{root: a.Root, scoped: true}, append([]any{"remove"}, batch...)...); err != nil {
 				return err

@@ -2,12 +2,46 @@
 
 package zypperpkg
 
+const docCleanLocks = "\n" +
+	"    Removes the locks that no package has, and returns how many.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' pkg.clean_locks\n" +
+	"    "
+
 const docDelRepo = "\n" +
 	"    Removes a repository.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' pkg.del_repo alias\n" +
+	"    "
+
+const docDiff = "\n" +
+	"    Returns how files differ from those of their packages, which are fetched for that. A file that is the same is Unchanged, one of\n" +
+	"    no package Not managed, and one that is not there N/A.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' pkg.diff /etc/apache2/httpd.conf /etc/sudoers\n" +
+	"    "
+
+const docDownload = "\n" +
+	"    Fetches packages from the repositories, and returns by name where each lies and which repository it is of. What could not be\n" +
+	"    fetched stands under _error.\n" +
+	"\n" +
+	"    refresh : False\n" +
+	"\n" +
+	"        True: ask the repositories again first.\n" +
+	"\n" +
+	"    root\n" +
+	"\n" +
+	"        A folder to take for /.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' pkg.download httpd postfix\n" +
 	"    "
 
 const docFileDict = "\n" +
@@ -119,12 +153,44 @@ const docLatestVersion = "\n" +
 	"        salt '*' pkg.latest_version vim zsh\n" +
 	"    "
 
+const docListDownloaded = "\n" +
+	"    Returns the packages that zypper has fetched, by name and version: path, size, and since when.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' pkg.list_downloaded\n" +
+	"    "
+
+const docListHolds = "\n" +
+	"    Returns the packages that are installed and locked, each with its version.\n" +
+	"\n" +
+	"    pattern\n" +
+	"\n" +
+	"        A regular expression that their names begin with.\n" +
+	"\n" +
+	"    full : True\n" +
+	"\n" +
+	"        False: names alone.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' pkg.list_holds full=False\n" +
+	"    "
+
 const docListInstalledPatches = "\n" +
 	"    Returns the patches that are installed.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' pkg.list_installed_patches\n" +
+	"    "
+
+const docListInstalledPatterns = "\n" +
+	"    Returns the patterns of packages that are installed.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' pkg.list_installed_patterns\n" +
 	"    "
 
 const docListLocks = "\n" +
@@ -162,6 +228,10 @@ const docListPkgs = "\n" +
 	"\n" +
 	"        A folder to take for /.\n" +
 	"\n" +
+	"    includes\n" +
+	"\n" +
+	"        What else to list, as kind:name: a list of product, pattern and patch.\n" +
+	"\n" +
 	"    attr\n" +
 	"\n" +
 	"        What to tell of each version: all, or a list of epoch, version, release, arch, install_date and install_date_time_t.\n" +
@@ -169,6 +239,30 @@ const docListPkgs = "\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' pkg.list_pkgs attr=version,arch\n" +
+	"    "
+
+const docListProducts = "\n" +
+	"    Returns the products of SUSE that are installed: what zypper tells of each, eol and eol_t being the end of its life.\n" +
+	"\n" +
+	"    all : False\n" +
+	"\n" +
+	"        True: also those that the repositories have.\n" +
+	"\n" +
+	"    refresh : False\n" +
+	"\n" +
+	"        True: ask the repositories again first.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' pkg.list_products all=True\n" +
+	"    "
+
+const docListProvides = "\n" +
+	"    Returns what the packages that are installed provide beside their own names, with the names of the packages.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' pkg.list_provides\n" +
 	"    "
 
 const docListRepoPkgs = "\n" +
@@ -291,6 +385,18 @@ const docRemove = "\n" +
 	"        salt '*' pkg.remove vim,zsh\n" +
 	"    "
 
+const docResolveCapabilities = "\n" +
+	"    Returns packages with the names of those that provide what is named, where one alone does.\n" +
+	"\n" +
+	"    resolve_capabilities : False\n" +
+	"\n" +
+	"        False: the packages come back as they are.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' pkg.resolve_capabilities resolve_capabilities=True w3m_ssl\n" +
+	"    "
+
 const docSearch = "\n" +
 	"    Returns the packages that zypper finds, by name.\n" +
 	"\n" +
@@ -310,6 +416,14 @@ const docSearch = "\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' pkg.search vim match=exact\n" +
+	"    "
+
+const docServicesNeedRestart = "\n" +
+	"    Returns the services that use files which were replaced.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' pkg.services_need_restart\n" +
 	"    "
 
 const docUnhold = "\n" +

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -148,4 +150,119 @@ func (m *module) lock(ctx context.Context, a holdArgs, verb string, judge func(t
 		_, err = m.run(ctx, call{root: a.Root}, words...)
 	}
 	return ret, err
+}
+
+type listHoldsArgs struct {
+	Pattern any       `default:"None"`
+	Full    any       `default:"True"`
+	Root    any       `default:"None"`
+	Kwargs  *data.Map `kwargs:"kwargs"`
+}
+
+// listHolds returns the packages that are installed and locked, each with its version.
+//
+// pattern
+//
+//	A regular expression that their names begin with.
+//
+// full : True
+//
+//	False: names alone.
+//
+// CLI Example:
+//
+//	salt '*' pkg.list_holds full=False
+func (m *module) listHolds(ctx context.Context, a listHoldsArgs) (any, error) {
+	fits := func(string) bool { return true }
+	if data.Truth(a.Pattern) {
+		form, err := regexp.Compile(`^(?:` + data.Str(a.Pattern) + `)-\S+`)
+		if err != nil {
+			return nil, loader.Invocation("pattern: %w", err)
+		}
+		fits = form.MatchString
+	}
+	names, err := m.held(ctx, a.Root)
+	if err != nil {
+		return nil, err
+	}
+	list := []any{}
+	for _, name := range names {
+		v, err := m.infoInstalled(ctx, namesArgs{[]any{name}, data.NewMap("root", a.Root, "attr", "edition,epoch", "all_versions", true)})
+		if err != nil {
+			return nil, err
+		}
+		for _, said := range holdTexts(name, v, data.Truth(a.Full)) {
+			if !slices.Contains(list, any(said)) && fits(said) {
+				list = append(list, said)
+			}
+		}
+	}
+	return list, nil
+}
+
+// held returns the names of the packages that are installed and that a lock means.
+func (m *module) held(ctx context.Context, root any) (names []string, err error) {
+	locks, err := m.locks(root)
+	for name, v := range locks.All() {
+		lock := v.(*data.Map)
+		if kind := lock.Text("type"); kind != "" && kind != "package" {
+			continue
+		}
+		options := []any{"--case-sensitive", "--installed-only", "--details"}
+		if !strings.Contains(data.Str(name), "*") {
+			options = append([]any{"--match-exact"}, options...)
+		}
+		found, err := m.matches(ctx, data.Str(name), root, options...)
+		if err != nil {
+			return nil, err
+		}
+		for k := range found.All() {
+			if k := data.Str(k); !slices.Contains(names, k) {
+				names = append(names, k)
+			}
+		}
+	}
+	return names, err
+}
+
+// holdTexts returns a package with each of its versions, as zypper writes them in locks, or its name alone.
+func holdTexts(name string, info any, full bool) (list []string) {
+	all, _ := info.(*data.Map)
+	for _, v := range listOf(all.Value(name)) {
+		p, _ := v.(*data.Map)
+		if !full {
+			list = append(list, name)
+			continue
+		}
+		epoch := p.Text("epoch")
+		if epoch == "" {
+			epoch = "0"
+		}
+		list = append(list, name+"-"+epoch+":"+p.Text("edition")+".*")
+	}
+	return list
+}
+
+// cleanLocks removes the locks that no package has, and returns how many.
+//
+// CLI Example:
+//
+//	salt '*' pkg.clean_locks
+func (m *module) cleanLocks(ctx context.Context, a rootArgs) (any, error) {
+	var removed any = int64(0)
+	_, err := os.Stat(m.path(a.Root, "/etc/zypp/locks"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return data.NewMap("removed", removed), nil
+	}
+	if err != nil {
+		return nil, loader.Execution("look at locks: %w", err)
+	}
+	nodes, err := m.nodes(ctx, call{root: a.Root}, "message", "cl")
+	for _, n := range nodes {
+		if words := strings.Fields(strings.ToLower(n.text)); len(words) > 1 && strings.HasPrefix(words[0], "removed") {
+			removed = words[1]
+			break
+		}
+	}
+	return data.NewMap("removed", removed), err
 }

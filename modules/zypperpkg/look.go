@@ -390,7 +390,21 @@ func (m *module) listPatches(ctx context.Context, a patchesArgs) (any, error) {
 //
 //	salt '*' pkg.list_installed_patches
 func (m *module) listInstalledPatches(ctx context.Context, a installedPatchesArgs) (any, error) {
-	all, err := m.kind(ctx, "patch", a.Root)
+	return m.installedKind(ctx, "patch", a.Root)
+}
+
+// listInstalledPatterns returns the patterns of packages that are installed.
+//
+// CLI Example:
+//
+//	salt '*' pkg.list_installed_patterns
+func (m *module) listInstalledPatterns(ctx context.Context, a rootArgs) (any, error) {
+	return m.installedKind(ctx, "pattern", a.Root)
+}
+
+// installedKind returns what is installed of a kind.
+func (m *module) installedKind(ctx context.Context, kind string, root any) (*data.Map, error) {
+	all, err := m.kind(ctx, kind, root)
 	for name, p := range all.Clone().All() {
 		if p.(*data.Map).Value("installed") != true {
 			all.Delete(name)

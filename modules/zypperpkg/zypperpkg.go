@@ -1,7 +1,7 @@
 // Package zypperpkg is Salt's module pkg on systems of SUSE (salt/modules/zypperpkg.py).
 //
-// What differs from Salt 3006.0: versions are compared as RPM does. Products and patterns stand in no list of packages; download, diff,
-// list_products, list_provides, resolve_capabilities and services_need_restart are missing.
+// What differs from Salt 3006.0: versions are compared as RPM does; a package that was fetched with a wrong checksum counts as not
+// fetched.
 package zypperpkg
 
 import (
@@ -62,19 +62,29 @@ func (m *module) packageFuncs() []loader.Func {
 
 func (m *module) otherFuncs() []loader.Func {
 	return []loader.Func{
+		loader.F("clean_locks", docCleanLocks, m.cleanLocks),
 		loader.F("del_repo", docDelRepo, m.delRepo),
+		loader.F("diff", docDiff, m.diff),
+		loader.F("download", docDownload, m.download),
 		loader.F("file_dict", docFileDict, m.fileDict),
 		loader.F("file_list", docFileList, m.fileList),
 		loader.F("get_repo", docGetRepo, m.getRepo),
 		loader.F("hold", docHold, m.hold),
+		loader.F("list_downloaded", docListDownloaded, m.listDownloaded),
+		loader.F("list_holds", docListHolds, m.listHolds),
 		loader.F("list_installed_patches", docListInstalledPatches, m.listInstalledPatches),
+		loader.F("list_installed_patterns", docListInstalledPatterns, m.listInstalledPatterns),
 		loader.F("list_locks", docListLocks, m.listLocks),
 		loader.F("list_patches", docListPatches, m.listPatches),
 		loader.F("list_patterns", docListPatterns, m.listPatterns),
+		loader.F("list_products", docListProducts, m.listProducts),
+		loader.F("list_provides", docListProvides, m.listProvides),
 		loader.F("list_repos", docListRepos, m.listRepos),
 		loader.F("mod_repo", docModRepo, m.modRepo),
 		loader.F("modified", docModified, m.modified),
 		loader.F("owner", docOwner, m.owner),
+		loader.F("resolve_capabilities", docResolveCapabilities, m.resolveCapabilities),
+		loader.F("services_need_restart", docServicesNeedRestart, m.servicesNeedRestart),
 		loader.F("unhold", docUnhold, m.unhold),
 		loader.F("verify", docVerify, m.verify),
 	}
@@ -177,6 +187,10 @@ type listPkgsArgs struct {
 //
 //	A folder to take for /.
 //
+// includes
+//
+//	What else to list, as kind:name: a list of product, pattern and patch.
+//
 // attr
 //
 //	What to tell of each version: all, or a list of epoch, version, release, arch, install_date and install_date_time_t.
@@ -196,7 +210,7 @@ func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (any, error) {
 		}
 		attr = list
 	}
-	key := "pkg.list_pkgs_" + data.Str(a.Root)
+	key := "pkg.list_pkgs_" + data.Str(a.Root) + "_" + data.Repr(a.Includes)
 	all, ok := loader.ContextOf(ctx).Get(key)
 	if !ok || a.Kwargs.Value("use_context") == false {
 		args := []any{"rpm"}
@@ -213,18 +227,71 @@ func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (any, error) {
 				all.(*data.Map).Delete(name)
 			}
 		}
+		if err := m.include(ctx, all.(*data.Map), listOf(a.Includes), a.Root); err != nil {
+			return nil, err
+		}
 		loader.ContextOf(ctx).Set(key, all)
 	}
 	return m.env.Call(ctx, "pkg_resource.format_pkg_list", []any{all, packages.True(a.VersionsAsList), attr}, nil)
 }
 
-// installed returns the versions of what is installed, read anew; attr is as for pkg.list_pkgs.
-func (m *module) installed(ctx context.Context, root, attr any) (*data.Map, error) {
+// include adds what is installed of other kinds.
+func (m *module) include(ctx context.Context, all *data.Map, kinds []any, root any) error {
+	add := func(name string, p *data.Map) {
+		one := data.NewMap("epoch", nil, "version", nil, "release", nil, "arch", nil, "install_date", nil, "install_date_time_t", nil)
+		for _, k := range []string{"epoch", "version", "release", "arch"} {
+			one.Set(k, p.Value(k))
+		}
+		all.Set(name, []any{one})
+	}
+	for _, kind := range kinds {
+		switch kind {
+		case "product":
+			products, err := m.products(ctx, false, root)
+			if err != nil {
+				return err
+			}
+			for _, p := range products {
+				add("product:"+p.Text("name"), p)
+			}
+		case "pattern", "patch":
+			list, err := m.installedKind(ctx, data.Str(kind), root)
+			if err != nil {
+				return err
+			}
+			for name := range list.All() {
+				full := data.Str(kind) + ":" + data.Str(name)
+				info, err := m.available(ctx, []any{full}, data.NewMap("refresh", false, "root", root))
+				if err != nil {
+					return err
+				}
+				p, _ := info.Value(name).(*data.Map)
+				add(full, data.NewMap("version", p.Value("version"), "arch", p.Value("arch")))
+			}
+		}
+	}
+	return nil
+}
+
+// kindsOf returns the kinds of packages that stand in front of names, as in pattern:base.
+func kindsOf(names []any) []any {
+	var kinds []string
+	for _, n := range names {
+		if kind, _, ok := strings.Cut(data.Str(n), ":"); ok {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return data.Values(slices.Compact(kinds))
+}
+
+// installed returns the versions of what is installed, read anew; attr and includes are as for pkg.list_pkgs.
+func (m *module) installed(ctx context.Context, root, attr any, includes []any) (*data.Map, error) {
 	kwargs := data.NewMap("use_context", false)
 	if data.Truth(attr) {
 		kwargs.Set("attr", attr)
 	}
-	v, err := m.listPkgs(ctx, listPkgsArgs{Root: root, Kwargs: kwargs})
+	v, err := m.listPkgs(ctx, listPkgsArgs{Root: root, Includes: includes, Kwargs: kwargs})
 	all, _ := v.(*data.Map)
 	return all, err
 }
