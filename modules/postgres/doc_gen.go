@@ -26,6 +26,39 @@ const docCreateMetadata = "\n" +
 	"        salt '*' postgres.create_metadata adminpack\n" +
 	"    "
 
+const docDatadirExists = "\n" +
+	"    Reports whether a folder holds the data of a server.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.datadir_exists '/var/lib/pgsql/data'\n" +
+	"    "
+
+const docDatadirInit = "\n" +
+	"    Makes the folder for the data of a server with the program initdb, and reports whether it did so; False where the folder\n" +
+	"    holds data.\n" +
+	"\n" +
+	"    auth\n" +
+	"\n" +
+	"        How local users prove who they are.\n" +
+	"\n" +
+	"    user, password\n" +
+	"\n" +
+	"        The name of the superuser, runas without it, and the password.\n" +
+	"\n" +
+	"    waldir\n" +
+	"\n" +
+	"        The folder of the log of transactions.\n" +
+	"\n" +
+	"    checksums\n" +
+	"\n" +
+	"        Whether pages get checksums.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.datadir_init '/var/lib/pgsql/data'\n" +
+	"    "
+
 const docDbAlter = "\n" +
 	"    Sets the tablespace or the owner of a database, with owner_recurse true also the owner of all in it.\n" +
 	"\n" +
@@ -147,6 +180,38 @@ const docIsInstalledExtension = "\n" +
 	"        salt '*' postgres.is_installed_extension plpgsql\n" +
 	"    "
 
+const docLanguageCreate = "\n" +
+	"    Brings a language into a database and reports whether the server did so; False where it is there.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.language_create plpgsql dbname\n" +
+	"    "
+
+const docLanguageExists = "\n" +
+	"    Reports whether a database has a language.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.language_exists plpgsql dbname\n" +
+	"    "
+
+const docLanguageList = "\n" +
+	"    Returns the languages that a database has for functions.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.language_list dbname\n" +
+	"    "
+
+const docLanguageRemove = "\n" +
+	"    Takes a language from a database and reports whether the server did so; False where it is not there.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.language_remove plpgsql dbname\n" +
+	"    "
+
 const docOwnerTo = "\n" +
 	"    Gives a database and all in it to a role, and reports whether the server did so.\n" +
 	"\n" +
@@ -198,6 +263,95 @@ const docRoleGet = "\n" +
 	"    CLI Example:\n" +
 	"\n" +
 	"        salt '*' postgres.role_get postgres\n" +
+	"    "
+
+const docSchemaCreate = "\n" +
+	"    Makes a schema and reports whether the server did so; False where there is one. The arguments are those of\n" +
+	"    postgres.schema_list.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.schema_create dbname name owner='owner' db_user='user'\n" +
+	"    "
+
+const docSchemaExists = "\n" +
+	"    Reports whether a database has a schema. The arguments are those of postgres.schema_list.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.schema_exists dbname name\n" +
+	"    "
+
+const docSchemaGet = "\n" +
+	"    Returns a schema with owner and acl, None for none of that name. The arguments are those of postgres.schema_list.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.schema_get dbname name\n" +
+	"    "
+
+const docSchemaList = "\n" +
+	"    Returns the schemas of a database with owner and acl. The database is asked as db_user; user is that of the system.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.schema_list dbname\n" +
+	"    "
+
+const docSchemaRemove = "\n" +
+	"    Removes a schema in which nothing lies, and reports whether it is gone; False where there is none. The arguments are\n" +
+	"    those of postgres.schema_list.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.schema_remove dbname name\n" +
+	"    "
+
+const docTablespaceAlter = "\n" +
+	"    Gives a tablespace another name or owner, sets an option, or takes options back. It reports whether the server did\n" +
+	"    so.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.tablespace_alter fast new_owner=web\n" +
+	"        salt '*' postgres.tablespace_alter fast set_option=\"{'seq_page_cost': '1.1'}\"\n" +
+	"        salt '*' postgres.tablespace_alter fast reset_option=seq_page_cost\n" +
+	"    "
+
+const docTablespaceCreate = "\n" +
+	"    Makes a tablespace in a folder of the server, and reports whether the server did so.\n" +
+	"\n" +
+	"    options\n" +
+	"\n" +
+	"        A dictionary, as random_page_cost: 1.1.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.tablespace_create fast '/ssd/postgres'\n" +
+	"    "
+
+const docTablespaceExists = "\n" +
+	"    Reports whether there is a tablespace.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.tablespace_exists 'fast'\n" +
+	"    "
+
+const docTablespaceList = "\n" +
+	"    Returns the tablespaces of a server with Owner, ACL, Opts and Location.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.tablespace_list\n" +
+	"    "
+
+const docTablespaceRemove = "\n" +
+	"    Removes a tablespace in which nothing lies, and reports whether the server did so.\n" +
+	"\n" +
+	"    CLI Example:\n" +
+	"\n" +
+	"        salt '*' postgres.tablespace_remove fast\n" +
 	"    "
 
 const docUserCreate = "\n" +

@@ -7,8 +7,8 @@
 // standard input, so that no list of processes shows them.
 //
 // What differs from Salt: a server that cannot be asked is an error, where Salt takes all that it has for missing; names are quoted in
-// statements; owner_to leaves the schemas of the server itself alone, and knows servers without proisagg. Schemas, languages, tablespaces
-// and initdb are missing.
+// statements; owner_to leaves the schemas of the server itself alone, and knows servers without proisagg. A
+// tablespace is renamed after its other changes, where Salt renames it first and no longer finds it.
 package postgres
 
 import (
@@ -69,6 +69,22 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		loader.F("privileges_grant", docPrivilegesGrant, m.privilegesGrant).Secret("password"),
 		loader.F("privileges_revoke", docPrivilegesRevoke, m.privilegesRevoke).Secret("password"),
 		loader.F("has_privileges", docHasPrivileges, m.hasPrivileges).Secret("password"),
+		loader.F("tablespace_alter", docTablespaceAlter, m.tablespaceAlter).Secret("password"),
+		loader.F("tablespace_create", docTablespaceCreate, m.tablespaceCreate).Secret("password"),
+		loader.F("tablespace_exists", docTablespaceExists, m.tablespaceExists).Secret("password"),
+		loader.F("tablespace_list", docTablespaceList, m.tablespaceList).Secret("password"),
+		loader.F("tablespace_remove", docTablespaceRemove, m.tablespaceRemove).Secret("password"),
+		loader.F("schema_create", docSchemaCreate, m.schemaCreate).Secret("db_password"),
+		loader.F("schema_exists", docSchemaExists, m.schemaExists).Secret("db_password"),
+		loader.F("schema_get", docSchemaGet, m.schemaGet).Secret("db_password"),
+		loader.F("schema_list", docSchemaList, m.schemaList).Secret("db_password"),
+		loader.F("schema_remove", docSchemaRemove, m.schemaRemove).Secret("db_password"),
+		loader.F("language_create", docLanguageCreate, m.languageCreate).Secret("password"),
+		loader.F("language_exists", docLanguageExists, m.languageExists).Secret("password"),
+		loader.F("language_list", docLanguageList, m.languageList).Secret("password"),
+		loader.F("language_remove", docLanguageRemove, m.languageRemove).Secret("password"),
+		loader.F("datadir_exists", docDatadirExists, m.datadirExists),
+		loader.F("datadir_init", docDatadirInit, m.datadirInit).Secret("password"),
 	}}, nil
 }
 

@@ -1,0 +1,156 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// made reports whether a folder holds the files of a server.
+func (m *module) made(dir string) (bool, error) {
+	for _, name := range []string{"PG_VERSION", "postgresql.conf"} {
+		s, err := os.Stat(filepath.Join(m.env.Root, dir, name))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !s.Mode().IsRegular() {
+			return false, nil
+		}
+		if err != nil {
+			return false, loader.Execution("look for a server of PostgreSQL: %w", err)
+		}
+	}
+	return true, nil
+}
+
+// datadirExists reports whether a folder holds the data of a server.
+//
+// CLI Example:
+//
+//	salt '*' postgres.datadir_exists '/var/lib/pgsql/data'
+func (m *module) datadirExists(_ context.Context, a datadirExistsArgs) (any, error) {
+	return m.made(a.Name)
+}
+
+// datadirInit makes the folder for the data of a server with the program initdb, and reports whether it did so; False where the folder
+// holds data.
+//
+// auth
+//
+//	How local users prove who they are.
+//
+// user, password
+//
+//	The name of the superuser, runas without it, and the password.
+//
+// waldir
+//
+//	The folder of the log of transactions.
+//
+// checksums
+//
+//	Whether pages get checksums.
+//
+// CLI Example:
+//
+//	salt '*' postgres.datadir_init '/var/lib/pgsql/data'
+func (m *module) datadirInit(ctx context.Context, a datadirInitArgs) (any, error) {
+	if there, err := m.made(a.Name); err != nil || there {
+		return false, err
+	}
+	program, err := m.initdb(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runas := a.runas(m.env.GrainsNow().Text("os_family"))
+	words := append([]any{program}, a.words(runas)...)
+	if a.Password != nil {
+		file, err := m.secretFile(ctx, data.Str(a.Password), runas)
+		if err != nil {
+			return nil, err
+		}
+		defer os.Remove(file)
+		words = append(words, "--pwfile="+file)
+	}
+	kwargs := data.NewMap("python_shell", false, "clean_env", true, "runas", runas)
+	timeout, err := m.setting(ctx, "timeout")
+	if err != nil {
+		return nil, err
+	}
+	if timeout != "" {
+		kwargs.Set("timeout", timeout)
+	}
+	v, err := m.env.Call(ctx, "cmd.run_all", []any{words}, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	all, _ := v.(*data.Map)
+	if all.Value("retcode") != int64(0) {
+		m.env.Log.Error("initialize the data of PostgreSQL: " + all.Text("stderr"))
+		return false, nil
+	}
+	return true, nil
+}
+
+// initdb returns the path of the program.
+func (m *module) initdb(ctx context.Context) (string, error) {
+	dir, err := m.setting(ctx, "bins_dir")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"initdb", filepath.Join(dir, "initdb")} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", loader.Execution("initdb executable not found.")
+}
+
+// runas returns as whom initdb runs.
+func (a datadirInitArgs) runas(family string) string {
+	switch {
+	case a.Runas != nil:
+		return data.Str(a.Runas)
+	case family == "OpenBSD":
+		return "_postgresql"
+	}
+	return "postgres"
+}
+
+// words returns the options of initdb.
+func (a datadirInitArgs) words(runas string) []any {
+	user := runas
+	if a.User != nil {
+		user = data.Str(a.User)
+	}
+	words := []any{"--pgdata=" + a.Name, "--username=" + user, "--auth=" + data.Str(a.Auth), "--encoding=" + data.Str(a.Encoding)}
+	if a.Locale != nil {
+		words = append(words, "--locale="+data.Str(a.Locale))
+	}
+	if a.Waldir != nil { // the long option has another name since version 10
+		words = append(words, "-X", data.Str(a.Waldir))
+	}
+	if a.Checksums {
+		words = append(words, "--data-checksums")
+	}
+	return words
+}
+
+// secretFile writes a text into a file that one user alone can read.
+func (m *module) secretFile(ctx context.Context, text, user string) (string, error) {
+	f, err := os.CreateTemp("", "brine-initdb-")
+	if err != nil {
+		return "", loader.Execution("pass the password on: %w", err)
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		_, err = m.env.Call(ctx, "file.chown", []any{f.Name(), user, ""}, nil)
+	}
+	if err != nil {
+		return "", loader.Execution("pass the password on: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return f.Name(), nil
+}
