@@ -98,7 +98,7 @@ func (f *Folder) Put(h *tar.Header, r io.Reader) error {
 }
 
 func (f *Folder) regular(name string, h *tar.Header, r io.Reader) error {
-	if err := f.File(name, h.FileInfo().Mode(), r); err != nil {
+	if err := f.File(name, h.FileInfo().Mode().Perm(), r); err != nil { // it may run as its owner when it has that owner
 		return err
 	}
 	if err := f.own(name, h); err != nil {

@@ -90,6 +90,9 @@ func sources(v any) ([]any, error) {
 			return nil, loader.Execution("expand %s: %w", source, err)
 		}
 		for _, path := range found {
+			if strings.HasPrefix(path, "-") { // a file that another user called so is no option
+				path = "./" + path
+			}
 			out = append(out, path)
 		}
 	}

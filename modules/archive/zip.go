@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
@@ -90,11 +91,15 @@ type packer struct {
 	names []string
 }
 
+// pack makes the archive, in the place of a link that is there: another user may have put it into a folder that both write to.
 func (p *packer) pack(file, cwd string, sources []string) error {
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
+	info, err := os.Lstat(file)
+	keep := err == nil && info.Mode().IsRegular()
+	return atomicfile.Fill(file, atomicfile.Options{Mode: 0o666 &^ umask(), KeepMode: keep}, func(f *os.File) error { return p.write(f, cwd, sources) })
+}
+
+func (p *packer) write(f *os.File, cwd string, sources []string) error {
+	var err error
 	p.z = zip.NewWriter(f)
 	for _, source := range sources {
 		if cwd != "" && !filepath.IsAbs(source) {
@@ -104,7 +109,7 @@ func (p *packer) pack(file, cwd string, sources []string) error {
 			err = p.add(source, cwd)
 		}
 	}
-	return errors.Join(err, p.z.Close(), f.Close())
+	return errors.Join(err, p.z.Close())
 }
 
 // add packs a file, or a folder with all that is in it. What is not there is passed over.
