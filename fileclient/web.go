@@ -117,17 +117,25 @@ func (e *SchemeError) Error() string { return "Unsupported url scheme: " + Redac
 // Unwrap returns ErrScheme.
 func (e *SchemeError) Unwrap() error { return ErrScheme }
 
-// Redact returns a URL without its user and password, for people.
+// Redact returns a URL without its user and password, for people. In one of http and https a mark takes the place of all that is before
+// the last @, as in salt/utils/url.py, redact_http_basic_auth: a password may hold a slash.
 func Redact(url string) string {
-	before, rest, ok := strings.Cut(url, "://")
-	if !ok {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok || scheme == "salt" || scheme == "file" {
 		return url
 	}
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
+	mark, end := "<redacted>@", len(rest)
+	if web := strings.ToLower(scheme); web != "http" && web != "https" {
+		mark = ""
+		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+			end = i
+		}
 	}
-	return before + "://" + rest[strings.LastIndexByte(rest[:end], '@')+1:]
+	at := strings.LastIndexByte(rest[:end], '@')
+	if at < 0 {
+		return url
+	}
+	return scheme + "://" + mark + rest[at+1:]
 }
 
 // fetchToCache brings a file to its place in the cache, unless the copy there will do.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileclient/web"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/version"
@@ -67,7 +68,7 @@ func (q *query) run(ctx context.Context) (*data.Map, error) {
 		}
 		q.ret.Set("test", true)
 		if req.URL, err = url.Parse(q.text("test_url")); err != nil {
-			return nil, err
+			return nil, errors.New("the URL cannot be read")
 		}
 	}
 	return q.send(req)
@@ -75,6 +76,9 @@ func (q *query) run(ctx context.Context) (*data.Map, error) {
 
 // send asks the server.
 func (q *query) send(req *http.Request) (*data.Map, error) {
+	if scheme := req.URL.Scheme; scheme != "http" && scheme != "https" {
+		return nil, errors.New("Unsupported url scheme: " + fileclient.Redact(req.URL.String())) //nolint:staticcheck // Tornado's text
+	}
 	client, err := q.client()
 	if err != nil {
 		return nil, err
@@ -220,6 +224,9 @@ func (q *query) request(ctx context.Context) (*http.Request, error) {
 	body, kind, err := q.body(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := url.Parse(address); err != nil {
+		return nil, errors.New("the URL cannot be read") // what cannot be read of it may be a part of a password
 	}
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {

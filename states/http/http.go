@@ -22,8 +22,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("query", docQuery, m.query).Secret("password"),
-		loader.F("wait_for_successful_query", docWaitForSuccessfulQuery, m.waitForSuccessfulQuery).Secret("password"),
+		loader.F("query", docQuery, m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
+		loader.F("wait_for_successful_query", docWaitForSuccessfulQuery, m.waitForSuccessfulQuery).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
 	}}, nil
 }
 
@@ -96,10 +96,11 @@ func (m *module) query(ctx context.Context, a queryArgs) (any, error) {
 	return ret, nil
 }
 
-// judge compares an answer with what is expected.
+// judge compares an answer with what is expected. Where match_type and status_type name no kind, the result is None.
 func judge(a queryArgs, answer *data.Map) (result any, comment string, err error) {
-	good, said := true, []string{}
+	good, asked, said := true, false, []string{}
 	say := func(ok bool, what, found, not string) {
+		asked = true
 		if good = good && ok; ok {
 			said = append(said, what+" "+found)
 		} else {
@@ -139,6 +140,9 @@ func judge(a queryArgs, answer *data.Map) (result any, comment string, err error
 		} else {
 			say(false, "Statuses "+data.Str(a.Status), "", "were not found.")
 		}
+	}
+	if !asked {
+		return nil, "", err
 	}
 	return good, strings.Join(said, " "), err
 }

@@ -61,13 +61,17 @@ func TestQuery(t *testing.T) {
 		{"/no", false, []any{"status", []any{int64(404), int64(500)}, "status_type", "list"}, "True Status 404 was found."},
 		{"/ok", false, []any{"match", "well", "status", "2..", "status_type", "pcre"}, `True Match text "well" was found. Status pattern "2.." was found.`},
 		{"/ok", false, []any{"match", "^well", "match_type", "pcre"}, `False Match pattern "^well" was not found.`},
+		{"/ok", false, []any{"match", "well", "match_type", "nosuch"}, "None"},
+		{"/ok", false, []any{"status", int64(200), "status_type", "nosuch"}, "None"},
+		{"/ok", false, []any{"match", "ill", "status", int64(200)}, `False Match text "ill" was not found. Status 200 was found.`},
+		{"/no", false, []any{"status", []any{int64(200), int64(201)}, "status_type", "list"}, "False Statuses [200, 201] were not found."},
 		{"/ok", true, []any{"status", int64(200)}, "None Status 200 was not found. (TEST MODE)"},
 	} {
 		for range 2 {
 			ctx := change.WithCall(t.Context(), &change.Call{Test: c.test, Run: "r"})
 			v, err := states.Invoke(ctx, "http.query", nil, data.NewMap(append([]any{"name", url + c.path}, c.words...)...))
 			ret, _ := v.(*data.Map)
-			if got := data.Repr(ret.Value("result")) + " " + strings.TrimSpace(ret.Text("comment")); err != nil || got != c.want {
+			if got := strings.TrimSpace(data.Repr(ret.Value("result")) + " " + strings.TrimSpace(ret.Text("comment"))); err != nil || got != c.want {
 				t.Errorf("%s %s\n got %s, %v\nwant %s", c.path, data.Repr(c.words), got, err, c.want)
 			}
 		}
@@ -94,6 +98,11 @@ func TestQuery(t *testing.T) {
 			if v, err := funcs.Invoke(t.Context(), "http."+c.fun, []any{url + c.path}, data.NewMap(c.words...)); err != nil || data.Repr(v) != c.want {
 				t.Errorf("%s %s %s\n got %s, %v\nwant %s", c.fun, c.path, data.Repr(c.words), data.Repr(v), err, c.want)
 			}
+		}
+	}
+	for range 2 {
+		if _, err := funcs.Invoke(t.Context(), "http.query", []any{"nourl"}, nil); loader.KindOf(err) != loader.KindExecution || err.Error() != "Unsupported url scheme: nourl" {
+			t.Errorf("what is no URL gives %v", err)
 		}
 	}
 	if _, err := funcs.Invoke(t.Context(), "http.query", []any{url}, data.NewMap("streaming_callback", "f")); loader.KindOf(err) != loader.KindExecution {
