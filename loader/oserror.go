@@ -24,6 +24,8 @@ func OSError(err error) error {
 		class = "FileNotFoundError"
 	case errors.Is(err, fs.ErrPermission):
 		class = "PermissionError"
+	case number == syscall.EEXIST:
+		class = "FileExistsError"
 	case number == syscall.EISDIR:
 		class = "IsADirectoryError"
 	case number == syscall.ENOTDIR:

@@ -314,7 +314,7 @@ func (m *module) create(ctx context.Context, w *work) error {
 			return err
 		}
 	}
-	if !isDir(filepath.Dir(w.Name)) {
+	if !strings.Contains(w.Name, "/") || !isDir(filepath.Dir(w.Name)) {
 		if !w.Makedirs {
 			return &halt{"Parent directory not present"}
 		}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/loader"
@@ -33,7 +32,7 @@ func (m *module) open(name, separator string) (*document, error) {
 	case err != nil:
 		return nil, d.fault("open", err)
 	}
-	if err := checkUTF8(text); err != nil {
+	if _, err := loader.Text(text); err != nil {
 		return nil, err
 	}
 	d.root, err = s.parse(string(text))
@@ -45,18 +44,6 @@ func (d *document) fault(doing string, err error) error {
 		return loader.Execution("Unable to %s file '%s'. Exception: %s", doing, d.name, loader.OSErrorText(number, d.name))
 	}
 	return loader.Execution("Unable to %s file '%s'. Exception: %w", doing, d.name, err)
-}
-
-// checkUTF8 fails as Python does when it reads text that is none.
-func checkUTF8(text []byte) error {
-	for at := 0; at < len(text); {
-		r, n := utf8.DecodeRune(text[at:])
-		if r == utf8.RuneError && n == 1 {
-			return loader.Exception("UnicodeDecodeError", "'utf-8' codec can't decode byte 0x%02x in position %d: invalid start byte", text[at], at)
-		}
-		at += n
-	}
-	return nil
 }
 
 // save writes the file, at the place where a link leads.

@@ -207,7 +207,8 @@ func readLines(path string) ([]string, error) {
 	if err != nil {
 		return nil, loader.OSError(err)
 	}
-	return difflib.Lines(strings.ToValidUTF8(string(body), "\ufffd")), nil
+	text, err := loader.Text(body)
+	return difflib.Lines(text), err
 }
 
 // diffOf returns the changes of a file from some lines to others.
