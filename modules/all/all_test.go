@@ -145,3 +145,12 @@ func TestLinkerMayDropMethods(t *testing.T) {
 		t.Errorf("test.ping in that program: %v %s", err, out)
 	}
 }
+
+func TestRenderersAreListed(t *testing.T) {
+	for range 2 {
+		got, err := registry(t).Invoke(t.Context(), "sys.list_renderers", []any{"y*", "jin*"}, nil)
+		if want := []any{"jinja", "yaml", "yamlex"}; err != nil || !data.Equal(got, want) {
+			t.Errorf("sys.list_renderers gives %s, %v", data.Repr(got), err)
+		}
+	}
+}

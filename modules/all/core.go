@@ -93,7 +93,7 @@ func core(b render.Brought) []loader.Plugin {
 		slsutil.Plugin(b),
 		ssh.Plugin(),
 		state.Plugin(b),
-		sys.Plugin(),
+		sys.Plugin(names(b.Renderers)...),
 		sysctl.Plugin(),
 		system.Plugin(),
 		systemdservice.Plugin(),
@@ -101,4 +101,13 @@ func core(b render.Brought) []loader.Plugin {
 		timezone.Plugin(),
 		user.Plugin(),
 	}
+}
+
+// names returns how templates call renderers.
+func names(renderers []render.Renderer) []string {
+	list := make([]string, len(renderers))
+	for i, r := range renderers {
+		list[i] = r.Name()
+	}
+	return list
 }

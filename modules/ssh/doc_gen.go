@@ -76,7 +76,7 @@ const docHostKeys = "\n" +
 	"    "
 
 const docKeyIsEncrypted = "\n" +
-	"    Tells whether a private key, given itself or by its file, has a passphrase.\n" +
+	"    Tells whether the private key in a file has a passphrase.\n" +
 	"\n" +
 	"    CLI Example:\n" +
 	"\n" +

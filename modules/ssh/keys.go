@@ -1,7 +1,10 @@
 package ssh
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -110,20 +113,22 @@ func (m *module) userKeys(ctx context.Context, a userKeysArgs) (any, error) {
 
 type keyArgs struct{ Key string }
 
-// keyIsEncrypted tells whether a private key, given itself or by its file, has a passphrase.
+// keyIsEncrypted tells whether the private key in a file has a passphrase.
 //
 // CLI Example:
 //
 //	salt '*' ssh.key_is_encrypted /root/id_rsa
 func (m *module) keyIsEncrypted(_ context.Context, a keyArgs) (any, error) {
-	text := a.Key
-	if file, err := os.ReadFile(m.path(a.Key)); err == nil {
-		text = string(file)
+	text, err := os.ReadFile(m.path(a.Key))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, loader.Execution("%s does not exist", a.Key)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, loader.Execution("Permission denied reading from %s", a.Key)
+	case err != nil:
+		return nil, loader.Execution("Error encountered reading from %s: %w", a.Key, err)
+	case !regexp.MustCompile(`BEGIN (?:\w+\s)*PRIVATE KEY`).Match(text):
+		return nil, loader.Execution("%s is not a private key", a.Key)
 	}
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "Proc-Type" {
-			return strings.Contains(value, "ENCRYPTED"), nil
-		}
-	}
-	return false, nil
+	return bytes.Contains(text, []byte("ENCRYPTED")), nil
 }

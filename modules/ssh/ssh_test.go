@@ -1,8 +1,12 @@
 package ssh
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/loader"
 )
 
 func FuzzKeys(f *testing.F) {
@@ -36,5 +40,31 @@ func TestFingerprint(t *testing.T) {
 	}
 	if _, err := fingerprint("dGVzdA==", "rot13"); err == nil {
 		t.Error("a hash that there is not")
+	}
+}
+
+// TestKeyIsEncrypted has the answers of Salt 3006.0, each twice.
+func TestKeyIsEncrypted(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{"plain": "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n", "closed": "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nAAAA\n",
+		"pkcs8": "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n", "public": "ssh-rsa AAAA ENCRYPTED\n"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := loader.NewRegistry(&loader.Env{Root: root}, []loader.Plugin{Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]any{"/plain": false, "/closed": true, "/pkcs8": true, "/public": "/public is not a private key", "/none": "/none does not exist"} {
+		for range 2 {
+			got, err := r.Invoke(t.Context(), "ssh.key_is_encrypted", []any{name}, nil)
+			if err != nil {
+				got = err.Error()
+			}
+			if got != want {
+				t.Errorf("ssh.key_is_encrypted %s gives %v, want %v", name, got, want)
+			}
+		}
 	}
 }

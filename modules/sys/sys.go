@@ -13,13 +13,17 @@ import (
 
 //go:generate go run github.com/brineproject/brine/internal/docgen
 
-// Plugin returns the module sys.
-func Plugin() loader.Plugin { return loader.Plugin{Name: "sys", File: "sysmod", New: newModule} }
+// Plugin returns the module sys of a program that renders with the renderers of these names.
+func Plugin(renderers ...string) loader.Plugin {
+	return loader.Plugin{Name: "sys", File: "sysmod", New: func(env *loader.Env) (*loader.Module, error) { return newModule(&module{env, renderers}) }}
+}
 
-type module struct{ env *loader.Env }
+type module struct {
+	env       *loader.Env
+	renderers []string
+}
 
-func newModule(env *loader.Env) (*loader.Module, error) {
-	m := &module{env}
+func newModule(m *module) (*loader.Module, error) {
 	funcs := []loader.Func{
 		loader.F("list_functions", docListFunctions, m.listFunctions),
 		loader.F("list_modules", docListModules, m.listModules),
@@ -143,7 +147,9 @@ func (m *module) listRenderers(_ context.Context, a nameArgs) (any, error) {
 		return nil, err
 	}
 	found := []any{}
-	for _, name := range m.env.Shelf("renderers").Modules() {
+	names := slices.Concat(m.env.Shelf("renderers").Modules(), m.renderers)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		if len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return loader.Glob(w, name) }) {
 			found = append(found, name)
 		}
