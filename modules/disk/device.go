@@ -38,6 +38,9 @@ func (m *module) blkid(ctx context.Context, a blkidArgs) (any, error) {
 	argv := []string{"blkid"}
 	switch {
 	case data.Truth(a.Device):
+		if err := plain(data.Str(a.Device)); err != nil {
+			return nil, err
+		}
 		argv = append(argv, data.Str(a.Device))
 	case data.Truth(a.Token):
 		argv = append(argv, "-t", data.Str(a.Token))
@@ -83,6 +86,9 @@ func (m *module) dump(ctx context.Context, a dumpArgs) (any, error) {
 	argv := []string{"blockdev"}
 	for _, name := range shown {
 		argv = append(argv, "--"+name)
+	}
+	if err := plain(a.Device); err != nil {
+		return nil, err
 	}
 	out, err := m.run(ctx, append(argv, a.Device)...)
 	if err != nil || out.code != 0 {
@@ -142,6 +148,9 @@ func (m *module) tune(ctx context.Context, a tuneArgs) (any, error) {
 			argv = append(argv, "--set"+letter, data.Str(v))
 		}
 	}
+	if err := plain(a.Device); err != nil {
+		return nil, err
+	}
 	if _, err := m.run(ctx, append(argv, a.Device)...); err != nil {
 		return nil, err
 	}
@@ -156,6 +165,9 @@ type deviceArgs struct{ Device string }
 //
 //	salt '*' disk.wipe /dev/sda1
 func (m *module) wipe(ctx context.Context, a deviceArgs) (any, error) {
+	if err := plain(a.Device); err != nil {
+		return nil, err
+	}
 	out, err := m.run(ctx, "wipefs", "-a", a.Device)
 	if err != nil || out.code == 0 {
 		return err == nil, err
@@ -170,6 +182,9 @@ func (m *module) wipe(ctx context.Context, a deviceArgs) (any, error) {
 //
 //	salt '*' disk.resize2fs /dev/sda1
 func (m *module) resize2fs(ctx context.Context, a deviceArgs) (any, error) {
+	if err := plain(a.Device); err != nil {
+		return nil, err
+	}
 	out, err := m.run(ctx, "resize2fs", a.Device)
 	if err != nil || out.code != 0 {
 		return nil, err
@@ -201,6 +216,9 @@ type formatArgs struct {
 //	salt '*' disk.format /dev/sdX1
 func (m *module) format(ctx context.Context, a formatArgs) (any, error) {
 	if err := needs("sync", "mkfs"); err != nil {
+		return nil, err
+	}
+	if err := plain(data.Str(a.Device), a.FsType); err != nil {
 		return nil, err
 	}
 	made, err := m.run(ctx, a.argv()...)
@@ -241,6 +259,9 @@ func (a formatArgs) argv() []string {
 //
 //	salt '*' disk.fstype /dev/sdX1
 func (m *module) fstype(ctx context.Context, a deviceArgs) (any, error) {
+	if err := plain(a.Device); err != nil {
+		return nil, err
+	}
 	lsblk, df := process.Find("lsblk") != "", process.Find("df") != ""
 	if !lsblk && !df {
 		return nil, loader.Exception("salt.exceptions.CommandNotFoundError", "None of provided binaries ([lsblk, df]) was not found in $PATH.")

@@ -59,6 +59,14 @@ type outcome struct {
 	stdout, stderr string
 }
 
+// plain refuses devices that a program would take for options.
+func plain(devices ...string) error {
+	if err := process.Operands(devices...); err != nil {
+		return loader.Execution("%w", err)
+	}
+	return nil
+}
+
 // run runs a program.
 func (m *module) run(ctx context.Context, argv ...string) (outcome, error) {
 	words := make([]any, len(argv))

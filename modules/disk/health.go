@@ -151,6 +151,9 @@ func (m *module) iostat(ctx context.Context, a iostatArgs) (any, error) {
 			list = []any{a.Disks}
 		}
 		for _, d := range list {
+			if err := plain(data.Str(d)); err != nil {
+				return nil, err
+			}
 			argv = append(argv, data.Str(d))
 		}
 	}

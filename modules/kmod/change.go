@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
 )
 
 type loadArgs struct {
@@ -114,6 +115,9 @@ func (m *module) run(ctx context.Context, name, mod string) (said string, err er
 	words := []any{path}
 	for word := range strings.FieldsSeq(mod) {
 		words = append(words, word)
+	}
+	if err := process.Operands(strings.Fields(mod)...); err != nil {
+		return "", loader.Execution("%w", err)
 	}
 	v, err := m.env.Call(ctx, "cmd.run_all", []any{words}, data.NewMap("python_shell", false))
 	all, _ := v.(*data.Map)

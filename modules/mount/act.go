@@ -64,6 +64,9 @@ func (m *module) mount(ctx context.Context, a mountArgs) (any, error) {
 			return nil, err
 		}
 	}
+	if err := process.Operands(a.Name, data.Str(a.Device)); err != nil {
+		return nil, loader.Execution("%w", err)
+	}
 	if !data.Truth(a.Device) {
 		return m.run(ctx, a.User, []string{"mount", a.Name})
 	}
@@ -131,6 +134,9 @@ func (m *module) remount(ctx context.Context, a remountArgs) (any, error) {
 	if !slices.Contains(opts, "remount") {
 		opts = append(opts, "remount")
 	}
+	if err := process.Operands(a.Name, a.Device); err != nil {
+		return nil, loader.Execution("%w", err)
+	}
 	return m.run(ctx, a.User, append(command(opts, a.Fstype), a.Device, a.Name))
 }
 
@@ -161,6 +167,9 @@ func (m *module) umount(ctx context.Context, a umountArgs) (any, error) {
 	what := a.Name
 	if data.Truth(a.Device) {
 		what = data.Str(a.Device)
+	}
+	if err := process.Operands(what); err != nil {
+		return nil, loader.Execution("%w", err)
 	}
 	return m.run(ctx, a.User, []string{"umount", what})
 }
@@ -227,6 +236,9 @@ func (m *module) swapon(ctx context.Context, a swaponArgs) (any, error) {
 	}
 	if on.Has(a.Name) {
 		return data.NewMap("stats", on.Value(a.Name), "new", false), nil
+	}
+	if err := process.Operands(a.Name); err != nil {
+		return nil, loader.Execution("%w", err)
 	}
 	line := []any{"swapon", a.Name}
 	if data.Truth(a.Priority) {

@@ -88,8 +88,8 @@ func parseOptions(text, group string) *data.Map {
 	return found
 }
 
-// sockets are the usual places of a server's socket.
-const sockets = "/run/mysqld/mysqld.sock /var/run/mysqld/mysqld.sock /var/lib/mysql/mysql.sock /tmp/mysql.sock"
+// sockets are the usual places of a server's socket. /tmp is none: anybody could wait there for passwords.
+const sockets = "/run/mysqld/mysqld.sock /var/run/mysqld/mysqld.sock /var/lib/mysql/mysql.sock"
 
 // address returns where the server listens.
 func address(settings *data.Map) (network, addr string) {

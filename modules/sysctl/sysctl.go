@@ -139,6 +139,9 @@ func (m *module) get(ctx context.Context, a nameArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := process.Operands(a.Name); err != nil {
+		return nil, loader.Execution("%w", err)
+	}
 	return m.env.Call(ctx, "cmd.run", []any{[]any{path, "-n", a.Name}}, data.NewMap("python_shell", false))
 }
 

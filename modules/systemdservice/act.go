@@ -172,7 +172,7 @@ func (m *module) active(ctx context.Context, name string) (bool, error) {
 	if err := m.refresh(ctx, name); err != nil {
 		return false, err
 	}
-	o, err := m.quietly(ctx, systemctl(nil, "is-active", unitName(name)))
+	o, err := m.quietly(ctx, append(systemctl(nil, "is-active"), unitWords(name)...))
 	return err == nil && o.code == 0, err
 }
 

@@ -135,7 +135,7 @@ func (m *module) enabled(ctx context.Context, a enabledArgs) (any, error) {
 }
 
 func (m *module) on(ctx context.Context, name string, root any) (bool, error) {
-	o, err := m.quietly(ctx, systemctl(root, "is-enabled", unitName(name)))
+	o, err := m.quietly(ctx, append(systemctl(root, "is-enabled"), unitWords(name)...))
 	switch {
 	case err != nil:
 		return false, err

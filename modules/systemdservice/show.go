@@ -21,7 +21,7 @@ func (m *module) show(ctx context.Context, a disabledArgs) (any, error) {
 }
 
 func (m *module) properties(ctx context.Context, name string, root any) (*data.Map, error) {
-	o, err := m.run(ctx, systemctl(root, "show", unitName(name)))
+	o, err := m.run(ctx, append(systemctl(root, "show"), unitWords(name)...))
 	if err != nil {
 		return nil, err
 	}

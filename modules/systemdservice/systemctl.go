@@ -55,7 +55,15 @@ func (m *module) acting(ctx context.Context, noBlock bool, root any, action stri
 	if noBlock {
 		line = append(line, "--no-block")
 	}
-	return append(append(append(line, systemctl(root)[1:]...), strings.Fields(action)...), unitName(name)), nil
+	return append(append(append(line, systemctl(root)[1:]...), strings.Fields(action)...), unitWords(name)...), nil
+}
+
+// unitWords returns the words for a unit that end a command line: - is how names of systemd's own units may begin, and options.
+func unitWords(name string) []string {
+	if unit := unitName(name); !strings.HasPrefix(unit, "-") {
+		return []string{unit}
+	}
+	return []string{"--", unitName(name)}
 }
 
 // scope returns the words that have a program run in a scope of its own; none where that cannot be, or is not wanted.
@@ -116,7 +124,11 @@ func (m *module) asked(ctx context.Context, name string) (outcome, error) {
 			return seen.outcome, nil
 		}
 	}
-	o, err := m.run(ctx, systemctl(nil, "status", unitName(name), "-n", "0"), "redirect_stderr", true, "ignore_retcode", true)
+	words := []string{"status", unitName(name), "-n", "0"}
+	if strings.HasPrefix(words[1], "-") {
+		words = append([]string{"status", "-n", "0"}, unitWords(name)...)
+	}
+	o, err := m.run(ctx, systemctl(nil, words...), "redirect_stderr", true, "ignore_retcode", true)
 	if err == nil {
 		job.Set(key, statusSeen{o, print})
 	}

@@ -131,6 +131,9 @@ func (m *module) create(ctx context.Context, a createArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := process.Operands(data.Str(a.Path)); err != nil {
+		return nil, loader.Execution("%w", err)
+	}
 	name := data.Str(argv[0])
 	if err := a.refuse(name, venv); err != nil {
 		return nil, err
