@@ -24,9 +24,9 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("query", docQuery, m.query).Secret("password"),
+		loader.F("query", docQuery, m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
 		loader.F("update_ca_bundle", docUpdateCaBundle, m.updateCaBundle),
-		loader.F("wait_for_successful_query", docWaitForSuccessfulQuery, m.waitForSuccessfulQuery).Secret("password"),
+		loader.F("wait_for_successful_query", docWaitForSuccessfulQuery, m.waitForSuccessfulQuery).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
 	}}, nil
 }
 
