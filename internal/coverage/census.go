@@ -13,6 +13,16 @@ type census struct {
 	Uses      int      `json:"uses"` // of state functions
 	Functions []entry  `json:"functions"`
 	Modules   []module `json:"modules"`
+	Called    struct {
+		Uses      int        `json:"uses"` // of execution functions
+		Functions []function `json:"functions"`
+	} `json:"called"`
+}
+
+// A function is an execution function that templates call; Salts are those that Salt has on Linux, the others are of the trees themselves.
+type function struct {
+	entry
+	Salts bool `json:"salts"`
 }
 
 // An entry is a function or a module with its uses.
@@ -70,9 +80,13 @@ func (s *share) percent() float64 { return 100 * float64(s.covered) / float64(ma
 
 // Bounds that hold, in per cent.
 const (
-	leastInAll = 92
-	leastEach  = 99
+	leastInAll  = 92
+	leastEach   = 99
+	leastCalled = 99
 )
+
+// fewTrees is how many trees must call one of Salt's functions, so that it may not be missing.
+const fewTrees = 3
 
 // mattering are the modules for which leastEach holds.
 func mattering() []string {
@@ -81,8 +95,9 @@ func mattering() []string {
 
 // A report is what the census and a registry come to.
 type report struct {
-	all  share
-	each []*share
+	all    share
+	each   []*share
+	called share // execution functions of Salt's that templates call
 }
 
 // count holds the census against the functions that are there.
@@ -115,6 +130,18 @@ func (c *census) count(there map[string]bool) *report {
 	}
 	r.all.unknown = c.Uses - r.all.covered - uses(r.all.missing)
 	return r
+}
+
+// countCalled holds the calls of templates against the execution functions that are there.
+func (c *census) countCalled(there map[string]bool) share {
+	s := share{name: "called", least: leastCalled}
+	for _, f := range c.Called.Functions {
+		if f.Salts {
+			s.uses += f.Uses
+			s.take(f.entry, there[f.Name])
+		}
+	}
+	return s
 }
 
 // lacking returns the functions of Salt's module that are not there.

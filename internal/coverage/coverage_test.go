@@ -20,7 +20,8 @@ func TestUsersStatesAreThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := c.count(there)
+	r := c.count(there.states)
+	r.called = c.countCalled(there.modules)
 	if err := r.enough(); err != nil {
 		t.Errorf("%v\n%s", err, r.text())
 	}
@@ -49,6 +50,16 @@ func TestCensusIsWhole(t *testing.T) {
 	if len(c.Functions) != 130 || len(c.Modules) != 60 || c.Uses != 27738 || uses(c.Functions) != 27337 || modules != 27450 {
 		t.Errorf("%d functions with %d uses, %d modules with %d, of %d", len(c.Functions), uses(c.Functions), len(c.Modules), modules, c.Uses)
 	}
+	called, salts := 0, 0
+	for _, f := range c.Called.Functions {
+		called += f.Uses
+		if f.Salts {
+			salts += f.Uses
+		}
+	}
+	if len(c.Called.Functions) != 110 || c.Called.Uses != 12602 || called != 11970 || salts != 10036 {
+		t.Errorf("%d functions that are called, with %d uses, %d of Salt's, of %d", len(c.Called.Functions), called, salts, c.Called.Uses)
+	}
 }
 
 // TestCounting counts a small census: what is there, what is missing, and what is unknown.
@@ -71,6 +82,23 @@ func TestCounting(t *testing.T) {
 		t.Errorf("bounds: %v", err)
 	}
 	if text := r.text(); !strings.Contains(text, "file.line") || !strings.Contains(text, "10 unknown") {
+		t.Errorf("report:\n%s", text)
+	}
+}
+
+// TestCountingCalls counts a small census of calls: what is not Salt's does not count.
+func TestCountingCalls(t *testing.T) {
+	c := &census{}
+	c.Called.Functions = []function{{entry{"pillar.get", 980, 9}, true}, {entry{"own.thing", 500, 9}, false}, {entry{"mine.get", 15, 3}, true}, {entry{"vault.read", 5, 2}, true}}
+	r := &report{called: c.countCalled(map[string]bool{"pillar.get": true})}
+	if r.called.uses != 1000 || r.called.covered != 980 || len(r.called.missing) != 2 {
+		t.Errorf("called: %+v", r.called)
+	}
+	err := r.enough()
+	if err == nil || err.Error() != "called: 98.0 % of the uses are covered, and 99 % must be\nthere is no mine.get, which 3 trees call" {
+		t.Errorf("bounds: %v", err)
+	}
+	if text := r.text(); !strings.Contains(text, "980 are covered: 98.0 %") || !strings.Contains(text, "vault.read") || strings.Contains(text, "own.thing") {
 		t.Errorf("report:\n%s", text)
 	}
 }

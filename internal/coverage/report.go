@@ -26,6 +26,10 @@ func (r *report) text() string {
 	for _, f := range r.all.missing {
 		fmt.Fprintf(&b, "  %-34s %5d uses in %3d trees\n", f.Name, f.Uses, f.Trees)
 	}
+	fmt.Fprintf(&b, "\nOf %d uses of Salt's execution functions in templates %d are covered: %.1f %%. Missing:\n", r.called.uses, r.called.covered, r.called.percent())
+	for _, f := range r.called.missing {
+		fmt.Fprintf(&b, "  %-34s %5d uses in %3d trees\n", f.Name, f.Uses, f.Trees)
+	}
 	return b.String()
 }
 
@@ -40,9 +44,14 @@ func (s *share) line() string {
 // enough returns an error that names what is below its bound.
 func (r *report) enough() error {
 	var errs []error
-	for _, s := range append([]*share{&r.all}, r.each...) {
-		if s.percent() < s.least {
+	for _, s := range append([]*share{&r.all, &r.called}, r.each...) {
+		if s.uses > 0 && s.percent() < s.least {
 			errs = append(errs, fmt.Errorf("%s: %.1f %% of the uses are covered, and %.0f %% must be", s.name, s.percent(), s.least))
+		}
+	}
+	for _, f := range r.called.missing {
+		if f.Trees >= fewTrees {
+			errs = append(errs, fmt.Errorf("there is no %s, which %d trees call", f.Name, f.Trees))
 		}
 	}
 	return errors.Join(errs...)
