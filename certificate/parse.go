@@ -124,22 +124,19 @@ func pairOf(text string) (b byte, n int) {
 }
 
 // NewAttribute returns an attribute in the kind of text that the cryptography library of Python takes for its type. A country has two
-// letters, and nothing is empty; the errors have that library's texts.
+// letters; the error has that library's text.
 func NewAttribute(oid asn1.ObjectIdentifier, value string) (Attribute, error) {
 	a := Attribute{Type: oid, Value: asn1.RawValue{Tag: asn1.TagUTF8String, Bytes: []byte(value)}}
 	switch oid.String() {
 	case "2.5.4.6", "1.3.6.1.4.1.311.60.2.1.3":
 		if len(value) != 2 {
-			return a, errors.New("Country code must be a 2 character alphabetical code") //nolint:staticcheck // the library's text
+			return a, errors.New("Country name must be a 2 character country code") //nolint:staticcheck // the library's text
 		}
 		a.Value.Tag = asn1.TagPrintableString
 	case "2.5.4.5", "2.5.4.46":
 		a.Value.Tag = asn1.TagPrintableString
 	case "1.2.840.113549.1.9.1", "0.9.2342.19200300.100.1.25":
 		a.Value.Tag = asn1.TagIA5String
-	}
-	if value == "" {
-		return a, errors.New("Value cannot be an empty string") //nolint:staticcheck // the library's text
 	}
 	return a, nil
 }

@@ -15,7 +15,7 @@ const oidSignedData = "1.2.840.113549.1.7.2"
 type signedData struct {
 	Version int
 	Digests []pkix.AlgorithmIdentifier `asn1:"set"`
-	Content struct{ Type asn1.ObjectIdentifier }
+	Content rawContent
 	Certs   asn1.RawValue   `asn1:"optional,tag:0"`
 	Lists   asn1.RawValue   `asn1:"optional,tag:1"`
 	Signers []asn1.RawValue `asn1:"set"`
@@ -83,7 +83,7 @@ func MarshalBundle(certs []*Certificate) ([]byte, error) {
 		raw[i] = c.Raw
 	}
 	data := signedData{Version: 1, Digests: []pkix.AlgorithmIdentifier{}, Signers: []asn1.RawValue{}}
-	data.Content.Type = known(oidData)
+	data.Content = rawContent{known(oidData), asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true, Bytes: []byte{asn1.TagOctetString, 0}}}
 	data.Certs = asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true, Bytes: slices.Concat(raw...)}
 	c, err := content(oidSignedData, data)
 	if err != nil {

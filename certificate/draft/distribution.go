@@ -70,7 +70,7 @@ func point(item any) (p certificate.DistributionPoint, err error) {
 		return p, err
 	}
 	if len(p.Issuer) == 0 && len(p.Point.Names) == 0 && p.Point.Relative.Bytes == nil {
-		return p, loader.Invocation("You must provide at least one of full_name, relative_name, or crl_issuer if reasons is not None.")
+		return p, loader.Invocation("You must supply crl_issuer, full_name, or relative_name when reasons is not None")
 	}
 	return p, nil
 }

@@ -199,6 +199,9 @@ func subtrees(_ about, v any) (any, bool, error) {
 			return nil, false, err
 		}
 		for _, n := range list {
+			if n.Tag == certificate.NameIP && (len(n.Bytes) == 4 || len(n.Bytes) == 16) {
+				return nil, false, loader.TypeError("IPAddress name constraints must be an IPv4Network or IPv6Network object")
+			}
 			*at = append(*at, certificate.Subtree{Base: n})
 		}
 	}

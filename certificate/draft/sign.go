@@ -57,6 +57,9 @@ func signer(key crypto.Signer, digest any) (*certificate.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if hash == crypto.SHA512_224 || hash == crypto.SHA512_256 {
+		return nil, loader.Exception("ValueError", "Hash algorithm \"%s\" not supported for signatures", strings.ReplaceAll(strings.ToLower(data.Str(digest)), "_", "-"))
+	}
 	s, err := certificate.NewSigner(key, hash)
 	if err != nil {
 		return nil, loader.Execution("Signing with %s: %w", data.Str(digest), err)

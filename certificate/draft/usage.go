@@ -21,7 +21,7 @@ func constraints(_ about, v any) (any, bool, error) {
 			return nil, false, loader.Invocation("Invalid configuration for basicContraints: %w", err)
 		}
 	} else if !ok {
-		return nil, false, loader.Invocation("basicConstraints must be a string or a dictionary, not %s", loader.TypeName(v))
+		return nil, false, loader.Invocation("%s indices must be integers or slices, not str", loader.TypeName(v))
 	}
 	if !m.Has("ca") {
 		return nil, false, loader.Invocation("Undefined required key for basicConstraints: 'ca'")

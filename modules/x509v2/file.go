@@ -42,7 +42,11 @@ func (m *module) entry(v any, kind string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return pemEntry(string(b), kind)
+	text, err := loader.Text(b)
+	if err != nil {
+		return "", err
+	}
+	return pemEntry(text, kind)
 }
 
 func pemEntry(text, kind string) (string, error) {
@@ -90,6 +94,9 @@ func (m *module) each(pattern string, read func(path string) (any, error)) (any,
 			continue
 		}
 		v, err := read(path)
+		if e, ok := errors.AsType[*loader.Error](err); ok && strings.HasPrefix(e.Class, "Unicode") {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

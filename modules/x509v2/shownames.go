@@ -43,9 +43,27 @@ func bare(n asn1.RawValue) (string, error) {
 		oid, err := certificate.RegisteredID(n)
 		return oid.String(), err
 	case 0:
-		return fmt.Sprintf("<OtherName(%s)>", certificate.Hex(n.Bytes)), nil
+		return otherName(n.Bytes)
 	}
 	return "", errKind
+}
+
+// otherName returns a name of another kind as the cryptography library of Python prints it.
+func otherName(b []byte) (string, error) {
+	var oid asn1.ObjectIdentifier
+	rest, err := asn1.Unmarshal(b, &oid)
+	if err != nil {
+		return "", err
+	}
+	var value asn1.RawValue
+	if err := certificate.Whole(rest, &value); err != nil {
+		return "", err
+	}
+	known := certificate.Word(oid.String())
+	if known == "" {
+		known = "Unknown OID"
+	}
+	return fmt.Sprintf("<OtherName(type_id=<ObjectIdentifier(oid=%s, name=%s)>, value=%s)>", oid, known, data.Repr(value.Bytes)), nil
 }
 
 // showIP returns an address with all its digits, or a network.

@@ -19,6 +19,7 @@ import (
 	"github.com/brineproject/brine/states/postgresrole"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/x509"
+	"github.com/brineproject/brine/states/x509v2"
 )
 
 // extra returns the states of a full build, whose modules a small one does not have either.
@@ -40,5 +41,6 @@ func extra() []loader.Plugin {
 		postgresrole.User(),
 		virtualenv.Plugin(),
 		x509.Plugin(),
+		x509v2.Plugin(),
 	}
 }

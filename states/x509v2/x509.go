@@ -1,0 +1,58 @@
+// Package x509v2 is Salt's state x509_v2, which takes the name x509 where the option features has x509_v2: keys, certificates, requests and
+// revocation lists in files (salt/states/x509_v2.py of 3006). The module x509 makes them, the state file puts them in their places.
+//
+// What differs from Salt: copypath and prepend_cn count, where this minion signs. A policy of this minion may name the key that signs. Test mode
+// leaves links alone. A revocation list gets the extension of a certificate that was revoked without one, and cRLNumber: auto
+// where it had no number. Binary files keep the mode that file.managed gives them from the first byte on.
+package x509v2
+
+import (
+	"context"
+	"errors"
+
+	"github.com/brineproject/brine/certificate/draft"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the provider x509_v2 of the state x509.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "x509", File: "x509_v2", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	features, _ := env.Option("features").(*data.Map)
+	if !data.Truth(features.Value("x509_v2")) {
+		return nil, errors.New("x509_v2 needs to be explicitly enabled by setting `x509_v2: true` in the minion configuration value `features` " +
+			"until Salt 3008 (Argon).")
+	}
+	m := &module{env}
+	secrets := []string{"passphrase", "signing_private_key", "signing_private_key_passphrase", "private_key", "private_key_passphrase",
+		"pkcs12_passphrase", "text"}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("certificate_managed", docCertificateManaged, m.certificateManaged).Secret(secrets...),
+		loader.F("crl_managed", docCrlManaged, m.crlManaged).Secret(secrets...),
+		loader.F("csr_managed", docCsrManaged, m.csrManaged).Secret(secrets...),
+		loader.F("pem_managed", docPemManaged, m.pemManaged).Secret(secrets...),
+		loader.F("private_key_managed", docPrivateKeyManaged, m.privateKeyManaged).Secret(secrets...),
+	}}, nil
+}
+
+// reader returns what reads arguments.
+func (m *module) reader() draft.Reader { return draft.Reader{Root: m.env.Root} }
+
+// bytes calls a function of the module x509 that returns bytes.
+func (m *module) bytes(ctx context.Context, fun string, args []any, kwargs *data.Map) ([]byte, error) {
+	kwargs.Set("raw", true)
+	v, err := m.env.Call(ctx, "x509."+fun, args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	b, ok := v.([]byte)
+	if !ok {
+		return nil, loader.Execution("x509.%s returned %s", fun, loader.TypeName(v))
+	}
+	return b, nil
+}
