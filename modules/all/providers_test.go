@@ -24,7 +24,8 @@ func TestSignaturesOfProvidersAreSalts(t *testing.T) {
 	for _, c := range []struct{ file, module, os, kernel string }{{"debian_service", "service", "Debian", ""}, {"gentoo_service", "service", "Alpine", ""},
 		{"linux_service", "service", "Void", "Linux"}, {"rh_service", "service", "ALT", ""}, {"systemd_service", "service", "Ubuntu", "Linux"},
 		{"linux_sysctl", "sysctl", "", "Linux"}, {"kmod", "kmod", "", "Linux"},
-		{"aptpkg", "pkg", "Debian", "Linux"}, {"dpkg_lowpkg", "lowpkg", "Debian", "Linux"}, {"debconfmod", "debconf", "Debian", "Linux"}} {
+		{"aptpkg", "pkg", "Debian", "Linux"}, {"dpkg_lowpkg", "lowpkg", "Debian", "Linux"}, {"debconfmod", "debconf", "Debian", "Linux"},
+		{"x509_v2", "x509", "", "Linux"}} {
 		if c.file == "systemd_service" {
 			if err := os.MkdirAll(filepath.Join(root, "run/systemd/system"), 0o755); err != nil {
 				t.Fatal(err)
@@ -36,7 +37,7 @@ func TestSignaturesOfProvidersAreSalts(t *testing.T) {
 				own = append(own, p)
 			}
 		}
-		r, err := loader.NewRegistry(&loader.Env{Root: root, Grains: func() *data.Map { return data.NewMap("os", c.os, "os_family", c.os, "kernel", c.kernel) }}, own)
+		r, err := loader.NewRegistry(&loader.Env{Root: root, Opts: data.NewMap("features", data.NewMap("x509_v2", true)), Grains: func() *data.Map { return data.NewMap("os", c.os, "os_family", c.os, "kernel", c.kernel) }}, own)
 		if err != nil || r.Provider(c.module) != c.file {
 			t.Fatalf("%s is no provider of %s: %v", c.file, c.module, err)
 		}
