@@ -115,6 +115,15 @@ func (o Options) put(root *os.Root, name string, old fs.FileInfo, fill func(*os.
 	return nil
 }
 
+// placed gives the path in an error of a root the folder that the root is.
+func placed(root *os.Root, err error) error {
+	p, ok := err.(*fs.PathError) //nolint:errorlint // what the root itself has just made
+	if !ok || filepath.IsAbs(p.Path) {
+		return err
+	}
+	return &fs.PathError{Op: p.Op, Path: filepath.Join(root.Name(), p.Path), Err: p.Err}
+}
+
 func writer(content []byte) func(*os.File) error {
 	return func(f *os.File) error {
 		_, err := f.Write(content)
@@ -126,7 +135,7 @@ func writer(content []byte) func(*os.File) error {
 func (o Options) make(root *os.Root, temp string, old fs.FileInfo, fill func(*os.File) error) error {
 	f, err := root.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, DefaultMode)
 	if err != nil {
-		return err
+		return placed(root, err)
 	}
 	err = fill(f)
 	if err == nil {

@@ -48,7 +48,7 @@ func (d *Daemon) Serve(ctx context.Context, in Invocation, stdout, stderr io.Wri
 		console = nil
 	}
 	if err := d.openLog(console); err != nil {
-		fmt.Fprintf(stderr, "%s: %v\n", d.Name, err)
+		fmt.Fprintf(stderr, "%s: %v%s\n", d.Name, err, WhoseRights(err))
 		return exitOfLog(err)
 	}
 	defer d.log.Close()

@@ -36,11 +36,26 @@ func (p *program) help(columns int) string {
 			h.option(&o, indent)
 		}
 	}
+	h.own(p.own())
 	h.b.WriteByte('\n')
 	h.paragraph(fmt.Sprintf("You can find additional help about %s issuing \"man %[1]s\" or on https://docs.saltproject.io",
 		p.name), 0)
 	return h.b.String()
 }
+
+// own shows the options that Salt does not have, behind those that it has.
+func (h *helpWriter) own(options []*option) {
+	if len(options) == 0 {
+		return
+	}
+	fmt.Fprintf(&h.b, "\n  %s:\n", ownTitle)
+	for _, o := range options {
+		h.option(o, 4)
+	}
+}
+
+// ownTitle stands over the options that Salt does not have.
+const ownTitle = "Brine Options"
 
 // namesWidth is the width of the widest option, with its indent.
 func (p *program) namesWidth() int {
@@ -66,6 +81,8 @@ func (o *option) nameText() string {
 	}
 	for name := range strings.FieldsSeq(o.names) {
 		switch {
+		case o.kind == optional && o.metavar != "":
+			name += "[=" + o.metavar + "]"
 		case !o.kind.takesValue():
 		case strings.HasPrefix(name, "--"):
 			name += "=" + value

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/version"
 )
@@ -88,12 +90,27 @@ func (r *reader) match(given string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", r.program.fail("no such option: %s", given)
+		return "", r.program.fail("no such option: %s%s", given, r.near(given))
 	case 1:
 		return found[0], nil
 	}
 	slices.Sort(found)
 	return "", r.program.fail("ambiguous option: %s (%s?)", given, strings.Join(found, ", "))
+}
+
+// near names the option that one which there is not was meant to be.
+func (r *reader) near(given string) string {
+	var long []string
+	for name := range r.names {
+		if word, ok := strings.CutPrefix(name, "--"); ok {
+			long = append(long, word)
+		}
+	}
+	slices.Sort(long)
+	if name := config.Nearest(strings.TrimPrefix(given, "--"), long); name != "" {
+		return fmt.Sprintf(" (--%s?)", name)
+	}
+	return ""
 }
 
 // short reads the letters behind one dash; the first that takes a value takes the rest, if there is one.

@@ -54,6 +54,7 @@ func checkOptparse(t *testing.T, c *vectors.Case, read flags.Reader) {
 		if !c.Has("exit_code") {
 			t.Fatalf("exit: %v", exit)
 		}
+		exit.Stdout = withoutOwn(exit.Stdout)
 		want := Exit{int(c.Int("exit_code")), c.Text("stdout"), c.Text("stderr")}
 		if d := cmp.Diff(want, *exit); d != "" {
 			t.Errorf("exit (-want +got):\n%s", d)
@@ -64,6 +65,43 @@ func checkOptparse(t *testing.T, c *vectors.Case, read flags.Reader) {
 		t.Fatalf("error %v, want exit code %v", err, c.Map.Value("exit_code"))
 	}
 	checkValues(t, c, l)
+}
+
+// withoutOwn takes the options out of a help that Salt does not have.
+func withoutOwn(help string) string {
+	before, own, ok := strings.Cut(help, "\n  "+ownTitle+":\n")
+	if !ok {
+		return help
+	}
+	_, after, _ := strings.Cut(own, "\n\n")
+	return before + "\n" + after
+}
+
+// The help ends with the options that Salt does not have.
+func TestHelpShowsOwnOptions(t *testing.T) {
+	for name, want := range map[string]string{"salt": "--queue[=EXPIRY]", "salt-key": "--rotate-master-key[=DAYS]", "salt-master": "--check-config",
+		"salt-minion": "--check-config"} {
+		help := programs()[name](noEnv).help(defaultColumns)
+		_, own, _ := strings.Cut(help, "\n  Brine Options:\n")
+		if !strings.Contains(own, "    "+want) || strings.Count(help, want) != 1 {
+			t.Errorf("%s --help has no %s at its end:\n%s", name, want, help)
+		}
+	}
+	if help := programs()["salt-run"](noEnv).help(defaultColumns); strings.Contains(help, ownTitle) {
+		t.Errorf("salt-run has no options of its own:\n%s", help)
+	}
+}
+
+// A long option with wrong letters is told with the one that is meant; Salt's words come first.
+func TestMisspeltOptions(t *testing.T) {
+	for given, want := range map[string]string{"--loacl": "no such option: --loacl (--local?)\n", "--zzzzzz": "no such option: --zzzzzz\n",
+		"--id-": "no such option: --id- (--id?)\n"} {
+		l := &Line{in: Invocation{Env: noEnv}, program: callProgram(noEnv), values: &data.Map{}, given: map[string]bool{}}
+		err := l.read(strings.Fields(given))
+		if exit, ok := errors.AsType[*Exit](err); !ok || !strings.HasSuffix(exit.Stderr, want) {
+			t.Errorf("salt-call %s: %v, want %s", given, err, want)
+		}
+	}
 }
 
 func checkValues(t *testing.T, c *vectors.Case, l *Line) {

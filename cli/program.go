@@ -40,7 +40,7 @@ type option struct {
 	choices []string
 	metavar string // what the help calls the value; "" for dest in capitals
 	help    string // %default stands for the default
-	hidden  bool   // not in the help
+	own     bool   // Salt has none of that name; it stands at the end of the help
 }
 
 // long returns the first long name, without its dashes.
@@ -59,9 +59,9 @@ type group struct {
 	options            []option
 }
 
-// shown are the options in the help.
+// shown are the options at their place in the help.
 func (g *group) shown() []option {
-	return slices.DeleteFunc(slices.Clone(g.options), func(o option) bool { return o.hidden })
+	return slices.DeleteFunc(slices.Clone(g.options), func(o option) bool { return o.own })
 }
 
 // A program is one command line: its name, its first lines of help and its options.
@@ -80,6 +80,11 @@ func (p *program) options() []*option {
 		}
 	}
 	return all
+}
+
+// own are the options that Salt does not have.
+func (p *program) own() []*option {
+	return slices.DeleteFunc(p.options(), func(o *option) bool { return !o.own })
 }
 
 func (p *program) usageLine() string {

@@ -61,7 +61,7 @@ func Leave(err error, stdout, stderr io.Writer) int {
 	if errors.As(err, &exit) {
 		return exit.Print(stdout, stderr)
 	}
-	fmt.Fprintln(stderr, err)
+	fmt.Fprintf(stderr, "%v%s\n", err, WhoseRights(err))
 	return exitGeneric
 }
 

@@ -93,8 +93,8 @@ func keyGenerationGroup() group {
 		{names: "--signature-path", dest: "signature_path", def: "",
 			help: "The path where the signature file should be written."},
 		{names: "--pub", dest: "pub", def: "", help: "The public-key file to create a signature for."},
-		// --rotate-master-key[=DAYS], which Salt does not have
-		{names: "--rotate-master-key", dest: "rotate_master_key", kind: optional, def: "", hidden: true},
+		{names: "--rotate-master-key", dest: "rotate_master_key", kind: optional, def: "", metavar: "DAYS", own: true,
+			help: "Make a new key for the master, which minions are told of with the old one for so many days."},
 		{names: "--auto-create", dest: "auto_create", kind: boolean, def: false,
 			help: "Auto-create a signing key-pair if it does not yet exist."},
 	}}

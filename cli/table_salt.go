@@ -81,6 +81,7 @@ func saltTable(env environ) []option {
 			help: "Dump the master configuration values"},
 		{names: "--preview-target", dest: "preview_target", kind: boolean, def: false,
 			help: "Show the minions expected to match a target. Does not issue any command."},
-		{names: "--queue", dest: "queue", kind: optional, def: "", hidden: true}, // --queue[=EXPIRY], which Salt does not have
+		{names: "--queue", dest: "queue", kind: optional, def: "", metavar: "EXPIRY", own: true,
+			help: "Keep the job for minions that are away, until they are back or so much time has passed, such as 12h."},
 	}
 }

@@ -85,9 +85,10 @@ func optDaemon(prog string) option {
 		help: "Run the " + prog + " as a daemon."}
 }
 
-// optCheckConfig is Brine's own. It is not in the help, which is Salt's.
+// optCheckConfig is Brine's own.
 func optCheckConfig() option {
-	return option{names: "--check-config", dest: "check_config", kind: boolean, def: false, hidden: true}
+	return option{names: "--check-config", dest: "check_config", kind: boolean, def: false, own: true,
+		help: "Show every option with the line that set it, and what is wrong with the configuration, and exit."}
 }
 
 func optPidfile(prog string) option {

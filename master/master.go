@@ -147,7 +147,7 @@ func New(ctx context.Context, cfg *config.Master, o Options) (m *Master, err err
 	}
 	commands, err := programs(cfg.ExtProcesses)
 	if err != nil {
-		return nil, err
+		return nil, &config.About{Option: "ext_processes", Err: fmt.Errorf("ext_processes: %w", err)}
 	}
 	m = &Master{cfg: cfg, log: o.Log, programs: commands, group: daemon.NewGroup(daemon.GroupOptions{Name: "the master", Stop: stopLimit, Log: o.Log})}
 	defer func() {

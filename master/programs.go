@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 )
@@ -16,14 +17,14 @@ import (
 func programs(option any) ([]daemon.Command, error) {
 	entries, ok := option.([]any)
 	if !ok && option != nil {
-		return nil, fmt.Errorf("ext_processes: expected a list of commands")
+		return nil, config.Expected("a list of commands", option, programExample)
 	}
 	var list []daemon.Command
 	names := map[string]bool{}
 	for i, entry := range entries {
 		c, err := program(entry)
 		if err != nil {
-			return nil, fmt.Errorf("ext_processes: entry %d: %w", i+1, err)
+			return nil, config.Below(config.Entry{Index: i, Value: entry}, err)
 		}
 		for n, base := 2, c.Name; names[c.Name]; n++ {
 			c.Name = fmt.Sprintf("%s %d", base, n)
@@ -32,6 +33,15 @@ func programs(option any) ([]daemon.Command, error) {
 		list = append(list, c)
 	}
 	return list, nil
+}
+
+// programExample is how an entry is written.
+const programExample = "write - /usr/bin/program --option, or - command: [/usr/bin/program, --option]"
+
+// CheckPrograms looks at the option ext_processes. The error joins findings of package config.
+func CheckPrograms(cfg *config.Master) error {
+	_, err := programs(cfg.ExtProcesses)
+	return err
 }
 
 func program(entry any) (daemon.Command, error) {

@@ -18,8 +18,9 @@ import (
 // but without listening to a master (salt/minion.py, SMinion). It may run beside the daemon.
 type Caller struct {
 	m    *Minion
-	link *link       // nil without a master
-	up   atomic.Bool // there was a connection to the master that is tried
+	link *link        // nil without a master
+	up   atomic.Bool  // there was a connection to the master that is tried
+	lost atomic.Value // error: why there is none now
 }
 
 // NewCaller collects the grains. opts are the effective options as functions see them. Close the Caller.
@@ -163,10 +164,11 @@ func (c *Caller) dial(address masterAddress) (*link, error) {
 		return nil, err
 	}
 	c.up.Store(false)
-	dialer.OnState = func(up bool, _ error) {
+	dialer.OnState = func(up bool, err error) {
 		if up {
 			c.up.Store(true)
 		}
+		c.note(address.uri(), err)
 	}
 	l.out = c.m.opts.Ports.Request(dialer)
 	o := l.clientOptions()
@@ -176,6 +178,19 @@ func (c *Caller) dial(address masterAddress) (*link, error) {
 		return nil, errors.Join(err, l.close())
 	}
 	return l, nil
+}
+
+// note keeps why there is no connection to a master.
+func (c *Caller) note(uri string, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		c.lost.Store(fmt.Errorf("%s: %w", uri, err))
+	}
+}
+
+// Trouble returns why the last connection to a master was not made, or lost, with its address; nil where none was.
+func (c *Caller) Trouble() error {
+	err, _ := c.lost.Load().(error)
+	return err
 }
 
 // fire sends an event to the bus of the minion's daemon, which must run.

@@ -100,6 +100,9 @@ func (d *document) includeOne(ctx context.Context, sls, saltenv string) error {
 		return err
 	}
 	within := slices.Clone(d.errs[before:])
+	if state == nil && len(within) == 1 && strings.Contains(within[0], sls+" in saltenv "+saltenv+noFile) {
+		within[0] += "; SLS '" + d.saltenv + ":" + d.sls + "' includes it"
+	}
 	d.errs = d.errs[:before]
 	d.mergeInto(d.state, state)
 	d.errs = append(d.errs, within...) // conflicts with it come first

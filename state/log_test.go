@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +11,34 @@ import (
 
 	"github.com/brineproject/brine/data"
 )
+
+// An SLS that there is not is told in Salt's words, and behind them what is meant, who includes it, and folders that do not exist.
+func TestMissingSLS(t *testing.T) {
+	const none = "Specified SLS %s in saltenv base is not available on the salt master or through a configured fileserver"
+	for _, tt := range []struct{ name, asked, srv, want string }{
+		{"a wrong letter", "wbe", "base", "No matching sls found for 'wbe' in env 'base'; is 'web' meant?"},
+		{"nothing like it", "nosuch", "base", "No matching sls found for 'nosuch' in env 'base'"},
+		{"an include", "parent", "base", fmt.Sprintf(none, "wob") + "; is 'web' meant?; SLS 'base:parent' includes it"},
+		{"no folder", "web", "nothere", "No matching sls found for 'web' in env 'base'; file_roots: base: entry 1: the folder DIR/nothere does not exist; make it, or mend the path"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			writeTree(t, dir, data.NewMap("base", data.NewMap("web.sls", "a: test.nop\n", "parent.sls", "include: [wob]\nb: test.nop\n")))
+			m := &testMinion{grains: baseGrains(), pillar: data.NewMap(), opts: localOptions(dir, filepath.Join(dir, tt.srv))}
+			_, problems, err := show(t.Context(), m.compiler(t), "state.show_sls", []string{tt.asked}, "base")
+			if got := strings.ReplaceAll(strings.Join(problems, "\n"), dir, "DIR"); err != nil || got != tt.want {
+				t.Errorf("got %v\n%s\nwant\n%s", err, got, tt.want)
+			}
+		})
+	}
+}
+
+// localOptions are those of a minion that takes its files from a folder.
+func localOptions(dir, srv string) *data.Map {
+	return data.NewMap("id", "web1", "file_client", "local", "cachedir", filepath.Join(dir, "cache"), "fileserver_backend", []any{"roots"},
+		"hash_type", "sha256", "file_roots", data.NewMap("base", []any{srv}), "file_buffer_size", int64(262144), "renderer", "jinja|yaml",
+		"state_top", "top.sls", "top_file_merging_strategy", "merge", "default_top", "base")
+}
 
 // TestLogTellsWhatIsWrong looks for what Salt's answers leave out.
 func TestLogTellsWhatIsWrong(t *testing.T) {
@@ -24,10 +53,7 @@ func TestLogTellsWhatIsWrong(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			writeTree(t, filepath.Join(dir, "srv"), data.NewMap("base", data.NewMap("top.sls", tt.top, "p.sls", tt.sls)))
-			m := &testMinion{grains: baseGrains(), pillar: data.NewMap(), opts: data.NewMap("id", "web1", "file_client", "local",
-				"cachedir", filepath.Join(dir, "cache"), "fileserver_backend", []any{"roots"}, "hash_type", "sha256",
-				"file_roots", data.NewMap("base", []any{filepath.Join(dir, "srv", "base")}), "file_buffer_size", int64(262144),
-				"renderer", "jinja|yaml", "state_top", "top.sls", "top_file_merging_strategy", "merge", "default_top", "base")}
+			m := &testMinion{grains: baseGrains(), pillar: data.NewMap(), opts: localOptions(dir, filepath.Join(dir, "srv", "base"))}
 			c := m.compiler(t)
 			hook := logtest.NewLocal(m.env.Log.(*logrus.Logger))
 			_, problems, err := show(t.Context(), c, tt.function, []string{"p"}, "base")

@@ -69,8 +69,9 @@ func (r *rendering) matched(ctx context.Context, pattern, saltenv string) error 
 		}
 		r.mergeInto(r.high, state)
 		for i, text := range r.errs[before:] {
-			if strings.Contains(text, "is not available") && strings.Contains(text, "SLS "+pattern+" in saltenv") {
-				r.errs[before+i] = fmt.Sprintf("No matching sls found for '%s' in env '%s'", pattern, saltenv)
+			_, hint, told := strings.Cut(text, "SLS "+pattern+" in saltenv "+saltenv+noFile)
+			if told {
+				r.errs[before+i] = fmt.Sprintf("No matching sls found for '%s' in env '%s'%s", pattern, saltenv, hint)
 			}
 		}
 	}
@@ -94,12 +95,16 @@ func (r *rendering) listed(ctx context.Context, pattern, saltenv string) ([]stri
 	return names, err
 }
 
+// noFile is what Salt says of an SLS whose file there is not.
+const noFile = " is not available on the salt master or through a configured fileserver"
+
 // sls renders an SLS and those it includes; what comes out may be no dictionary (salt/state.py, render_state).
 func (r *rendering) sls(ctx context.Context, sls, saltenv string) (any, error) {
 	url, file, err := r.c.files.State(ctx, sls, saltenv)
 	if errors.Is(err, fileclient.ErrNotFound) {
-		r.problem("Specified SLS %s in saltenv %s is not available on the salt master or through a configured fileserver", sls, saltenv)
-		return nil, nil
+		hint, err := r.missing(ctx, sls, saltenv)
+		r.problem("Specified SLS %s in saltenv %s%s%s", sls, saltenv, noFile, hint)
+		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("SLS %s of saltenv %s: %w", sls, saltenv, err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
@@ -37,6 +39,7 @@ func (r *run) function(ctx context.Context) int {
 	if res.Err != nil {
 		return r.failed(fun, res)
 	}
+	r.lacksRights(res.Value)
 	ret := r.ret(jid, about, res)
 	r.deliver(ctx, ret)
 	value, out := r.shown(ret)
@@ -119,8 +122,30 @@ func (r *run) unknown(fun string) int {
 		r.print(docs, "nested", exitOK)
 		return exitGeneric
 	}
+	if near := config.Nearest(fun, functions.Names()); near != "" {
+		why += "\nIs '" + near + "' meant?"
+	}
 	r.out.Tell("%s\n", why)
 	return exitNoFunction
+}
+
+// lacksRights says so where something failed in a run of states because the program is not root's.
+func (r *run) lacksRights(v any) {
+	if strings.HasPrefix(r.o.Call.Fun, "state.") && cli.NotRoot() != "" && denied(v) {
+		r.log.Warnf("Some of these states may not do what they should: %s", cli.NotRoot())
+	}
+}
+
+// denied reports whether a comment of a failed state tells of a permission that is missing.
+func denied(v any) bool {
+	results, _ := v.(*data.Map)
+	for _, v := range results.All() {
+		ret, ok := v.(*data.Map)
+		if ok && ret.Value("result") == false && strings.Contains(strings.ToLower(data.Str(ret.Value("comment"))), "permission denied") {
+			return true
+		}
+	}
+	return false
 }
 
 // failed tells what went wrong in a function.

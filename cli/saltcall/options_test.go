@@ -115,6 +115,9 @@ func TestWhatSaltCallSaysOfTrouble(t *testing.T) {
 		code                 int
 	}{
 		{"nothere.fun", "", "'nothere.fun' is not available.\n", 255},
+		{"test.pnig", "", "'test.pnig' is not available.\nIs 'test.ping' meant?\n", 255},
+		{"state.apply web tst=True", "", "'tst' is an invalid keyword argument of runs of states; is 'test' meant?.\n", 1},
+		{"state.single test.nop name=a text=b", "Result: True", "", 0},
 		{"--module-executors=nosuch test.ping", "CLI Example:", "\nPassed invalid arguments: Executor 'nosuch' is not available.\n\nUsage:\n", 1},
 		{"--log-level quiet pillar.keys nothere", "", "Traceback (most recent call last):\nKeyError: 'Pillar key not found: nothere'\n", 1},
 		{"pillar.keys nothere", "", "[ERROR   ] An un-handled exception was caught by Salt's global exception handler:\n" +
@@ -140,6 +143,38 @@ func TestBrokenPillarIsTold(t *testing.T) {
 	stdout, stderr, code := s.call(t, "--local", "--pillar-root", "p", "test.ping")
 	if code != 0 || stdout != "local:\n    True\n" || !strings.Contains(stderr, "Rendering SLS 'broken' failed") {
 		t.Errorf("%d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// Where no master answers, Salt's words come first, then the address, the cause and the way without.
+func TestNoMaster(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err := errors.Join(err, l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, "master: 127.0.0.1\nmaster_port: "+port+"\nauth_timeout: 1\n")
+	stdout, stderr, code := s.call(t, "test.ping")
+	want := "Attempt to authenticate with the salt master failed with timeout error\nNo connection to tcp://127.0.0.1:" + port + ": "
+	if code != 1 || stdout != "" || !strings.Contains(stderr, want) || !strings.Contains(stderr, "refused\nThe option master is 127.0.0.1. ") ||
+		!strings.HasSuffix(stderr, "salt-call --local needs no master.\n") {
+		t.Errorf("%d\n%s%s\nwant %s", code, stdout, stderr, want)
+	}
+}
+
+// Folders of the configuration that do not exist are told of, where files come from this host and the command line names no others.
+func TestMissingFoldersAreTold(t *testing.T) {
+	s := newSite(t, "file_client: local\nfile_roots: {base: [/nothere/srv]}\npillar_roots: {base: [/nothere/pillar]}\n")
+	for args, want := range map[string]int{"test.ping": 1, "--local test.ping": 1, "--file-root . test.ping": 0} {
+		_, stderr, code := s.call(t, strings.Fields(args)...)
+		for _, text := range []string{"the folder /nothere/srv does not exist", "the folder /nothere/pillar does not exist"} {
+			if code != 0 || strings.Count(stderr, text) != want {
+				t.Errorf("salt-call %s: %d, want %d times %s\n%s", args, code, want, text, stderr)
+			}
+		}
 	}
 }
 

@@ -48,6 +48,9 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	}
 	r := &run{o: o, cfg: cfg}
 	r.configure()
+	if o.FileRoot == "" && o.PillarRoot == "" {
+		saltminion.LocalFolders(cfg, report)
+	}
 	log, closer, err := cli.OpenLog(r.opts, stderr)
 	if err != nil {
 		return cli.Leave(fmt.Errorf("salt-call: %w", err), stdout, stderr)
@@ -188,7 +191,7 @@ func (r *run) run(ctx context.Context, in cli.Invocation) int {
 }
 
 func (r *run) fail(err error) int {
-	r.out.Tell("%v\n", err)
+	r.out.Tell("%v%s\n", err, cli.WhoseRights(err))
 	return exitGeneric
 }
 
@@ -210,9 +213,20 @@ func (r *run) notJoined(err error) int {
 		return exitFingerprint
 	case errors.Is(err, context.DeadlineExceeded):
 		r.log.Error(err)
-		return r.fail(errors.New("Attempt to authenticate with the salt master failed with timeout error")) //nolint:staticcheck // Salt's text
+		code := r.fail(errors.New("Attempt to authenticate with the salt master failed with timeout error")) //nolint:staticcheck // Salt's text
+		r.noMaster()
+		return code
 	}
 	return r.fail(err)
+}
+
+// noMaster says why no master answers, and how to do without.
+func (r *run) noMaster() {
+	if err := r.call.Trouble(); err != nil {
+		r.out.Tell("No connection to %v\n", err)
+	}
+	r.out.Tell("The option master is %s. Is salt-master running there, and are its ports open? salt-call --local needs no master.\n",
+		data.Str(r.opts.Value("master")))
 }
 
 // print prints a result as that of the minion local.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -55,7 +56,8 @@ func checks() []check {
 		{"peer_run", func(cfg *config.Master) error { return auth.CheckPeers(cfg.PeerRun) }},
 		{"mine_get", func(cfg *config.Master) error { return auth.CheckPeers(cfg.MineGet) }},
 		{"nodegroups", func(cfg *config.Master) error { return wrongGroups(cfg.Nodegroups) }},
-		{"reactor", func(cfg *config.Master) error { _, err := reactor.ParseRules(cfg.Reactor); return err }},
+		{"reactor", wrongReactions},
+		{"ext_processes", master.CheckPrograms},
 		{"engines", func(cfg *config.Master) error { return engine.Check(cfg.Engines, engines.Engines()) }},
 		{"schedule", wrongSchedule},
 		{"metrics_address", func(cfg *config.Master) error { return wrongAddress(cfg.MetricsAddress) }},
@@ -69,6 +71,8 @@ func wrong(cfg *config.Master, report *config.Report) error {
 	for _, c := range checks() {
 		errs = append(errs, report.Judge(c.option, c.wrong(cfg)))
 	}
+	report.Folders("file_roots", cfg.FileRoots)
+	report.Folders("pillar_roots", cfg.PillarRoots)
 	report.Unused("master", master.Unused(cfg))
 	return errors.Join(errs...)
 }
@@ -126,6 +130,32 @@ func wrongBackends(opts *data.Map) error {
 func wrongLogins(cfg *config.Master) error {
 	opts := cfg.Map()
 	return auth.CheckLogins(cfg.ExternalAuth, func(name string) error { _, err := logins.Open(name, opts); return err })
+}
+
+// wrongReactions looks at the rules of the reactor, and for files of this host that there are not: events find nothing there, as in Salt.
+func wrongReactions(cfg *config.Master) error {
+	_, wrong := reactor.ParseRules(cfg.Reactor)
+	errs := []error{wrong}
+	entries, _ := cfg.Reactor.([]any)
+	for i, entry := range entries {
+		rules, _ := reactor.ParseRules([]any{entry}) // what is wrong is told above
+		for _, rule := range rules {
+			for n, file := range rule.Files {
+				step := config.Entry{Index: n, Value: file}
+				errs = append(errs, config.Below(config.Entry{Index: i, Value: entry}, config.Below(rule.Tag, config.Below(step, noReaction(file)))))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// noReaction says that there is no file of a path, which may have wildcards; files of salt:// are not looked for.
+func noReaction(file string) error {
+	found, err := filepath.Glob(file)
+	if strings.Contains(file, "://") || err == nil && len(found) > 0 {
+		return nil
+	}
+	return &config.Finding{Text: "there is no file " + file, Suggestion: "its events are answered by nothing", Doubt: true}
 }
 
 // wrongGroups looks at what node groups stand for. One that makes no sense names nobody, as in Salt.

@@ -68,6 +68,7 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 		"a cache of pillar":        {"pillar_cache: true\npillar_cache_backend: dsk\n", "DIR/master:2: pillar_cache_backend: there is no backend of pillar_cache 'dsk'; is disk meant?"},
 		"a program of master_tops": {"master_tops:\n  ext_nodes: []\n", "DIR/master:2: master_tops: ext_nodes: "},
 		"roots of pillar":          {"pillar_roots: /srv/pillar\n", `DIR/master:1: pillar_roots: expected a mapping, got the text "/srv/pillar"`},
+		"a program":                {"ext_processes:\n  - /bin/true\n  - 5\n", "DIR/master:3: ext_processes: entry 2: a command is a text or a list of words, not 5"},
 		"a remote":                 {"gitfs_remotes:\n  - https://host/repo.git\n  - 5\n", "DIR/master:3: gitfs_remotes: entry 2: it is no address"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,6 +91,10 @@ func TestDoubtsOfTheConfiguration(t *testing.T) {
 		"a backend":               {"fileserver_backend: [roots, svn]\n", "DIR/master:1: fileserver_backend: entry 2: Salt's backend of the file server svnfs is not built in"},
 		"an engine":               {"engines:\n  - scrip\n", "DIR/master:2: engines: entry 1: there is no engine 'scrip'; is script meant? There are program, script"},
 		"a rule of the reactor":   {"reactor:\n  - a: [x.sls]\n  - 'b': 5\n", "DIR/master:3: reactor: entry 2: b: expected a file or a list of files, got the number 5; write - 'salt/minion/*/start': [/srv/"},
+		"a file of the reactor":   {"reactor:\n  - a: [salt://x.sls]\n  - 'b': [/nothere/x.sls]\n", "DIR/master:3: reactor: entry 2: b: entry 1: there is no file /nothere/x.sls"},
+		"a folder of files":       {"file_roots:\n  base:\n    - /\n    - /nothere/srv\n", "DIR/master:4: file_roots: base: entry 2: the folder /nothere/srv does not exist; make it"},
+		"a folder of pillar":      {"pillar_roots:\n  base: [/nothere/srv]\n", "DIR/master:2: pillar_roots: base: entry 1: the folder /nothere/srv does not exist"},
+		"a file for a folder":     {"file_roots:\n  base: [/dev/null]\n", "DIR/master:2: file_roots: base: entry 1: /dev/null is no folder"},
 		"a node group":            {"nodegroups:\n  web: 'web* and ('\n  db: 5\n", "DIR/master:3: nodegroups: db: expected a compound target or a list, got the number 5; write db: "},
 		"a demand":                {"on_demand_ext_pillar: [libvirt, cmd_jsn]\n", "DIR/master:1: on_demand_ext_pillar: entry 2: there is no external pillar 'cmd_jsn'; is cmd_json meant?"},
 		"a strategy":              {"pillar_source_merging_strategy: recurs\n", "DIR/master:1: pillar_source_merging_strategy: there is no strategy of merging 'recurs'; is recurse meant?"},
@@ -119,7 +124,7 @@ func TestNothingIsWrong(t *testing.T) {
 	for _, conf := range []string{"", "master_job_cache: local_cache\nevent_return: [mysql, '']\nfileserver_backend: [git, roots]\n",
 		"publisher_acl:\n  bob:\n    - test.ping\n    - 'web*':\n        - test.*\n        - test.echo:\n            - args: ['a.*']\n              kwargs: {x: 1}\n    - '@jobs'\n    - '@runner': [jobs.*]\n",
 		"external_auth:\n  pam:\n    'admins%': ['.*']\npublisher_acl_blacklist: {users: root, modules: [cmd]}\npeer: {'.*': [.*]}\n",
-		"engines:\n  - reactor\n  - script: {cmd: /bin/true, interval: 3}\nreactor:\n  - 'a/*': /srv/a.sls\nnodegroups: {web: 'L@a,b or G@os:x', db: [a, b], all: N@web}\n",
+		"engines:\n  - reactor\n  - script: {cmd: /bin/true, interval: 3}\nreactor:\n  - 'a/*': salt://a.sls\nnodegroups: {web: 'L@a,b or G@os:x', db: [a, b], all: N@web}\n",
 		"schedule:\n  enabled: true\n  a: {function: jobs.active, seconds: 3, splay: 2, run_on_start: true}\n  b: {function: my.own, run_on_start: true}\n"} {
 		faults, doubts := judge(t, conf)
 		if strings.HasSuffix(conf, "b: {function: my.own, run_on_start: true}\n") {

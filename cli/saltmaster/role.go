@@ -2,13 +2,18 @@ package saltmaster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 
 	logins "github.com/brineproject/brine/auth/all"
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 	engines "github.com/brineproject/brine/engines/all"
@@ -56,8 +61,29 @@ func (p *program) load() (*config.Master, *config.Report, error) {
 	return cfg, report, wrong(cfg, report)
 }
 
-// probe tries whether interface is an address of this host, as the start does.
+// probe tries what the start finds out on this host alone: whether interface is an address, and passphrases open the master's keys.
 func probe(ctx context.Context, cfg *config.Master, report *config.Report) error {
+	return errors.Join(listens(ctx, cfg, report), report.Judge("key_pass", opens(cfg, "master", cfg.KeyPass)),
+		report.Judge("signing_key_pass", opens(cfg, cfg.MasterSignKeyName, cfg.SigningKeyPass)))
+}
+
+// opens tries a passphrase on a key of the master's, where there is one.
+func opens(cfg *config.Master, name, pass string) error {
+	file := filepath.Join(cfg.PKIDir, name+".pem")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		_, err = crypto.ParsePrivateKey(text, pass)
+	}
+	if err != nil {
+		return fmt.Errorf("open the key %s: %w", file, err)
+	}
+	return nil
+}
+
+func listens(ctx context.Context, cfg *config.Master, report *config.Report) error {
 	var dial net.ListenConfig
 	l, err := dial.Listen(ctx, "tcp", net.JoinHostPort(strings.Trim(cfg.Interface, "[]"), "0"))
 	if err != nil {

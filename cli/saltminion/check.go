@@ -18,8 +18,17 @@ func wrong(cfg *config.Minion, report *config.Report) error {
 	if cfg.Schedule.Len() > 0 {
 		errs = append(errs, report.Judge("schedule", schedule.Check(minion.OwnJobs(cfg.Schedule), cli.Knows(all.Plugins(all.Brought()), cfg.Map()))))
 	}
+	LocalFolders(cfg, report)
 	report.Unused("minion", minion.Unused(cfg))
 	return errors.Join(errs...)
+}
+
+// LocalFolders adds to the report the folders of file_roots and pillar_roots that do not exist, where the minion takes files from there.
+func LocalFolders(cfg *config.Minion, report *config.Report) {
+	if cfg.FileClient == "local" {
+		report.Folders("file_roots", cfg.FileRoots)
+		report.Folders("pillar_roots", cfg.PillarRoots)
+	}
 }
 
 // wrongReturners looks for returners that are not there. The minion works without them, as Salt's, which finds that out with the

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/config"
@@ -70,6 +71,20 @@ func (m *module) said(ctx context.Context, kwargs *data.Map) (bool, error) {
 	}
 	set, err := m.env.Call(ctx, "config.get", []any{"test"}, data.NewMap("omit_opts", true))
 	return set == true, err
+}
+
+// misspelt refuses an argument that looks like test with a wrong letter. Salt passes over what it does not know, and would change the
+// host where the caller wants to see what would change.
+func misspelt(c circumstances) error {
+	known := strings.Fields(`test pillar pillar_enc pillarenv saltenv env queue concurrent exclude whitelist localconfig mock sync_mods
+		cache mods ids sls orchestration_jid terse text state_events`)
+	for key := range c.kwargs.All() {
+		name, ok := key.(string)
+		if ok && !c.force && !slices.Contains(known, strings.ToLower(name)) && config.Nearest(name, known) == "test" {
+			return loader.Invocation("'%s' is an invalid keyword argument of runs of states; is 'test' meant?", name)
+		}
+	}
+	return nil
 }
 
 // isTrue is what Salt takes for a yes: numbers above zero, the text true, and of other values what Python does

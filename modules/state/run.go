@@ -32,6 +32,9 @@ type circumstances struct {
 
 // begin makes what a call runs states with, or returns what the call returns.
 func (m *module) begin(ctx context.Context, c circumstances) (r *run, stopped any, err error) {
+	if err := misspelt(c); err != nil {
+		return nil, nil, err
+	}
 	if stopped, err = m.conflict(ctx, c.queue, c.kwargs); stopped != nil || err != nil {
 		return nil, stopped, err
 	}

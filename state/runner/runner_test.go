@@ -452,8 +452,48 @@ func TestWrongChunks(t *testing.T) {
 	}
 	strict := newBench(t, loader.F("strict", "", func(context.Context, struct{ Name string }) (any, error) { return nil, nil }))
 	_, err := strict.runner(t).Chunks(t.Context(), []*data.Map{x("a", "fun", "strict", "b", 1, "c", 2)})
-	if loader.KindOf(err) != loader.KindInvocation || err.Error() != "'b' and 'c' are invalid keyword arguments for 'x.strict'" {
+	if loader.KindOf(err) != loader.KindInvocation || err.Error() != "'b' and 'c' are invalid keyword arguments for 'x.strict': ID 'a' in SLS 'a'" {
 		t.Errorf("arguments too many give %v", err)
+	}
+}
+
+type managedArgs struct {
+	Name     string
+	Contents any `default:"None"`
+}
+
+// What is misspelt is told with what is meant, behind Salt's own words.
+func TestMisspeltChunks(t *testing.T) {
+	b := newBench(t, loader.F("managed", "", func(context.Context, managedArgs) (any, error) { return nil, nil }))
+	for _, c := range []struct{ fun, want string }{
+		{"manged", "State 'x.manged' was not found in SLS 'a'\nReason: 'x.manged' is not available.\nIs 'x.managed' meant?\n"},
+		{"mod_wach", "State 'x.mod_wach' was not found in SLS 'a'\nReason: 'x.mod_wach' is not available.\n"},
+	} {
+		if ret, err := b.runner(t).Call(t.Context(), x("a", "fun", c.fun)); err != nil || ret.Value("comment") != c.want {
+			t.Errorf("%s: got %s, %v, want %q", c.fun, data.Repr(ret), err, c.want)
+		}
+	}
+	_, err := b.runner(t).Call(t.Context(), x("a", "fun", "managed", "contnets", "b"))
+	if want := "'contnets' is an invalid keyword argument for 'x.managed': ID 'a' in SLS 'a'; is 'contents' meant?"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// A function with **kwargs passes over what it does not know. Where that is like a word that it knows, the result says so.
+func TestDoubtsOfArguments(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct {
+		word string
+		want any
+	}{
+		{"reslt", []any{"'reslt' is no argument of x.run and has no effect; is 'result' meant?"}},
+		{"requires", []any{"'requires' is no argument of x.run and has no effect; is 'require' meant?"}},
+		{"context", nil}, {"user", nil}, {"result", nil}, {"onlyif", nil}, {"__resul__", nil},
+	} {
+		ret, err := b.runner(t).Call(t.Context(), x("a", c.word, []any{}))
+		if err != nil || !data.Equal(ret.Value("warnings"), c.want) {
+			t.Errorf("%s: got %s, %v, want %s", c.word, data.Repr(ret), err, data.Repr(c.want))
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state"
@@ -77,10 +78,14 @@ func (r *Runner) notFound(low *data.Map, full string) []string {
 	if !ok {
 		return []string{"Specified state '" + full + "' was not found"}
 	}
-	return []string{
+	wrong := []string{
 		fmt.Sprintf("State '%s' was not found in SLS '%s'", full, data.Str(sls)),
 		"Reason: " + r.states.MissingText(full),
 	}
+	if hint := r.hint(full); hint != "" {
+		wrong = append(wrong, hint)
+	}
+	return wrong
 }
 
 // verifyRequisites looks for a chunk that requires itself.
@@ -149,12 +154,21 @@ func bind(spec *loader.Spec, full string, low *data.Map) (*data.Map, error) {
 			extra = append(extra, "'"+data.Str(key)+"'")
 		}
 	}
+	return args, invalid(extra, spec, full, low)
+}
+
+// invalid returns the error of keys that a function does not take: Salt's text, then the place of the chunk and what may be meant.
+func invalid(extra []string, spec *loader.Spec, full string, low *data.Map) error {
+	at := "ID '" + data.Str(low.Value("__id__")) + "' " + strings.TrimSpace(inSLS(low))
 	switch n := len(extra); n {
 	case 0:
-		return args, nil
+		return nil
 	case 1:
-		return nil, loader.Invocation("%s is an invalid keyword argument for '%s'", extra[0], full)
+		if near := config.Nearest(strings.Trim(extra[0], "'"), arguments(spec)); near != "" {
+			at += "; is '" + near + "' meant?"
+		}
+		return loader.Invocation("%s is an invalid keyword argument for '%s': %s", extra[0], full, at)
 	default:
-		return nil, loader.Invocation("%s and %s are invalid keyword arguments for '%s'", strings.Join(extra[:n-1], ", "), extra[n-1], full)
+		return loader.Invocation("%s and %s are invalid keyword arguments for '%s': %s", strings.Join(extra[:n-1], ", "), extra[n-1], full, at)
 	}
 }

@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"strconv"
+)
+
+// NotRoot says as whom the program runs and what to do about it; "" where it runs as root, or on a system without such users.
+func NotRoot() string {
+	id := os.Geteuid()
+	if id <= 0 {
+		return ""
+	}
+	name := strconv.Itoa(id)
+	if u, err := user.LookupId(name); err == nil {
+		name = u.Username
+	}
+	return fmt.Sprintf("this runs as user %s, not as root; run it with sudo, or name a configuration with -c whose folders are the user's own", name)
+}
+
+// WhoseRights returns what [NotRoot] says, in brackets behind a space, where err is of a permission that is missing; else "".
+func WhoseRights(err error) string {
+	if who := NotRoot(); who != "" && errors.Is(err, fs.ErrPermission) {
+		return " (" + who + ")"
+	}
+	return ""
+}

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+)
+
+// Folders tells of folders that do not exist in an option such as file_roots, a mapping of environments to folders, where a file sets
+// the option. It is a doubt: they may come later.
+func (r *Report) Folders(option string, roots *data.Map) {
+	if _, set := r.Sources[option]; !set {
+		return
+	}
+	_ = r.Judge(option, NoFolders(roots)) // doubts are warnings
+}
+
+// NoFolders returns a doubt for each folder in a mapping of environments to lists of folders that does not exist or is none; nil
+// where all do, or cannot be seen.
+func NoFolders(roots *data.Map) error {
+	var odd []error
+	for env, v := range roots.All() {
+		dirs, _ := v.([]any)
+		for i, dir := range dirs {
+			if text := noFolder(data.Str(dir)); text != "" {
+				odd = append(odd, &Finding{Path: []any{env, Entry{Index: i, Value: dir}}, Text: text, Suggestion: "make it, or mend the path", Doubt: true})
+			}
+		}
+	}
+	return errors.Join(odd...)
+}
+
+// noFolder says what is wrong with the path of a folder; "" where nothing is.
+func noFolder(dir string) string {
+	info, err := os.Stat(dir)
+	switch {
+	case strings.Contains(dir, "__env__"):
+		return ""
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Sprintf("the folder %s does not exist", dir)
+	case err == nil && !info.IsDir():
+		return fmt.Sprintf("%s is no folder", dir)
+	}
+	return ""
+}

@@ -1,0 +1,41 @@
+package state
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+)
+
+// missing returns what to say behind Salt's words of an SLS that there is not: the name that is meant, and folders of file_roots that
+// do not exist, where this host has them. It is "" where nothing helps.
+func (r *rendering) missing(ctx context.Context, sls, saltenv string) (string, error) {
+	names, err := r.have.named(ctx, saltenv, "*")
+	if err != nil {
+		return "", err
+	}
+	var hints []string
+	if near := config.Nearest(sls, names); near != "" && len(sls) > 2 {
+		hints = append(hints, "is '"+near+"' meant?")
+	}
+	if err := r.c.noFolders(saltenv); err != nil {
+		hints = append(hints, "file_roots: "+strings.ReplaceAll(err.Error(), "\n", "; file_roots: "))
+	}
+	if hints == nil {
+		return "", nil
+	}
+	return "; " + strings.Join(hints, "; "), nil
+}
+
+// noFolders tells of folders of an environment that do not exist, where files come from this host; nil where there is one.
+func (c *Compiler) noFolders(saltenv string) error {
+	roots, _ := c.env().Option("file_roots").(*data.Map)
+	dirs, _ := roots.Value(saltenv).([]any)
+	there := slices.ContainsFunc(dirs, func(dir any) bool { return config.NoFolders(data.NewMap(saltenv, []any{dir})) == nil })
+	if there || c.text("file_client") != "local" {
+		return nil
+	}
+	return config.NoFolders(data.NewMap(saltenv, dirs))
+}
