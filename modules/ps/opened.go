@@ -5,7 +5,9 @@ package ps
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
 	"slices"
@@ -28,7 +30,7 @@ func (p *process) ioClass() any {
 	return []any{int64(n >> classShift), int64(n & (1<<classShift - 1))}
 }
 
-// descriptors returns where the links of open files lead, by their numbers.
+// descriptors returns where the links of open files lead, by their numbers; an error where they are not to be seen.
 func (p *process) descriptors() (numbers []int64, targets map[int64]string, err error) {
 	entries, err := os.ReadDir(p.dir("fd"))
 	if err != nil {
@@ -40,10 +42,15 @@ func (p *process) descriptors() (numbers []int64, targets map[int64]string, err 
 		if err != nil {
 			continue
 		}
-		if to, err := os.Readlink(p.dir("fd", e.Name())); err == nil {
-			numbers = append(numbers, n)
-			targets[n] = to
+		to, err := os.Readlink(p.dir("fd", e.Name()))
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.EINVAL):
+			continue // closed meanwhile, or no link
+		case err != nil:
+			return nil, nil, err
 		}
+		numbers = append(numbers, n)
+		targets[n] = to
 	}
 	slices.Sort(numbers)
 	return numbers, targets, nil
