@@ -24,6 +24,7 @@ type Runner func(ctx context.Context, cmd *exec.Cmd) error
 type Tar struct {
 	*tar.Reader
 
+	begun bool // there was something to read
 	close []func() error
 }
 
@@ -38,14 +39,14 @@ func Open(ctx context.Context, file string, run Runner) (*Tar, error) {
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
-	t.Reader = tar.NewReader(plain)
+	t.Reader = tar.NewReader(t.noting(plain))
 	return t, nil
 }
 
 // OpenWith opens the tar archive that a program writes to its output.
 func OpenWith(ctx context.Context, argv []string, run Runner) *Tar {
 	t := &Tar{}
-	t.Reader = tar.NewReader(t.output(ctx, argv, nil, run))
+	t.Reader = tar.NewReader(t.noting(t.output(ctx, argv, nil, run)))
 	return t
 }
 
@@ -132,6 +133,8 @@ func (t *Tar) Each(visit func(h *tar.Header) error) error {
 	for n := 0; ; n++ {
 		h, err := t.Next()
 		switch {
+		case errors.Is(err, io.EOF) && !t.begun:
+			return fmt.Errorf("%w: it is empty", ErrFormat)
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil && n == 0:
@@ -148,6 +151,23 @@ func (t *Tar) Each(visit func(h *tar.Header) error) error {
 			return err
 		}
 	}
+}
+
+// noting returns a reader that notes whether there is anything to read: an archive without members has blocks of zeros, and a file
+// without a byte is none.
+func (t *Tar) noting(r io.Reader) io.Reader { return &noting{r, &t.begun} }
+
+type noting struct {
+	io.Reader
+	begun *bool
+}
+
+func (n *noting) Read(p []byte) (int, error) {
+	k, err := n.Reader.Read(p)
+	if k > 0 {
+		*n.begun = true
+	}
+	return k, err
 }
 
 // unreadable returns the error for an archive that does not begin as one.

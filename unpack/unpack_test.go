@@ -277,3 +277,32 @@ func FuzzExtract(f *testing.F) {
 		})
 	})
 }
+
+// TestEmpty has a file without a byte, which is no archive, plain or compressed, and an archive without members, which is one.
+func TestEmpty(t *testing.T) {
+	var packed bytes.Buffer
+	if err := gzip.NewWriter(&packed).Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		text string
+		want error
+	}{"nothing": {"", ErrFormat}, "nothing packed": {packed.String(), ErrFormat}, "no members": {strings.Repeat("\x00", 1024), nil}} {
+		file := filepath.Join(t.TempDir(), "a.tar")
+		if err := os.WriteFile(file, []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			a, err := Open(t.Context(), file, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Each(func(*tar.Header) error { return nil }); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", name, err, c.want)
+			}
+			if err := a.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

@@ -132,6 +132,10 @@ func TestTar(t *testing.T) {
 
 func TestList(t *testing.T) {
 	h := newHost(t, "tar")
+	if err := os.WriteFile(filepath.Join(h.dir, "none.tgz"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h.want(strings.SplitAfter(h.twice("list", []any{h.at("none.tgz")}), ".")[0], "error: Unable to list contents of @/none.")
 	verbose := "{'dirs': ['top/', 'top/sub/'], 'files': ['top/a', 'top/sub/b'], 'links': ['top/l'], 'top_level_dirs': ['top/'], 'top_level_files': [], " +
 		"'top_level_links': []}"
 	for _, c := range []struct{ name, options, file, lister string }{
@@ -241,7 +245,7 @@ esac
 func TestRar(t *testing.T) {
 	h := newHost(t)
 	h.want(h.twice("rar", []any{h.at("x.rar"), "top"}), "error: The 'rar' binary was not found in $PATH.")
-	h.want(h.twice("unrar", []any{h.at("x.rar"), h.at("out")}), `error: None of provided binaries(["'unrar'", "'rar'"]) was found in $PATH.`)
+	h.want(h.twice("unrar", []any{h.at("x.rar"), h.at("out")}), `error: None of provided binaries(["'unrar'", "'rar'"]) were found in $PATH.`)
 	h.write("bin/rar", rar, 0o755)
 	h.write("x.rar", "Rar!", 0o644)
 	t.Setenv("PATH", h.at("bin")+":"+os.Getenv("PATH"))

@@ -256,7 +256,7 @@ type unrarArgs struct {
 func (m *module) unrar(ctx context.Context, a unrarArgs) (any, error) {
 	program := cmp.Or(process.Find("unrar"), process.Find("rar"))
 	if program == "" {
-		return nil, loader.NotFound(`None of provided binaries(["'unrar'", "'rar'"]) was found in $PATH.`)
+		return nil, loader.NotFound(`None of provided binaries(["'unrar'", "'rar'"]) were found in $PATH.`)
 	}
 	argv := []any{program, "x", "-idp", data.Str(a.Rarfile)}
 	for _, name := range names(a.Excludes) {

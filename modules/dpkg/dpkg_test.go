@@ -40,6 +40,7 @@ func (h *host) run(_ context.Context, a runArgs) (any, error) {
 	default:
 		out = "installed\thello\nconfig-files\tmc\n"
 	}
+	out = strings.TrimRight(out, " \t\n\x1c\x1d\x1e\x1f") // as cmd takes off what is white space to Python
 	return data.NewMap("retcode", int64(code), "stdout", out, "stderr", ""), nil
 }
 

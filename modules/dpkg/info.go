@@ -11,8 +11,8 @@ import (
 	"github.com/brineproject/brine/packages"
 )
 
-// end stands behind each package in what dpkg-query says.
-const end = "\x1e"
+// end stands behind each package in what dpkg-query says. It ends in no white space, which cmd takes off.
+const end = "\x1e."
 
 // format has dpkg-query tell all of a package that info returns.
 const format = "package:${Package}\nrevision:${binary:Revision}\narchitecture:${Architecture}\nmaintainer:${Maintainer}\n" +
