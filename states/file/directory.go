@@ -152,6 +152,9 @@ func (m *module) moveAway(ctx context.Context, a directoryArgs) (failed *data.Ma
 
 // folderAt makes the folder, or brings one that is there, and what is in it, to what is wanted.
 func (m *module) folderAt(ctx context.Context, a directoryArgs, forced *data.Map) (*data.Map, error) {
+	if complaint := strangersLink(a.Name); complaint != "" {
+		return change.Failed(a.Name, complaint), nil
+	}
 	s, err := m.survey(ctx, a)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/testroot"
 	"github.com/brineproject/brine/loader"
 	modules "github.com/brineproject/brine/modules/all"
 	states "github.com/brineproject/brine/states/all"
@@ -95,5 +97,39 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				t.Errorf("the file outside: %v, %v", info, err)
 			}
 		})
+	}
+}
+
+// A link that a user has put into a path leads the state nowhere, unless to what is that user's own; root's links are followed.
+func TestLinksOfOthersAreNotFollowed(t *testing.T) {
+	need.Root(t, "to give files to others")
+	const bob = 65533
+	for _, fun := range []string{"file.directory", "file.recurse", "file.tidied"} {
+		for _, c := range []struct {
+			link, folder int
+			good         bool
+		}{{bob, 0, false}, {bob, bob, true}, {0, bob, true}, {0, 0, true}} {
+			r := testroot.Plain(t)
+			r.Write(t, "srv/salt/d/x", "new")
+			r.Write(t, "outside/sub/x", "old")
+			err := errors.Join(os.Symlink(r.Path("outside"), r.Path("link")), os.Lchown(r.Path("link"), c.link, -1), os.Chown(r.Path("outside"), c.folder, -1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			words := map[string]*data.Map{
+				"file.directory": data.NewMap("file_mode", "0600", "recurse", []any{"mode"}),
+				"file.recurse":   data.NewMap("source", "salt://d"),
+				"file.tidied":    data.NewMap("age", int64(0)),
+			}[fun]
+			words.Set("name", r.Path("link/sub"))
+			for _, test := range []bool{true, false} {
+				got := r.Apply(t, test, fun, words)
+				info, err := os.Lstat(r.Path("outside/sub/x"))
+				same := err == nil && info.Mode() == 0o644 && r.Read(t, "outside/sub/x") == "old"
+				if failed := got.Value("result") == false; failed == c.good || same != (test || !c.good) || !c.good && !strings.Contains(got.Text("comment"), "leads by the link") {
+					t.Errorf("%s by a link of %d to a folder of %d: %s, the same: %t", fun, c.link, c.folder, data.Repr(got), same)
+				}
+			}
+		}
 	}
 }

@@ -131,6 +131,9 @@ func (m *module) recurseSource(ctx context.Context, a *recurseArgs) (string, err
 
 // recurseDest makes the folder where there is none.
 func (m *module) recurseDest(ctx context.Context, a recurseArgs) (string, error) {
+	if complaint := strangersLink(a.Name); complaint != "" {
+		return complaint, nil
+	}
 	switch {
 	case isDir(a.Name):
 		return "", nil
@@ -351,6 +354,10 @@ func (s *sweep) dir(ctx context.Context, m *module, at string) error {
 }
 
 func (s *sweep) file(ctx context.Context, m *module, at, source string) error {
+	if complaint := strangersLink(filepath.Dir(at)); complaint != "" {
+		s.merge(at, change.Failed(at, complaint))
+		return nil
+	}
 	if s.Clean && isDir(at) && s.Replace {
 		if over, err := s.swap(ctx, m, at, "Replacing directory "+at+" with a file", "Replaced directory with a new file"); err != nil || over {
 			return err

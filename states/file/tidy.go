@@ -65,6 +65,8 @@ func (m *module) tidied(ctx context.Context, a tidiedArgs) (any, error) {
 	switch {
 	case !filepath.IsAbs(a.Name):
 		return change.Failed(a.Name, notAbsolute(a.Name)), nil
+	case strangersLink(a.Name) != "":
+		return change.Failed(a.Name, strangersLink(a.Name)), nil
 	case !isDir(a.Name):
 		return change.Failed(a.Name, a.Name+" does not exist or is not a directory."), nil
 	}
