@@ -202,6 +202,9 @@ func (m *module) persist(ctx context.Context, a persistArgs) (any, error) {
 	if a.Config != nil {
 		file = data.Str(a.Config)
 	}
+	if strings.ContainsAny(a.Name+strings.TrimRight(data.Str(a.Value), "\n"), "\r\n") {
+		return nil, loader.Execution("sysctl %q = %q does not fit into one line", a.Name, data.Str(a.Value))
+	}
 	old, err := os.ReadFile(m.at(file))
 	if errors.Is(err, os.ErrNotExist) {
 		old = []byte("#\n# Kernel sysctl configuration\n#\n")
