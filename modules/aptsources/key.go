@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
 )
 
 // keyDir is where keys of sources lie that stand in files of their own.
@@ -92,6 +93,9 @@ func keyID(id any) string {
 
 // fetchKey gets a key from a server unless it is there.
 func (m *module) fetchKey(ctx context.Context, r ring, id, server string) error {
+	if err := process.Operands(id); err != nil {
+		return loader.Execution("Error: Could not add key: %w", err)
+	}
 	if !r.aptKey {
 		ok, err := m.receive(ctx, r, id, server)
 		if err == nil && !ok {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
 )
 
 type keysArgs struct {
@@ -322,6 +323,9 @@ func (m *module) delRepoKey(ctx context.Context, a delKeyArgs) (any, error) {
 	}
 	if !aptKey {
 		return m.removeKeyFile(ctx, dir, id)
+	}
+	if err := process.Operands(data.Str(id)); err != nil {
+		return nil, loader.Execution("%w", err)
 	}
 	out, err := m.run(ctx, nil, "apt-key", "del", data.Str(id))
 	switch {

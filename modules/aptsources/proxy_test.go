@@ -2,6 +2,7 @@ package aptsources
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/data"
@@ -32,6 +33,21 @@ func TestProxyWithPasswordIsNoArgument(t *testing.T) {
 	}
 	if _, _, err = through("http://u:a\nexec-path /tmp@proxy"); err == nil {
 		t.Error("a password brings an option of gpg")
+	}
+}
+
+func TestKeysAreNoOptions(t *testing.T) {
+	h := newHost(t, nil)
+	for _, file := range []string{" [signed-by=/etc/apt/keyrings/s.gpg]", " [signed-by=/etc/apt/keyrings/t.gpg]"} {
+		_, err := h.call("mod_repo", []any{"deb" + file + " http://a x y"}, "keyid", "--exec-path=/tmp", "keyserver", "keys.example.com")
+		if err == nil || !strings.Contains(err.Error(), "begins with a dash") {
+			t.Errorf("%q: %v", file, err)
+		}
+	}
+	for _, line := range h.ran {
+		if strings.Contains(line, "exec-path") {
+			t.Errorf("it ran %s", line)
+		}
 	}
 }
 
