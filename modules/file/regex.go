@@ -73,6 +73,18 @@ func inline(expr string, flags int64) string {
 	return "(?" + letters + ")" + expr
 }
 
+// compiled returns an expression with flags. Errors tell of places in the expression itself.
+func compiled(expr string, flags int64) (*match.Groups, error) {
+	re, err := match.CompileGroups(inline(expr, flags), false, false)
+	if err == nil {
+		return re, nil
+	}
+	if _, bare := match.CompileGroups(expr, false, false); bare != nil {
+		err = bare
+	}
+	return nil, err
+}
+
 // reError returns an error of an expression as Python's exception of it, without the expression.
 func reError(err error) error {
 	return loader.Exception("re.error", "%w", cmp.Or(errors.Unwrap(err), err))
@@ -80,7 +92,7 @@ func reError(err error) error {
 
 // searcher returns a function that tells whether an expression matches anywhere in a text.
 func searcher(expr string, flags int64) (func(string) (bool, error), error) {
-	re, err := match.CompileGroups(inline(expr, flags), false, false)
+	re, err := compiled(expr, flags)
 	if err != nil {
 		return nil, reError(err)
 	}
@@ -130,7 +142,7 @@ type substitution struct {
 }
 
 func newSubstitution(expr, repl string, flags int64) (*substitution, error) {
-	re, err := match.CompileGroups(inline(expr, flags), false, false)
+	re, err := compiled(expr, flags)
 	if err != nil {
 		return nil, reError(err)
 	}

@@ -133,7 +133,7 @@ func (m *module) replace(_ context.Context, a replaceArgs) (any, error) {
 
 // result returns the text as it is to be.
 func (a replaceArgs) result(text string, flags int64) (string, error) {
-	re, err := match.CompileGroups(inline(a.Pattern, flags), false, false)
+	re, err := compiled(a.Pattern, flags)
 	if err != nil {
 		return "", reError(err)
 	}
