@@ -59,18 +59,26 @@ func ParseKeyPEM(text []byte, passphrase *string) (crypto.Signer, error) {
 
 // ParseKey reads a private key in DER, encrypted or not.
 func ParseKey(der []byte, passphrase *string) (crypto.Signer, error) {
+	if passphrase == nil {
+		return parseKey(der, nil)
+	}
+	return parseKey(der, newOpener(*passphrase))
+}
+
+// parseKey is ParseKey with what opens the key, nil for nothing.
+func parseKey(der []byte, o *opener) (crypto.Signer, error) {
 	var sealed encryptedKey
 	if Whole(der, &sealed) != nil {
 		key, err := parsePlain(der)
-		if err == nil && passphrase != nil {
+		if err == nil && o != nil {
 			return nil, ErrPlain
 		}
 		return key, err
 	}
-	if passphrase == nil {
+	if o == nil {
 		return nil, ErrEncrypted
 	}
-	plain, err := open(sealed.Algorithm, *passphrase, sealed.Data)
+	plain, err := o.open(sealed.Algorithm, sealed.Data)
 	if err != nil {
 		return nil, err
 	}

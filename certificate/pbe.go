@@ -20,12 +20,16 @@ const (
 	oidPBES2   = "1.2.840.113549.1.5.13"
 	oidPBKDF2  = "1.2.840.113549.1.5.12"
 	oidPBE3DES = "1.2.840.113549.1.12.1.3" // RFC 7292, appendix C
+	oidRC2128  = "1.2.840.113549.1.12.1.5"
+	oidRC240   = "1.2.840.113549.1.12.1.6"
 	oidAES256  = "2.16.840.1.101.3.4.1.42"
 	oidHMAC256 = "1.2.840.113549.2.9"
 
-	// rounds are those of the cryptography library of Python; maxRounds bounds the work that a file can ask for.
-	rounds    = 20000
+	// rounds are those of the cryptography library of Python.
+	rounds = 20000
+	// maxRounds bounds the work that a file can ask for: that of each key derivation, and maxWork that of all.
 	maxRounds = 2_000_000
+	maxWork   = 3 * maxRounds
 )
 
 // The structures of RFC 8018, appendix A.
@@ -75,18 +79,32 @@ func pbeCipher(oid string) (make func([]byte) (cipher.Block, error), keyLen int)
 	return nil, 0
 }
 
-// open decrypts by PBES2 with PBKDF2, or by the Triple DES of PKCS#12. What a wrong passphrase gives is an error or garbage.
-func open(alg pkix.AlgorithmIdentifier, passphrase string, data []byte) ([]byte, error) {
+// An opener decrypts by a passphrase, and does no more than so many rounds of key derivation in all.
+type opener struct {
+	passphrase string
+	left       int
+}
+
+func newOpener(passphrase string) *opener { return &opener{passphrase, maxWork} }
+
+// take counts the rounds of a key derivation.
+func (o *opener) take(rounds int) error {
+	if rounds < 1 || rounds > maxRounds || rounds > o.left {
+		return fmt.Errorf("%d rounds of key derivation", rounds)
+	}
+	o.left -= rounds
+	return nil
+}
+
+// open decrypts by PBES2 with PBKDF2, or by the Triple DES or the RC2 of PKCS#12. What a wrong passphrase gives is an error or garbage.
+func (o *opener) open(alg pkix.AlgorithmIdentifier, data []byte) ([]byte, error) {
 	var mode cipher.BlockMode
 	var err error
 	switch oid := alg.Algorithm.String(); oid {
 	case oidPBES2:
-		mode, err = modeOfPBES2(alg, passphrase)
-	case oidPBE3DES:
-		var params pbeParams
-		if err = Whole(alg.Parameters.FullBytes, &params); err == nil {
-			mode, err = modeOf3DES(params, passphrase, cipher.NewCBCDecrypter)
-		}
+		mode, err = o.modeOfPBES2(alg)
+	case oidPBE3DES, oidRC2128, oidRC240:
+		mode, err = o.modeOfPBE(oid, alg)
 	default:
 		return nil, fmt.Errorf("encryption %s is not known", oid)
 	}
@@ -106,7 +124,7 @@ func open(alg pkix.AlgorithmIdentifier, passphrase string, data []byte) ([]byte,
 	return plain[:len(plain)-pad], nil
 }
 
-func modeOfPBES2(alg pkix.AlgorithmIdentifier, passphrase string) (cipher.BlockMode, error) {
+func (o *opener) modeOfPBES2(alg pkix.AlgorithmIdentifier) (cipher.BlockMode, error) {
 	var params pbes2Params
 	var kdf pbkdf2Params
 	var iv []byte
@@ -119,10 +137,10 @@ func modeOfPBES2(alg pkix.AlgorithmIdentifier, passphrase string) (cipher.BlockM
 	if oid := params.KDF.Algorithm.String(); oid != oidPBKDF2 || newHash == nil || newBlock == nil {
 		return nil, fmt.Errorf("key derivation %s by %s for cipher %s is not known", oid, kdf.PRF.Algorithm, params.Cipher.Algorithm)
 	}
-	if kdf.Rounds < 1 || kdf.Rounds > maxRounds {
-		return nil, fmt.Errorf("%d rounds of PBKDF2", kdf.Rounds)
+	if err := o.take(kdf.Rounds); err != nil {
+		return nil, err
 	}
-	key, err := pbkdf2.Key(newHash, passphrase, kdf.Salt, kdf.Rounds, keyLen)
+	key, err := pbkdf2.Key(newHash, o.passphrase, kdf.Salt, kdf.Rounds, keyLen)
 	if err != nil {
 		return nil, fmt.Errorf("derive a key: %w", err)
 	}
@@ -133,10 +151,28 @@ func modeOfPBES2(alg pkix.AlgorithmIdentifier, passphrase string) (cipher.BlockM
 	return cipher.NewCBCDecrypter(block, iv), nil
 }
 
-func modeOf3DES(p pbeParams, passphrase string, mode func(cipher.Block, []byte) cipher.BlockMode) (cipher.BlockMode, error) {
-	if p.Rounds < 1 || p.Rounds > maxRounds {
-		return nil, fmt.Errorf("%d rounds of key derivation", p.Rounds)
+// modeOfPBE is for the encryptions of PKCS#12 itself.
+func (o *opener) modeOfPBE(oid string, alg pkix.AlgorithmIdentifier) (cipher.BlockMode, error) {
+	var p pbeParams
+	if err := Whole(alg.Parameters.FullBytes, &p); err != nil {
+		return nil, fmt.Errorf("parameters of the encryption: %w", err)
 	}
+	if err := o.take(p.Rounds); err != nil {
+		return nil, err
+	}
+	size := 16
+	switch oid {
+	case oidPBE3DES:
+		return modeOf3DES(p, o.passphrase, cipher.NewCBCDecrypter)
+	case oidRC240:
+		size = 5
+	}
+	secret := bmp(o.passphrase)
+	block := newRC2(derive(sha1.New, secret, p.Salt, 1, p.Rounds, size))
+	return cipher.NewCBCDecrypter(block, derive(sha1.New, secret, p.Salt, 2, p.Rounds, block.BlockSize())), nil
+}
+
+func modeOf3DES(p pbeParams, passphrase string, mode func(cipher.Block, []byte) cipher.BlockMode) (cipher.BlockMode, error) {
 	secret := bmp(passphrase)
 	block, err := des.NewTripleDESCipher(derive(sha1.New, secret, p.Salt, 1, p.Rounds, 24))
 	if err != nil {

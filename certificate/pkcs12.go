@@ -16,8 +16,6 @@ import (
 	"hash"
 	"math/big"
 	"unicode/utf16"
-
-	"golang.org/x/crypto/pkcs12"
 )
 
 const (
@@ -31,6 +29,9 @@ const (
 	oidLocalKeyID    = "1.2.840.113549.1.9.21"
 	oidSHA1          = "1.3.14.3.2.26"
 	oidSHA256        = "2.16.840.1.101.3.4.2.1"
+
+	// maxParts bounds what a container may hold, each part of which costs work.
+	maxParts = 64
 
 	// compatRounds are those of Salt's pkcs12_encryption_compat.
 	compatRounds = 50000
@@ -105,36 +106,11 @@ func ParseStore(der []byte, passphrase *string) (*Store, error) {
 	if p.MAC.MAC.Digest != nil && !p.MAC.fits(secret, passphrase == nil, safe) {
 		return nil, errStore
 	}
-	s, err := readStore(safe, secret)
-	if err != nil {
-		return readOldStore(der, secret)
-	}
-	return s, nil
-}
-
-// readOldStore reads a container whose certificates are in RC2, which OpenSSL wrote before its version 3.
-func readOldStore(der []byte, secret string) (*Store, error) {
-	blocks, err := pkcs12.ToPEM(der, secret)
+	s, err := readStore(safe, newOpener(secret))
 	if err != nil {
 		return nil, errStore
 	}
-	var b bags
-	for _, block := range blocks {
-		switch block.Type {
-		case "CERTIFICATE":
-			c, err := Parse(block.Bytes)
-			if err != nil {
-				return nil, err
-			}
-			b.certs = append(b.certs, taggedCert{c, block.Headers["friendlyName"], []byte(block.Headers["localKeyId"])})
-		case "PRIVATE KEY":
-			if b.key, err = parsePlain(block.Bytes); err != nil {
-				return nil, err
-			}
-			b.keyID = []byte(block.Headers["localKeyId"])
-		}
-	}
-	return b.store(), nil
+	return s, nil
 }
 
 // fits reports whether the code over a content is that of a passphrase. Without one some writers take no bytes and some an empty text.
@@ -234,14 +210,17 @@ type taggedCert struct {
 	keyID []byte
 }
 
-func readStore(safe []byte, secret string) (*Store, error) {
+func readStore(safe []byte, o *opener) (*Store, error) {
 	var contents []contentInfo
 	if err := Whole(safe, &contents); err != nil {
 		return nil, err
 	}
+	if len(contents) > maxParts {
+		return nil, fmt.Errorf("%d parts", len(contents))
+	}
 	var b bags
 	for _, c := range contents {
-		plain, err := c.open(secret)
+		plain, err := c.open(o)
 		if err != nil {
 			return nil, err
 		}
@@ -249,8 +228,11 @@ func readStore(safe []byte, secret string) (*Store, error) {
 		if err := Whole(plain, &list); err != nil {
 			return nil, err
 		}
+		if len(list) > maxParts {
+			return nil, fmt.Errorf("%d bags", len(list))
+		}
 		for _, bag := range list {
-			if err := b.add(bag, secret); err != nil {
+			if err := b.add(bag, o); err != nil {
 				return nil, err
 			}
 		}
@@ -258,7 +240,7 @@ func readStore(safe []byte, secret string) (*Store, error) {
 	return b.store(), nil
 }
 
-func (c contentInfo) open(secret string) ([]byte, error) {
+func (c contentInfo) open(o *opener) ([]byte, error) {
 	switch c.Type.String() {
 	case oidData:
 		var plain []byte
@@ -269,20 +251,25 @@ func (c contentInfo) open(secret string) ([]byte, error) {
 		if err := Whole(c.Content.Bytes, &e); err != nil {
 			return nil, err
 		}
-		return open(e.Info.Algorithm, secret, e.Info.Content)
+		return o.open(e.Info.Algorithm, e.Info.Content)
 	}
 	return nil, fmt.Errorf("content of type %v", c.Type)
 }
 
-func (b *bags) add(bag safeBag, secret string) (err error) {
+// add takes a bag; of several keys the first counts.
+func (b *bags) add(bag safeBag, o *opener) (err error) {
 	name, keyID := bag.tags()
 	switch bag.ID.String() {
-	case oidKeyBag:
-		b.key, err = parsePlain(bag.Value.Bytes)
+	case oidKeyBag, oidShroudedBag:
+		if b.key != nil {
+			return nil
+		}
 		b.keyID = keyID
-	case oidShroudedBag:
-		b.key, err = ParseKey(bag.Value.Bytes, &secret)
-		b.keyID = keyID
+		if bag.ID.String() == oidKeyBag {
+			b.key, err = parsePlain(bag.Value.Bytes)
+		} else {
+			b.key, err = parseKey(bag.Value.Bytes, o)
+		}
 	case oidCertBag:
 		var c certBag
 		if err := Whole(bag.Value.Bytes, &c); err != nil {

@@ -1,0 +1,132 @@
+package certificate
+
+import (
+	"crypto"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"strings"
+	"testing"
+)
+
+func newKey(t testing.TB) crypto.Signer {
+	t.Helper()
+	key, err := NewEd25519()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// safeOf returns the content of a container that holds keys, one after the other, without the code over it.
+func safeOf(t testing.TB, passphrase *string, keys ...crypto.Signer) []byte {
+	t.Helper()
+	w := &storeWriter{passphrase: passphrase}
+	var contents []contentInfo
+	for _, key := range keys {
+		c, err := w.key(&Store{Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		contents = append(contents, *c)
+	}
+	safe, err := asn1.Marshal(contents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return safe
+}
+
+func TestOfSeveralKeysTheFirstCounts(t *testing.T) {
+	first, secret := newKey(t), "x"
+	for _, passphrase := range []*string{nil, &secret} {
+		w := &storeWriter{passphrase: passphrase}
+		der, err := w.whole(safeOf(t, passphrase, first, newKey(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ParseStore(der, passphrase)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !Same(s.Key.Public(), first.Public()) {
+			t.Error("the key is not the first one")
+		}
+	}
+}
+
+func TestKeyDerivationIsBounded(t *testing.T) {
+	kdf, err := identifier(oidPBKDF2, pbkdf2Params{Salt: []byte("salt"), Rounds: maxRounds + 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	aes256, err := identifier(oidAES256, make([]byte, 16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for oid, params := range map[string]any{oidPBES2: pbes2Params{kdf, aes256}, oidPBE3DES: pbeParams{[]byte("salt"), maxRounds + 1}} {
+		alg, err := identifier(oid, params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		der, err := asn1.Marshal(encryptedKey{alg, make([]byte, 16)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret := "x"
+		if _, err := ParseKey(der, &secret); err == nil || !strings.Contains(err.Error(), "2000001 rounds") {
+			t.Errorf("%s: ParseKey = %v, want an error that tells of the rounds", oid, err)
+		}
+	}
+	o := newOpener("x")
+	for i := range maxWork / maxRounds {
+		if err := o.take(maxRounds); err != nil {
+			t.Errorf("derivation %d: %v", i, err)
+		}
+	}
+	if err := o.take(1); err == nil {
+		t.Error("the work that a container asks for in all is not bounded")
+	}
+	if err := newOpener("x").take(0); err == nil {
+		t.Error("0 rounds are taken")
+	}
+}
+
+// FuzzReadStore reads damaged contents of containers, which nobody reaches who does not know the code over them.
+func FuzzReadStore(f *testing.F) {
+	secret := ""
+	cert, err := identifier(oidPBES2, pbes2Params{pkix.AlgorithmIdentifier{Algorithm: known(oidPBKDF2)}, pkix.AlgorithmIdentifier{Algorithm: known(oidAES256)}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	encrypted, err := content(oidEncryptedData, encryptedData{0, encryptedInfo{known(oidData), cert, make([]byte, 16)}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	safe, err := asn1.Marshal([]contentInfo{*encrypted})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(safe)
+	f.Add(safeOf(f, nil, newKey(f)))
+	f.Add(safeOf(f, &secret, newKey(f)))
+	f.Fuzz(func(t *testing.T, safe []byte) {
+		s, err := readStore(safe, &opener{"", rounds})
+		if err == nil && s.Key == nil && s.Cert != nil {
+			t.Error("a certificate belongs to a key that is not there")
+		}
+	})
+}
+
+// FuzzParseBundle reads damaged containers of certificates.
+func FuzzParseBundle(f *testing.F) {
+	der, err := MarshalBundle([]*Certificate{{Raw: []byte{0x30, 0}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(der)
+	f.Fuzz(func(t *testing.T, der []byte) {
+		if certs, err := ParseBundle(der); err == nil && len(certs) == 0 {
+			t.Error("no certificates and no error")
+		}
+	})
+}
