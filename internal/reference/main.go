@@ -1,4 +1,4 @@
-// Reference writes docs/reference.md: which commands, runners, wheel functions, execution functions, options and event tags there
+// Reference writes docs/reference.md: which commands, runners, wheel functions, execution functions, states, options and event tags there
 // are, each with the test that names it. All of it is read from the source, so that the page cannot say what the programs do not do.
 //
 //	//go:generate go run github.com/brineproject/brine/internal/reference

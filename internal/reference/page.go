@@ -25,6 +25,7 @@ func Page(root string) ([]byte, error) {
 			return nil, err
 		}
 	}
+	p.states()
 	p.options()
 	p.tags()
 	return p.out.Bytes(), nil

@@ -85,6 +85,27 @@ func TestPageFindsWhatThereIs(t *testing.T) {
 	}
 }
 
+// TestStatesHaveTheirArguments holds the reading of the source against states that are known; a test of states/all holds all of them.
+func TestStatesHaveTheirArguments(t *testing.T) {
+	s, err := read(root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := s.stateFunctions()
+	for name, want := range map[string]string{
+		"alternatives.install": "name, link, path, priority",
+		"environ.setenv":       "name, value, false_unsets=False, clear_all=False, update_minion=False, permanent=False",
+		"http.query":           "name, match=None, match_type='string', status=None, status_type='string', wait_for=None, **kwargs",
+	} {
+		if got := found[name].args; got != want {
+			t.Errorf("%s(%s), want %s", name, got, want)
+		}
+	}
+	if f, ok := found["pkg.mod_watch"]; ok {
+		t.Errorf("a function of the runner is there: %+v", f)
+	}
+}
+
 func functions(t *testing.T, s *source, shelf string) []string {
 	t.Helper()
 	salts, err := signatures(filepath.Join(root(t), shelf, "all", "testdata"))

@@ -12,6 +12,9 @@ import (
 
 // hint says which function is meant by one that there is not; "" where none is near.
 func (r *Runner) hint(full string) string {
+	if !strings.HasSuffix(r.states.MissingText(full), "is not available.") { // it is there, and does not work on this host
+		return ""
+	}
 	functions := slices.DeleteFunc(r.states.Names(), func(name string) bool { return strings.Contains(name, ".mod_") })
 	if near := config.Nearest(full, functions); near != "" {
 		return "Is '" + near + "' meant?"
