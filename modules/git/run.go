@@ -162,9 +162,9 @@ func (m *module) withKeys(ctx context.Context, r run, args []string) (*data.Map,
 
 // withKey runs git with one key, and returns what it says where that fails.
 func (m *module) withKey(ctx context.Context, r run, args []string, file string) (*data.Map, string, error) {
-	if locked(file) && !strings.Contains(data.Str(m.env.Option("__cli")), "salt-call") {
+	if refused, err := m.refuses(file); refused || err != nil {
 		return nil, "Identity file " + file + " is passphrase-protected and cannot be used in a non-interactive command. Using salt-call from the " +
-			"minion will allow a passphrase-protected key to be used.", nil
+			"minion will allow a passphrase-protected key to be used.", err
 	}
 	env := r.environment()
 	env.Set("GIT_IDENTITY", file)
@@ -204,23 +204,30 @@ func (m *module) key(ctx context.Context, r run, key string) (file string, drop 
 	return f.Name(), drop, nil
 }
 
-// locked reports whether a key of ssh has a passphrase.
-func locked(file string) bool {
+// refuses reports whether a key cannot be used because nobody is there who could say its passphrase.
+func (m *module) refuses(file string) (bool, error) {
+	if strings.Contains(data.Str(m.env.Option("__cli")), "salt-call") {
+		return false, nil
+	}
+	return locked(file)
+}
+
+// locked reports whether a key of ssh has a passphrase. What is no key is an error (salt/utils/ssh.py, key_is_encrypted, which does not
+// know that of keys in OpenSSH's own form).
+func locked(file string) (bool, error) {
 	src, err := os.ReadFile(file)
 	if err != nil {
-		return false
+		return false, fmt.Errorf("read the identity: %w", err)
+	}
+	if !regexp.MustCompile(`BEGIN (?:\w+\s)*PRIVATE KEY`).Match(src) {
+		return false, loader.Execution("%s is not a private key", file)
+	}
+	if bytes.Contains(src, []byte("ENCRYPTED")) {
+		return true, nil
 	}
 	block, _ := pem.Decode(src)
-	switch {
-	case block == nil:
-		return false
-	case block.Type == "ENCRYPTED PRIVATE KEY", strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED"):
-		return true
-	case block.Type != "OPENSSH PRIVATE KEY":
-		return false
-	}
-	magic := []byte("openssh-key-v1\x00\x00\x00\x00\x04none")
-	return !bytes.HasPrefix(block.Bytes, magic)
+	own := block != nil && block.Type == "OPENSSH PRIVATE KEY"
+	return own && !bytes.HasPrefix(block.Bytes, []byte("openssh-key-v1\x00\x00\x00\x00\x04none")), nil
 }
 
 // keepLogin writes a URL with user and password to the configuration of a repository, in the place of the plain one: for the
