@@ -556,6 +556,19 @@ func TestMinionOptions(t *testing.T) {
 	}
 }
 
+// TestAggregateOfSomeModules has the form of the option that names the modules whose states are joined.
+func TestAggregateOfSomeModules(t *testing.T) {
+	for text, want := range map[string]string{"[pkg]": "['pkg']", "true": "True"} {
+		m, _, err := loadMinion(tree(t, map[string]string{"minion": "id: web\nstate_aggregate: " + text + "\n"}), nil, testHost(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := data.Repr(m.Map().Value("state_aggregate")); got != want {
+			t.Errorf("state_aggregate: %s is %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestBrokenSavedScheduleIsLeftOut(t *testing.T) {
 	dir := tree(t, map[string]string{"minion": "id: a\n", "minion.d/_schedule.conf": "schedule: {a: [\n"})
 	_, r, err := loadMinion(dir, nil, testHost(nil))
