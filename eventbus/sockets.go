@@ -1,8 +1,7 @@
 package eventbus
 
 import (
-	"cmp" //nolint:gosec // a file name, not a secret
-	//nolint:gosec // likewise
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"

@@ -252,7 +252,7 @@ func (c *Cert) Sign(digest any) error {
 	return nil
 }
 
-// Request returns the request that arguments ask for, not signed yet, and the key that is to sign it (build_csr).
+// NewRequest returns the request that arguments ask for, not signed yet, and the key that is to sign it (build_csr).
 func (r Reader) NewRequest(args *data.Map) (*certificate.Request, crypto.Signer, error) {
 	key, _, err := r.Key(args.Value("private_key"), args.Value("private_key_passphrase"))
 	if err != nil {

@@ -94,6 +94,7 @@ func TestConnect(t *testing.T) {
 		{[]any{"127.0.0.1", port(gone.Addr())}, nil, false, "Unable to connect to 127.0.0.1 (127.0.0.1) on tcp port " + port(gone.Addr())},
 		{[]any{"127.0.0.1", port(answering)}, data.NewMap("proto", "udp"), true, "Successfully connected to 127.0.0.1 (127.0.0.1) on udp port " + port(answering)},
 		{[]any{"127.0.0.1", port(gone.Addr())}, data.NewMap("family", "ipv6"), false, "Unable to resolve host 127.0.0.1 on tcp port " + port(gone.Addr())},
+		{[]any{"127.0.0.1", port(l.Addr())}, data.NewMap("family", []any{"ipv4"}), true, "Successfully connected to 127.0.0.1 (127.0.0.1) on tcp port " + port(l.Addr())},
 		{[]any{""}, nil, false, "Required argument, host, is missing."},
 		{[]any{"127.0.0.1"}, nil, false, "Required argument, port, is missing."},
 	} {

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -166,12 +165,18 @@ func limited(ctx context.Context, kwargs *data.Map) (context.Context, context.Ca
 
 // endpointOf looks up the first address of a host and the number of a port.
 func endpointOf(ctx context.Context, a connectArgs, proto string) (netip.AddrPort, error) {
-	kind := map[any]string{"ipv4": "ip4", "ipv6": "ip6"}[a.Kwargs.Value("family")]
+	kind := "ip"
+	switch a.Kwargs.Value("family") {
+	case "ipv4":
+		kind = "ip4"
+	case "ipv6":
+		kind = "ip6"
+	}
 	host := data.Str(a.Host)
 	if _, err := netip.ParseAddr(host); err != nil {
 		host = hostName(a.Host)
 	}
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, cmp.Or(kind, "ip"), host)
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, kind, host)
 	if err != nil {
 		return netip.AddrPort{}, err
 	}

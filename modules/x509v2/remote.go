@@ -47,6 +47,9 @@ func (m *module) question(k *data.Map) (key crypto.Signer, err error) {
 	for _, word := range []string{"private_key", "private_key_passphrase", "signing_private_key_passphrase"} {
 		k.Delete(word)
 	}
+	if path, ok := k.Value("signing_private_key").(string); !ok || !strings.HasPrefix(path, "/") { // a path is one of the other minion
+		k.Delete("signing_private_key")
+	}
 	if public != nil {
 		der, err := x509.MarshalPKIXPublicKey(public)
 		if err != nil {
