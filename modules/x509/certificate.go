@@ -2,63 +2,35 @@ package x509
 
 import (
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/ed25519"
 	"crypto/md5"
 	"crypto/rand"
-	"crypto/rsa"
 	"crypto/sha1"
 	"crypto/sha256"
-	_ "crypto/sha512" // hashes by name
 	"crypto/x509/pkix"
 	"encoding/asn1"
-	"errors"
 	"fmt"
 	"math/big"
 	"strings"
 	"time"
 
+	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-)
-
-// The structures of RFC 5280. crypto/x509 reads them more strictly than tools that have written certificates for decades.
-type (
-	certificate struct {
-		Raw       asn1.RawContent
-		TBS       tbsCertificate
-		Algorithm pkix.AlgorithmIdentifier
-		Signature asn1.BitString
-	}
-	tbsCertificate struct {
-		Raw        asn1.RawContent
-		Version    int `asn1:"optional,explicit,default:0,tag:0"`
-		Serial     *big.Int
-		Algorithm  pkix.AlgorithmIdentifier
-		Issuer     asn1.RawValue
-		Validity   validity
-		Subject    asn1.RawValue
-		PublicKey  asn1.RawValue
-		IssuerID   asn1.BitString   `asn1:"optional,tag:1"`
-		SubjectID  asn1.BitString   `asn1:"optional,tag:2"`
-		Extensions []pkix.Extension `asn1:"omitempty,optional,explicit,tag:3"`
-	}
-	validity struct{ NotBefore, NotAfter time.Time }
 )
 
 func x509Error(format string, args ...any) error {
 	return loader.Exception("M2Crypto.X509.X509Error", format, args...)
 }
 
-func parseCertificate(der []byte) (*certificate, error) {
-	var c certificate
-	if err := whole(der, &c); err != nil {
-		return nil, x509Error("read a certificate: %w", err)
+func parseCertificate(der []byte) (*certificate.Certificate, error) {
+	c, err := certificate.Parse(der)
+	if err != nil {
+		return nil, x509Error("%w", err)
 	}
-	return &c, nil
+	return c, nil
 }
 
-func (m *module) certificate(input any) (*certificate, error) {
+func (m *module) certificate(input any) (*certificate.Certificate, error) {
 	der, err := m.der(input, certKind)
 	if err != nil {
 		return nil, err
@@ -66,26 +38,11 @@ func (m *module) certificate(input any) (*certificate, error) {
 	return parseCertificate(der)
 }
 
-func (c *certificate) publicKey() (crypto.PublicKey, error) {
-	return parsePublic(c.TBS.PublicKey.FullBytes)
-}
-
-// keyID returns the subject key identifier, nil when there is none.
-func (c *certificate) keyID() []byte {
-	for _, x := range c.TBS.Extensions {
-		var id []byte
-		if x.Id.String() == "2.5.29.14" && whole(x.Value, &id) == nil {
-			return id
-		}
-	}
-	return nil
-}
-
 const layout = "2006-01-02 15:04:05"
 
-// details returns what read_certificate shows.
-func (c *certificate) details(fips bool) (*data.Map, error) {
-	key, err := c.publicKey()
+// showCertificate returns what read_certificate shows.
+func showCertificate(c *certificate.Certificate, fips bool) (*data.Map, error) {
+	key, err := parsePublic(c.TBS.PublicKey.FullBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +52,7 @@ func (c *certificate) details(fips bool) (*data.Map, error) {
 	}
 	sha2, sha, md := sha256.Sum256(c.Raw), sha1.Sum(c.Raw), md5.Sum(c.Raw)
 	ret := data.NewMap("Version", int64(c.TBS.Version+1), "Key Size", keyBits(key), "Serial Number", serialText(c.TBS.Serial),
-		"SHA-256 Finger Print", prettyHex(sha2[:]), "SHA1 Finger Print", prettyHex(sha[:]))
+		"SHA-256 Finger Print", certificate.Hex(sha2[:]), "SHA1 Finger Print", certificate.Hex(sha[:]))
 	for _, n := range []struct {
 		title string
 		raw   asn1.RawValue
@@ -107,7 +64,7 @@ func (c *certificate) details(fips bool) (*data.Map, error) {
 	ret.Update(data.NewMap("Not Before", c.TBS.Validity.NotBefore.UTC().Format(layout),
 		"Not After", c.TBS.Validity.NotAfter.UTC().Format(layout), "Public Key", public))
 	if !fips {
-		ret.Set("MD5 Finger Print", prettyHex(md[:]))
+		ret.Set("MD5 Finger Print", certificate.Hex(md[:]))
 	}
 	if len(c.TBS.Extensions) > 0 {
 		ret.Set("X509v3 Extensions", showExtensions(c.TBS.Extensions))
@@ -145,118 +102,30 @@ func digest(name string) (crypto.Hash, error) {
 	return 0, loader.Exception("ValueError", "('unknown algorithm: %%r', %s)", data.Repr(name))
 }
 
-// A signature algorithm: which key, which hash, its identifier.
-type algorithm struct {
-	key, oid string
-	hash     crypto.Hash
-}
-
-func algorithms() []algorithm {
-	const rsaOID, ecOID = "1.2.840.113549.1.1.", "1.2.840.10045.4."
-	return []algorithm{
-		{"rsa", rsaOID + "4", crypto.MD5}, {"rsa", rsaOID + "5", crypto.SHA1}, {"rsa", rsaOID + "14", crypto.SHA224},
-		{"rsa", rsaOID + "11", crypto.SHA256}, {"rsa", rsaOID + "12", crypto.SHA384}, {"rsa", rsaOID + "13", crypto.SHA512},
-		{"ec", ecOID + "1", crypto.SHA1}, {"ec", ecOID + "3.1", crypto.SHA224}, {"ec", ecOID + "3.2", crypto.SHA256},
-		{"ec", ecOID + "3.3", crypto.SHA384}, {"ec", ecOID + "3.4", crypto.SHA512}, {"ed25519", "1.3.101.112", 0},
-	}
-}
-
-func (a algorithm) title() string {
+// title is how OpenSSL prints a signature algorithm.
+func title(id pkix.AlgorithmIdentifier) string {
+	a := certificate.AlgorithmOf(id.Algorithm)
 	switch {
-	case a.key == "rsa":
-		return strings.ToLower(strings.ReplaceAll(a.hash.String(), "-", "")) + "WithRSAEncryption"
-	case a.key == "ec":
-		return "ecdsa-with-" + strings.ReplaceAll(a.hash.String(), "-", "")
+	case a == nil || a.Hash >= crypto.SHA3_224 && a.Hash <= crypto.SHA3_512:
+		return id.Algorithm.String()
+	case a.Key == "rsa":
+		return strings.ToLower(strings.ReplaceAll(a.Hash.String(), "-", "")) + "WithRSAEncryption"
+	case a.Key == "ec":
+		return "ecdsa-with-" + strings.ReplaceAll(a.Hash.String(), "-", "")
 	}
 	return "ED25519"
 }
 
-func algorithmOf(fits func(algorithm) bool) *algorithm {
-	for _, a := range algorithms() {
-		if fits(a) {
-			return &a
-		}
-	}
-	return nil
-}
-
-func keyKindOf(key crypto.PublicKey) string {
-	switch key.(type) {
-	case *rsa.PublicKey:
-		return "rsa"
-	case *ecdsa.PublicKey:
-		return "ec"
-	case ed25519.PublicKey:
-		return "ed25519"
-	}
-	return ""
-}
-
-// A signer signs by a key and a hash.
-type signer struct {
-	key crypto.Signer
-	alg *algorithm
-}
-
-func newSigner(key crypto.Signer, hash string) (*signer, error) {
+func newSigner(key crypto.Signer, hash string) (*certificate.Signer, error) {
 	h, err := digest(hash)
 	if err != nil {
 		return nil, err
 	}
-	kind := keyKindOf(key.Public())
-	alg := algorithmOf(func(a algorithm) bool { return a.key == kind && (a.hash == h || a.hash == 0) })
-	if alg == nil {
-		return nil, x509Error("a key of type %T cannot sign with %s", key, hash)
+	s, err := certificate.NewSigner(key, h)
+	if err != nil {
+		return nil, x509Error("%w", err)
 	}
-	return &signer{key, alg}, nil
-}
-
-func (s *signer) identifier() pkix.AlgorithmIdentifier {
-	oid, _ := parseOID(s.alg.oid)
-	id := pkix.AlgorithmIdentifier{Algorithm: oid}
-	if s.alg.key == "rsa" {
-		id.Parameters = asn1.NullRawValue
-	}
-	return id
-}
-
-func (s *signer) sign(message []byte) (asn1.BitString, error) {
-	if s.alg.hash != 0 {
-		h := s.alg.hash.New()
-		h.Write(message)
-		message = h.Sum(nil)
-	}
-	sig, err := s.key.Sign(rand.Reader, message, s.alg.hash)
-	return asn1.BitString{Bytes: sig, BitLength: 8 * len(sig)}, err
-}
-
-var errUnsigned = errors.New("the signature does not fit")
-
-// verify reports whether a public key made a signature.
-func verify(key crypto.PublicKey, id pkix.AlgorithmIdentifier, message []byte, sig asn1.BitString) error {
-	alg := algorithmOf(func(a algorithm) bool { return a.oid == id.Algorithm.String() })
-	if alg == nil || alg.key != keyKindOf(key) {
-		return errUnsigned
-	}
-	sum := message
-	if alg.hash != 0 {
-		h := alg.hash.New()
-		h.Write(message)
-		sum = h.Sum(nil)
-	}
-	good := false
-	switch k := key.(type) {
-	case *rsa.PublicKey:
-		good = rsa.VerifyPKCS1v15(k, alg.hash, sum, sig.Bytes) == nil
-	case *ecdsa.PublicKey:
-		good = ecdsa.VerifyASN1(k, sum, sig.Bytes)
-	case ed25519.PublicKey:
-		good = ed25519.Verify(k, sum, sig.Bytes)
-	}
-	if !good {
-		return errUnsigned
-	}
-	return nil
+	return s, nil
 }
 
 // defaults fills in what arguments do not say (CERT_DEFAULTS of the original).
@@ -319,13 +188,13 @@ func serialNumber(k *data.Map) (*big.Int, error) {
 	return n, nil
 }
 
-func validityOf(k *data.Map) (validity, error) {
+func validityOf(k *data.Map) (certificate.Validity, error) {
 	days, err := number(k, "days_valid")
 	if err != nil {
-		return validity{}, err
+		return certificate.Validity{}, err
 	}
 	now := time.Now().UTC().Truncate(time.Second)
-	v := validity{now, now.AddDate(0, 0, days)}
+	v := certificate.Validity{NotBefore: now, NotAfter: now.AddDate(0, 0, days)}
 	for _, end := range []struct {
 		name string
 		at   *time.Time
@@ -345,15 +214,15 @@ func validityOf(k *data.Map) (validity, error) {
 type draft struct {
 	m       *module
 	args    *data.Map
-	cert    certificate
-	issuer  *certificate // who signs; the certificate itself where it signs itself
+	cert    certificate.Certificate
+	issuer  *certificate.Certificate // who signs; the certificate itself where it signs itself
 	key     crypto.PublicKey
 	wishes  *data.Map // extensions of a request, by their short names
 	signKey crypto.Signer
 }
 
 // newCertificate makes a certificate of arguments, which are those after the signing policy.
-func (m *module) newCertificate(k *data.Map) (*certificate, error) {
+func (m *module) newCertificate(k *data.Map) (*certificate.Certificate, error) {
 	defaults(k)
 	d := &draft{m: m, args: k, wishes: data.NewMap()}
 	for _, step := range []func() error{d.basics, d.subject, d.signedBy, d.extend, d.sign} {
@@ -395,9 +264,9 @@ func (d *draft) subject() error {
 		if n, err = parseName(r.Info.Subject.FullBytes); err != nil {
 			return err
 		}
-		wishes, err := r.extensions()
+		wishes, err := r.Extensions()
 		if err != nil {
-			return err
+			return x509Error("%w", err)
 		}
 		d.wishes = showExtensions(wishes)
 		k.Set("public_key", k.Value("csr"))
@@ -424,7 +293,7 @@ func (d *draft) named(n name) error {
 	if len(refused) > 0 {
 		d.m.env.Log.Warnf("A subject cannot have these values, which are left out: %s", strings.Join(refused, ", "))
 	}
-	d.cert.TBS.Subject, err = n.marshal()
+	d.cert.TBS.Subject, err = certificate.Name(n).Marshal()
 	return err
 }
 
@@ -441,15 +310,15 @@ func (d *draft) signedBy() error {
 	own := d.key
 	if d.issuer != &d.cert {
 		var err error
-		if own, err = d.issuer.publicKey(); err != nil {
+		if own, err = parsePublic(d.issuer.TBS.PublicKey.FullBytes); err != nil {
 			return err
 		}
 	}
-	if samePublic(own, d.signKey.Public()) {
+	if certificate.Same(own, d.signKey.Public()) {
 		return nil
 	}
 	return loader.Invocation("signing_private_key: %s does no match signing_cert: %s",
-		concealed(data.Str(d.args.Value("signing_private_key"))), data.Str(orEmpty(d.args.Value("signing_cert"))))
+		certificate.Concealed(data.Str(d.args.Value("signing_private_key"))), data.Str(orEmpty(d.args.Value("signing_cert"))))
 }
 
 func orEmpty(v any) any {
@@ -493,7 +362,7 @@ func withHash(e *extension, value string, key crypto.PublicKey) string {
 	if e.short != "subjectKeyIdentifier" {
 		return value
 	}
-	return strings.ReplaceAll(value, "hash", prettyHex(keyHash(key)))
+	return strings.ReplaceAll(value, "hash", certificate.Hex(keyHash(key)))
 }
 
 func (d *draft) sign() error {
@@ -501,23 +370,8 @@ func (d *draft) sign() error {
 	if err != nil {
 		return err
 	}
-	d.cert.TBS.Algorithm, d.cert.Algorithm = s.identifier(), s.identifier()
-	tbs, err := asn1.Marshal(d.cert.TBS)
-	if err != nil {
-		return x509Error("encode a certificate: %w", err)
+	if err := d.cert.Sign(s); err != nil {
+		return x509Error("%w", err)
 	}
-	d.cert.TBS.Raw = tbs
-	if d.cert.Signature, err = s.sign(tbs); err != nil {
-		return x509Error("sign a certificate: %w", err)
-	}
-	d.cert.Raw, err = asn1.Marshal(d.cert)
-	if err != nil {
-		return x509Error("encode a certificate: %w", err)
-	}
-	c, err := parseCertificate(d.cert.Raw)
-	if err != nil {
-		return err
-	}
-	d.cert = *c
 	return nil
 }

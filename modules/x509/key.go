@@ -1,7 +1,6 @@
 package x509
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -14,7 +13,7 @@ import (
 	"fmt"
 	"strings"
 
-	saltcrypto "github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
@@ -52,11 +51,7 @@ func parseKey(text string, passphrase any) (crypto.Signer, error) {
 		secret = data.Str(passphrase)
 	}
 	if b.Type == "ENCRYPTED PRIVATE KEY" {
-		key, err := saltcrypto.ParsePrivateKey([]byte(text), secret)
-		if err != nil {
-			return nil, err
-		}
-		b, _ = pem.Decode(key.PEM(""))
+		return certificate.ParseKey(b.Bytes, &secret)
 	}
 	der := b.Bytes
 	if b.Headers["DEK-Info"] != "" {
@@ -98,7 +93,7 @@ func (m *module) publicKey(input, passphrase any) (crypto.PublicKey, error) {
 	}
 	b, _ := pem.Decode([]byte(text))
 	if b == nil {
-		return nil, loader.Invocation("PEM text not valid:\n%s", concealed(text))
+		return nil, loader.Invocation("PEM text not valid:\n%s", certificate.Concealed(text))
 	}
 	switch b.Type {
 	case "PUBLIC KEY":
@@ -108,7 +103,7 @@ func (m *module) publicKey(input, passphrase any) (crypto.PublicKey, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.publicKey()
+		return parsePublic(c.TBS.PublicKey.FullBytes)
 	case "CERTIFICATE REQUEST":
 		r, err := parseRequest(b.Bytes)
 		if err != nil {
@@ -142,16 +137,6 @@ func publicDER(key crypto.PublicKey) ([]byte, error) {
 func publicPEM(key crypto.PublicKey) ([]byte, error) {
 	der, err := publicDER(key)
 	return []byte(encodePEM("PUBLIC KEY", der)), err
-}
-
-// samePublic reports whether two public keys are one.
-func samePublic(a, b crypto.PublicKey) bool {
-	one, err := x509.MarshalPKIXPublicKey(a)
-	if err != nil {
-		return false
-	}
-	other, err := x509.MarshalPKIXPublicKey(b)
-	return err == nil && bytes.Equal(one, other)
 }
 
 // keyBits returns the size of a key.

@@ -7,20 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
 )
 
-// An attribute is one part of a distinguished name.
-type attribute struct {
-	Type  asn1.ObjectIdentifier
-	Value asn1.RawValue
-}
-
 // A name is a distinguished name: sets of attributes, in order.
-type name [][]attribute
+type name certificate.Name
 
 // A field is a part of a name that has a word: as OpenSSL prints it, as Salt's functions return it, and all that are taken for it.
 type field struct {
@@ -79,8 +73,8 @@ func (n name) add(values *data.Map) (all name, refused []string) {
 			refused = append(refused, word)
 			continue
 		}
-		oid, _ := parseOID(f.oid)
-		n = append(n, []attribute{{oid, asn1.RawValue{Tag: f.strType, Bytes: []byte(text)}}})
+		oid, _ := certificate.ParseOID(f.oid)
+		n = append(n, []certificate.Attribute{{Type: oid, Value: asn1.RawValue{Tag: f.strType, Bytes: []byte(text)}}})
 	}
 	return n, refused
 }
@@ -103,57 +97,9 @@ func printable(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(" '()+,-./:=?", r)
 }
 
-// A set is an ASN.1 SET OF attributes.
-type attributeSET []attribute
-
-func (n name) marshal() (asn1.RawValue, error) {
-	sets := make([]attributeSET, 0, len(n))
-	for _, set := range n {
-		sets = append(sets, set)
-	}
-	der, err := asn1.Marshal(sets)
-	return asn1.RawValue{FullBytes: der}, err
-}
-
 func parseName(der []byte) (name, error) {
-	var sets []attributeSET
-	if err := whole(der, &sets); err != nil {
-		return nil, fmt.Errorf("distinguished name: %w", err)
-	}
-	n := make(name, 0, len(sets))
-	for _, set := range sets {
-		n = append(n, set)
-	}
-	return n, nil
-}
-
-// whole reads DER that has nothing behind it.
-func whole(der []byte, v any) error {
-	rest, err := asn1.Unmarshal(der, v)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%d bytes too many", len(rest))
-	}
-	return err
-}
-
-// text returns the value of an attribute.
-func (a attribute) text() string {
-	b := a.Value.Bytes
-	switch a.Value.Tag {
-	case asn1.TagBMPString:
-		var units []uint16
-		for ; len(b) >= 2; b = b[2:] {
-			units = append(units, binary.BigEndian.Uint16(b))
-		}
-		return string(utf16.Decode(units))
-	case asn1.TagUTF8String:
-		return strings.ToValidUTF8(string(b), "\uFFFD")
-	}
-	runes := make([]rune, len(b))
-	for i, c := range b {
-		runes[i] = rune(c)
-	}
-	return string(runes)
+	n, err := certificate.ParseName(der)
+	return name(n), err
 }
 
 // dict returns the fields of a name under the words of the original; of those that are there twice the first counts.
@@ -162,7 +108,7 @@ func (n name) dict() *data.Map {
 	for _, f := range fields() {
 		for _, set := range n {
 			for _, a := range set {
-				if text := a.text(); a.Type.String() == f.oid && text != "" && !m.Has(f.salt) {
+				if text := a.Text(); a.Type.String() == f.oid && text != "" && !m.Has(f.salt) {
 					m.Set(f.salt, text)
 				}
 			}
@@ -176,7 +122,7 @@ func (n name) openssl() *data.Map {
 	m := data.NewMap()
 	for _, set := range n {
 		for _, a := range set {
-			m.Set(shortName(a.Type), a.text())
+			m.Set(shortName(a.Type), a.Text())
 		}
 	}
 	return m
@@ -223,19 +169,10 @@ func nameHash(der []byte) string {
 	return prettyNumber(uint64(binary.LittleEndian.Uint32(sum[:4])))
 }
 
-// prettyHex returns bytes as upper hex digits with colons.
-func prettyHex(b []byte) string {
-	parts := make([]string, len(b))
-	for i, c := range b {
-		parts[i] = fmt.Sprintf("%02X", c)
-	}
-	return strings.Join(parts, ":")
-}
-
 func prettyNumber(n uint64) string {
 	b := binary.BigEndian.AppendUint64(nil, n)
 	for len(b) > 1 && b[0] == 0 {
 		b = b[1:]
 	}
-	return prettyHex(b)
+	return certificate.Hex(b)
 }

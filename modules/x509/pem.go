@@ -1,6 +1,7 @@
 package x509
 
 import (
+	"cmp"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -8,10 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
@@ -73,88 +74,18 @@ func (m *module) entry(input any, kind string) (string, error) {
 
 // pemEntry returns the first PEM block of a kind; "" is any. Blanks and line ends in its body may stand anywhere, also as \n.
 func pemEntry(text, kind string) (string, error) {
-	text = strings.ReplaceAll(text, `\n`, "\n")
-	if strings.HasPrefix(text, "-----") && strings.HasSuffix(text, "-----") && !strings.Contains(text, "\n") {
-		text = breakLines(text)
-	}
-	found, err := findPEM(text, kind)
+	text = certificate.Unfold(text)
+	found, err := certificate.FindPEM(text, cmp.Or(kind, anyKind))
 	if err != nil {
 		return "", loader.Invocation("PEM type not valid: %w", err)
 	}
 	switch {
 	case found == nil && kind != "":
-		return "", loader.Invocation("PEM does not contain a single entry of type %s:\n%s", kind, concealed(text))
+		return "", loader.Invocation("PEM does not contain a single entry of type %s:\n%s", kind, certificate.Concealed(text))
 	case found == nil:
-		return "", loader.Invocation("PEM text not valid:\n%s", concealed(text))
+		return "", loader.Invocation("PEM text not valid:\n%s", certificate.Concealed(text))
 	}
 	return found.String(), nil
-}
-
-// concealed is a text for an error, without what may be a key.
-func concealed(text string) string {
-	if at := strings.Index(text, "PRIVATE KEY-----"); at >= 0 {
-		return text[:at] + "PRIVATE KEY----- ..."
-	}
-	return text
-}
-
-// breakLines gives a PEM text of one line its lines.
-func breakLines(text string) string {
-	var lines []string
-	for text != "" {
-		n := min(64, len(text))
-		if strings.HasPrefix(text, "-----") {
-			end := strings.Index(text[5:], "-----")
-			if end < 0 {
-				break
-			}
-			n = 5 + end + 5
-		} else if dash := strings.IndexByte(text[:n], '-'); dash >= 0 {
-			n = dash
-		}
-		if n == 0 {
-			break
-		}
-		lines, text = append(lines, text[:n]), text[n:]
-	}
-	return strings.Join(append(lines, text), "\n")
-}
-
-// A block is a PEM block as it was found.
-type block struct{ header, procType, dekInfo, body, footer string }
-
-func findPEM(text, kind string) (*block, error) {
-	if kind == "" {
-		kind = anyKind
-	}
-	re, err := regexp.Compile(`(?s)(-----BEGIN (?:` + kind + `)-----)\s+(?:(Proc-Type: 4,ENCRYPTED)\s*)?` +
-		`(?:(DEK-Info: (?:DES-[3A-Z\-]+,[0-9A-F]{16}|[0-9A-Z\-]+,[0-9A-F]{32}))\s*)?(.+?)\s+(-----END (?:` + kind + `)-----)`)
-	if err != nil {
-		return nil, err
-	}
-	f := re.FindStringSubmatch(text)
-	if f == nil {
-		return nil, nil
-	}
-	return &block{f[1], f[2], f[3], f[4], f[5]}, nil
-}
-
-func (b *block) String() string {
-	var s strings.Builder
-	s.WriteString(b.header + "\n")
-	if b.procType != "" {
-		s.WriteString(b.procType + "\n")
-	}
-	if b.dekInfo != "" {
-		s.WriteString(b.dekInfo + "\n\n")
-	}
-	body := strings.Join(strings.Fields(b.body), "")
-	for len(body) > 64 {
-		s.WriteString(body[:64] + "\n")
-		body = body[64:]
-	}
-	s.WriteString(body + "\n" + b.footer + "\n")
-	return s.String()
 }
 
 // der returns the bytes in the first PEM block of a kind in a text or file.

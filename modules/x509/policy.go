@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
@@ -200,7 +201,7 @@ func (m *module) askServer(ctx context.Context, a createCertificateArgs, k *data
 		return nil, loader.Exception("KeyError", "%s", data.Repr(server))
 	}
 	if text, ok := answer.(string); ok {
-		if found, err := findPEM(text, certKind); err != nil || found == nil {
+		if found, err := certificate.FindPEM(text, certKind); err != nil || found == nil {
 			return nil, loader.Invocation("%s", text)
 		}
 	}

@@ -9,37 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
-
-// The structures of RFC 5280.
-type (
-	list struct {
-		Raw       asn1.RawContent
-		TBS       tbsList
-		Algorithm pkix.AlgorithmIdentifier
-		Signature asn1.BitString
-	}
-	tbsList struct {
-		Raw        asn1.RawContent
-		Version    int `asn1:"optional,default:0"`
-		Algorithm  pkix.AlgorithmIdentifier
-		Issuer     asn1.RawValue
-		ThisUpdate time.Time
-		NextUpdate time.Time        `asn1:"optional"`
-		Revoked    []revokedCert    `asn1:"optional,omitempty"`
-		Extensions []pkix.Extension `asn1:"optional,omitempty,explicit,tag:0"`
-	}
-	revokedCert struct {
-		Serial     *big.Int
-		Time       time.Time
-		Extensions []pkix.Extension `asn1:"optional,omitempty"`
-	}
-)
-
-// reasonOID is that of the extension that says why a certificate is revoked.
-const reasonOID = "2.5.29.21"
 
 // A reason is why a certificate is revoked: its number, how arguments write it, how OpenSSL prints it.
 type reason struct {
@@ -55,7 +28,7 @@ func reasons() []reason {
 	}
 }
 
-func (m *module) list(input any) (*list, error) {
+func (m *module) list(input any) (*certificate.List, error) {
 	der, err := m.der(input, crlKind)
 	if err != nil {
 		return nil, err
@@ -63,43 +36,39 @@ func (m *module) list(input any) (*list, error) {
 	return parseList(der)
 }
 
-func parseList(der []byte) (*list, error) {
-	var l list
-	if err := whole(der, &l); err != nil {
-		return nil, x509Error("read a revocation list: %w", err)
+func parseList(der []byte) (*certificate.List, error) {
+	l, err := certificate.ParseList(der)
+	if err != nil {
+		return nil, x509Error("%w", err)
 	}
-	return &l, nil
+	return l, nil
 }
 
-// details returns what read_crl shows.
-func (l *list) details() (*data.Map, error) {
+// showList returns what read_crl shows.
+func showList(l *certificate.List) (*data.Map, error) {
 	issuer, err := parseName(l.TBS.Issuer.FullBytes)
 	if err != nil {
 		return nil, x509Error("%w", err)
 	}
-	title := l.Algorithm.Algorithm.String()
-	if a := algorithmOf(func(a algorithm) bool { return a.oid == title }); a != nil {
-		title = a.title()
-	}
-	ret := data.NewMap("Version", fmt.Sprintf("%d (0x%x)", l.TBS.Version+1, l.TBS.Version), "Signature Algorithm", title,
+	ret := data.NewMap("Version", fmt.Sprintf("%d (0x%x)", l.TBS.Version+1, l.TBS.Version), "Signature Algorithm", title(l.Algorithm),
 		"Issuer", issuer.openssl(), "Last Update", l.TBS.ThisUpdate.UTC().Format(layout))
 	if !l.TBS.NextUpdate.IsZero() {
 		ret.Set("Next Update", l.TBS.NextUpdate.UTC().Format(layout))
 	}
 	revoked := []any{}
 	for _, r := range l.TBS.Revoked {
-		revoked = append(revoked, data.NewMap(strings.ReplaceAll(serialText(r.Serial), ":", ""), r.details()))
+		revoked = append(revoked, data.NewMap(strings.ReplaceAll(serialText(r.Serial), ":", ""), showRevoked(r)))
 	}
 	ret.Set("Revoked Certificates", revoked)
 	return ret, nil
 }
 
-func (r *revokedCert) details() *data.Map {
+func showRevoked(r certificate.Revoked) *data.Map {
 	one := data.NewMap("Revocation Date", r.Time.UTC().Format(layout))
 	shown := data.NewMap()
 	for _, x := range r.Extensions {
 		_, long, text := showExtension(x)
-		if x.Id.String() == reasonOID {
+		if x.Id.String() == certificate.OIDReason {
 			long, text = "X509v3 CRL Reason Code", showReason(x.Value)
 		}
 		shown.Set(long, text)
@@ -112,8 +81,8 @@ func (r *revokedCert) details() *data.Map {
 
 func showReason(der []byte) string {
 	var code asn1.Enumerated
-	if err := whole(der, &code); err != nil {
-		return prettyHex(der)
+	if err := certificate.Whole(der, &code); err != nil {
+		return certificate.Hex(der)
 	}
 	for _, r := range reasons() {
 		if r.code == int(code) {
@@ -124,7 +93,7 @@ func showReason(der []byte) string {
 }
 
 // newList makes a revocation list.
-func (m *module) newList(a createCRLArgs) (*list, error) {
+func (m *module) newList(a createCRLArgs) (*certificate.List, error) {
 	cert, err := m.certificate(a.SigningCert)
 	if err != nil {
 		return nil, err
@@ -146,14 +115,16 @@ func (m *module) newList(a createCRLArgs) (*list, error) {
 		return nil, err
 	}
 	now := time.Now().UTC().Truncate(time.Second)
-	l := &list{Algorithm: s.identifier()}
-	l.TBS = tbsList{Algorithm: s.identifier(), Issuer: cert.TBS.Subject, ThisUpdate: now, NextUpdate: now.AddDate(0, 0, days)}
+	l := &certificate.List{TBS: certificate.TBSList{Issuer: cert.TBS.Subject, ThisUpdate: now, NextUpdate: now.AddDate(0, 0, days)}}
 	for _, item := range revokedItems(a.Revoked) {
 		if err := m.revoke(l, item, a.IncludeExpired, now); err != nil {
 			return nil, err
 		}
 	}
-	return l, l.sign(s)
+	if err := l.Sign(s); err != nil {
+		return nil, x509Error("%w", err)
+	}
+	return l, nil
 }
 
 // revokedItems returns the dictionaries of an argument, which is a list of them, or a dictionary with them as values.
@@ -177,7 +148,7 @@ func revokedItems(v any) []*data.Map {
 }
 
 // revoke adds a certificate to a list. One that has expired is left out unless expired says otherwise.
-func (m *module) revoke(l *list, item *data.Map, expired bool, now time.Time) error {
+func (m *module) revoke(l *certificate.List, item *data.Map, expired bool, now time.Time) error {
 	r, ends, err := m.revokedCert(item)
 	if err != nil {
 		return err
@@ -213,13 +184,13 @@ func itemTime(item *data.Map, key string) (time.Time, error) {
 }
 
 // revokedCert returns the serial number of a certificate to revoke and when it ends, which may be unknown.
-func (m *module) revokedCert(item *data.Map) (r revokedCert, ends time.Time, err error) {
+func (m *module) revokedCert(item *data.Map) (r certificate.Revoked, ends time.Time, err error) {
 	if item.Has("certificate") {
 		c, err := m.certificate(item.Value("certificate"))
 		if err != nil {
 			return r, ends, err
 		}
-		return revokedCert{Serial: c.TBS.Serial}, c.TBS.Validity.NotAfter, nil
+		return certificate.Revoked{Serial: c.TBS.Serial}, c.TBS.Validity.NotAfter, nil
 	}
 	if !item.Has("serial_number") {
 		return r, ends, loader.Exception("KeyError", "'serial_number'")
@@ -232,11 +203,11 @@ func (m *module) revokedCert(item *data.Map) (r revokedCert, ends time.Time, err
 	if item.Has("not_after") {
 		ends, err = itemTime(item, "not_after")
 	}
-	return revokedCert{Serial: n}, ends, err
+	return certificate.Revoked{Serial: n}, ends, err
 }
 
 func encodeReason(word string) (pkix.Extension, error) {
-	oid, _ := parseOID(reasonOID)
+	oid, _ := certificate.ParseOID(certificate.OIDReason)
 	for _, r := range reasons() {
 		if strings.EqualFold(strings.ReplaceAll(word, " ", ""), r.word) {
 			der, err := asn1.Marshal(asn1.Enumerated(r.code))
@@ -246,24 +217,9 @@ func encodeReason(word string) (pkix.Extension, error) {
 	return pkix.Extension{}, loader.Exception("ValueError", "bad reason string")
 }
 
-func (l *list) sign(s *signer) error {
-	tbs, err := asn1.Marshal(l.TBS)
-	if err != nil {
-		return x509Error("encode a revocation list: %w", err)
-	}
-	l.TBS.Raw = tbs
-	if l.Signature, err = s.sign(tbs); err != nil {
-		return x509Error("sign a revocation list: %w", err)
-	}
-	if l.Raw, err = asn1.Marshal(*l); err != nil {
-		return x509Error("encode a revocation list: %w", err)
-	}
-	return nil
-}
-
-// signedBy reports whether a certificate's owner made the list.
-func (l *list) signedBy(c *certificate) bool {
-	key, err := c.publicKey()
+// listOf reports whether a certificate's owner made a list.
+func listOf(l *certificate.List, c *certificate.Certificate) bool {
+	key, err := c.PublicKey()
 	return err == nil && bytes.Equal(l.TBS.Issuer.FullBytes, c.TBS.Subject.FullBytes) &&
-		verify(key, l.Algorithm, l.TBS.Raw, l.Signature) == nil
+		certificate.Verify(key, l.Algorithm, l.TBS.Raw, l.Signature) == nil
 }

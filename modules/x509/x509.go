@@ -5,8 +5,8 @@
 // encryption are read. Text of a subject is UTF-8 once, not twice. Extensions of a request are read whatever release of OpenSSL there
 // is, and a request has the version of RFC 2986 unless one is named. The issuer in read_crl has its fields one by one. Serial numbers
 // are not cut to 63 bits. A revocation list without a digest is signed with SHA-256, and is of version 2 where it gives reasons.
-// get_signing_policy keeps the passphrase of the key to itself as it does the key. The option features: x509_v2 asks for a successor
-// that is not here. sign_remote_certificate takes from another minion neither paths of keys and requests nor a key to sign with.
+// get_signing_policy keeps the passphrase of the key to itself as it does the key. Where the option
+// features has x509_v2, package x509v2 takes the name. sign_remote_certificate takes from another minion neither paths of keys and requests nor a key to sign with.
 package x509
 
 import (
@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
@@ -126,7 +127,7 @@ func (m *module) read(certificate any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.details(data.Truth(m.env.Option("fips_mode")))
+	return showCertificate(c, data.Truth(m.env.Option("fips_mode")))
 }
 
 // readCertificates returns what the certificates say that a pattern finds.
@@ -150,7 +151,7 @@ func (m *module) readCsr(_ context.Context, a csrArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.details()
+	return showRequest(r)
 }
 
 type crlArgs struct{ Crl any }
@@ -165,7 +166,7 @@ func (m *module) readCrl(_ context.Context, a crlArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.details()
+	return showList(l)
 }
 
 type publicKeyArgs struct {
@@ -362,7 +363,7 @@ func (m *module) verifyPrivateKey(_ context.Context, a verifyKeyArgs) (any, erro
 		return nil, err
 	}
 	public, err := m.publicKey(a.PublicKey, nil)
-	return err == nil && samePublic(private, public), err
+	return err == nil && certificate.Same(private, public), err
 }
 
 type verifySignatureArgs struct {
@@ -385,9 +386,9 @@ func (m *module) verifySignature(_ context.Context, a verifySignatureArgs) (any,
 	if data.Truth(a.SigningPubKey) {
 		key, err = m.publicKey(a.SigningPubKey, a.SigningPubKeyPassphrase)
 	} else {
-		key, err = c.publicKey()
+		key, err = parsePublic(c.TBS.PublicKey.FullBytes)
 	}
-	return err == nil && verify(key, c.Algorithm, c.TBS.Raw, c.Signature) == nil, err
+	return err == nil && c.SignedBy(key), err
 }
 
 type verifyCRLArgs struct{ Crl, Cert any }
@@ -406,7 +407,7 @@ func (m *module) verifyCrl(_ context.Context, a verifyCRLArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.signedBy(c), nil
+	return listOf(l, c), nil
 }
 
 // expired tells of a certificate in a file whether it has expired. Where there is no file, the answer is empty.
@@ -540,8 +541,8 @@ func (m *module) createCertificate(ctx context.Context, a createCertificateArgs)
 }
 
 // trial shows a certificate that is not to be.
-func (m *module) trial(c *certificate, k *data.Map) (any, error) {
-	ret, err := c.details(data.Truth(m.env.Option("fips_mode")))
+func (m *module) trial(c *certificate.Certificate, k *data.Map) (any, error) {
+	ret, err := showCertificate(c, data.Truth(m.env.Option("fips_mode")))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/calls"
 	"github.com/brineproject/brine/internal/need"
@@ -92,7 +93,7 @@ func TestExtensionsAreSalts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := salts.publicKey()
+	key, err := salts.PublicKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func TestSubjectIsSalts(t *testing.T) {
 	}
 	n, refused := name(nil).add(data.NewMap("ST", "Utah", "CN", "ca.example.com", "C", "US", "L", "Salt Lake City", "O", "A/B, C",
 		"Email", "a@b.c", "SN", "Sur", "GN", "Given", "serialNumber", "12", "OU", ""))
-	raw, err := n.marshal()
+	raw, err := certificate.Name(n).Marshal()
 	if err != nil || string(raw.FullBytes) != string(ca.TBS.Subject.FullBytes) {
 		t.Errorf("got %x, %v, Salt makes %x", raw.FullBytes, err, ca.TBS.Subject.FullBytes)
 	}
@@ -336,7 +337,7 @@ func TestSigningPolicies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown, err := cert.details(false)
+		shown, err := showCertificate(cert, false)
 		if err != nil || shown.Value("Subject").(*data.Map).Text("O") != "Policy" || string(shown.Value("Public Key").([]byte)) != public {
 			t.Errorf("got %s, %v", data.Repr(shown), err)
 		}
@@ -365,14 +366,14 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, der []byte) {
 		if c, err := parseCertificate(der); err == nil {
-			c.details(false)
-			c.keyID()
+			showCertificate(c, false)
+			c.KeyID()
 		}
 		if r, err := parseRequest(der); err == nil {
-			r.details()
+			showRequest(r)
 		}
 		if l, err := parseList(der); err == nil {
-			l.details()
+			showList(l)
 		}
 	})
 }
