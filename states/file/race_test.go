@@ -107,12 +107,13 @@ func TestLinksOfOthersAreNotFollowed(t *testing.T) {
 	for _, fun := range []string{"file.directory", "file.recurse", "file.tidied"} {
 		for _, c := range []struct {
 			link, folder int
+			at           os.FileMode // of the folder with the link
 			good         bool
-		}{{bob, 0, false}, {bob, bob, true}, {0, bob, true}, {0, 0, true}} {
+		}{{bob, 0, 0o777, false}, {bob, 0, 0o775, false}, {bob, 0, 0o755, true}, {bob, bob, 0o777, true}, {0, bob, 0o777, true}, {0, 0, 0o777, true}} {
 			r := testroot.Plain(t)
 			r.Write(t, "srv/salt/d/x", "new")
 			r.Write(t, "outside/sub/x", "old")
-			err := errors.Join(os.Symlink(r.Path("outside"), r.Path("link")), os.Lchown(r.Path("link"), c.link, -1), os.Chown(r.Path("outside"), c.folder, -1))
+			err := errors.Join(os.Chmod(r.Path(""), c.at), os.Symlink(r.Path("outside"), r.Path("link")), os.Lchown(r.Path("link"), c.link, -1), os.Chown(r.Path("outside"), c.folder, -1))
 			if err != nil {
 				t.Fatal(err)
 			}

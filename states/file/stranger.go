@@ -10,8 +10,8 @@ import (
 )
 
 // strangersLink says that a link of another user, anywhere in a path, leads to what is not that user's: whoever may write to a folder
-// could so have a state that runs as root work elsewhere. Salt follows such links. It is "" where there is none, and where links are
-// root's or our own.
+// could so have a state that runs as root work elsewhere. Salt follows such links. It is "" where there is none, where links are
+// root's, and where a link that was given to a user lies in a folder of root's that nobody else may write to.
 func strangersLink(path string) string {
 	if os.Geteuid() != 0 || !filepath.IsAbs(path) {
 		return ""
@@ -22,7 +22,7 @@ func strangersLink(path string) string {
 			continue
 		}
 		link := uidOf(info)
-		if link == 0 {
+		if link == 0 || !othersWrite(filepath.Dir(at)) {
 			continue
 		}
 		if info, err = os.Stat(at); err == nil && uidOf(info) != link {
@@ -30,6 +30,12 @@ func strangersLink(path string) string {
 		}
 	}
 	return ""
+}
+
+// othersWrite reports whether users that are not root may make links in a folder.
+func othersWrite(dir string) bool {
+	info, err := os.Stat(dir)
+	return err != nil || uidOf(info) != 0 || info.Mode().Perm()&0o022 != 0
 }
 
 func uidOf(info os.FileInfo) uint32 {
