@@ -234,7 +234,10 @@ type checkKeyArgs struct {
 func wanted(text string, enc, comment, options any) (key, error) {
 	full, err := kind(enc)
 	k := key{key: text, enc: full, comment: data.Str(comment)}
-	list, _ := options.([]any)
+	list, ok := options.([]any)
+	if !ok && data.Truth(options) {
+		list = []any{options} // Salt writes commas between the letters of a text
+	}
 	for _, o := range list {
 		k.options = append(k.options, data.Str(o))
 	}

@@ -68,3 +68,17 @@ func TestKeyIsEncrypted(t *testing.T) {
 		}
 	}
 }
+
+// TestOptionsAsText has an option that is no list; it must not be lost.
+func TestOptionsAsText(t *testing.T) {
+	for options, want := range map[any]string{"no-pty": "no-pty ssh-rsa AAAA me", nil: "ssh-rsa AAAA me", "": "ssh-rsa AAAA me"} {
+		k, err := wanted("AAAA", "ssh-rsa", "me", options)
+		if got := strings.TrimSpace(k.line()); err != nil || got != want {
+			t.Errorf("options %v give %q, %v, want %q", options, got, err, want)
+		}
+	}
+	k, err := wanted("AAAA", "ssh-rsa", "me", []any{"no-pty", `from="a,b"`})
+	if got, want := strings.TrimSpace(k.line()), `no-pty,from="a,b" ssh-rsa AAAA me`; err != nil || got != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
