@@ -3,6 +3,7 @@ package x509v2
 import (
 	"context"
 	"crypto"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -101,7 +102,11 @@ func (m *module) createCertificate(ctx context.Context, a createCertArgs) (any, 
 	if a.Encoding == "pem" {
 		return m.write(string(b), data.Str(a.Path), a.Overwrite, "CERTIFICATE")
 	}
-	return "Certificate written to " + data.Str(a.Path), m.place(data.Str(a.Path), b, 0o644)
+	mode := fs.FileMode(0o644)
+	if a.Encoding == "pkcs12" { // which holds the key
+		mode = 0o600
+	}
+	return "Certificate written to " + data.Str(a.Path), m.place(data.Str(a.Path), b, mode)
 }
 
 // certArguments checks the arguments of a new certificate and returns those of **kwargs in the words of now.

@@ -5,7 +5,7 @@
 // identifiers of theirs. A minion that signs for another reads none of its own files for it, and only its policy says where copies go.
 // get_signing_policy keeps the passphrase of a key to itself, and a key that stands in the policy as text. encode_private_key takes
 // whatever names a key. A copy below copypath is the certificate that is returned, also where the signature is random. A key that
-// is written to a path in PEM may be encrypted. What package draft says differs too.
+// is written to a path in PEM may be encrypted. A new PKCS#12 container is its owner's alone. What package draft says differs too.
 package x509v2
 
 import (

@@ -3,6 +3,9 @@ package x509v2
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 
 	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/certificate/draft"
@@ -78,6 +81,11 @@ func (m *module) certificateManaged(ctx context.Context, a certificateArgs) (any
 	}
 	t := &thing{m: m, title: "certificate", name: a.Name, encoding: a.Encoding, look: c.look, content: c.content}
 	t.file, c.words = split(kwargs)
+	if a.Encoding == "pkcs12" && !data.Truth(t.file.Value("mode")) {
+		if _, err := os.Lstat(m.reader().Path(a.Name)); errors.Is(err, fs.ErrNotExist) {
+			t.file.Set("mode", "0600") // a new file holds the key
+		}
+	}
 	return t.ensure(ctx)
 }
 

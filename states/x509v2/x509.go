@@ -3,7 +3,8 @@
 //
 // What differs from Salt: copypath and prepend_cn count, where this minion signs. A policy of this minion may name the key that signs. Test mode
 // leaves links alone. A revocation list gets the extension of a certificate that was revoked without one, and cRLNumber: auto
-// where it had no number. Binary files keep the mode that file.managed gives them from the first byte on.
+// where it had no number. Binary files keep the mode that file.managed gives them from the first byte on. A new PKCS#12 container, which
+// holds the key, is its owner's alone unless mode says otherwise.
 package x509v2
 
 import (
