@@ -43,7 +43,8 @@ func localOptions(dir, srv string) *data.Map {
 // TestLogTellsWhatIsWrong looks for what Salt's answers leave out.
 func TestLogTellsWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ name, top, sls, function, want string }{
-		{"a tab", "", "a:\n\t- b\n", "state.show_sls", "Rendering SLS 'base:p' failed: found character that cannot start any token; line 2"},
+		{"a tab", "", "a:\n\t- b\n", "state.show_sls", "Rendering SLS 'base:p' failed: found character that cannot start any token; line 2; indent with spaces, not tabs"},
+		{"a column", "", "a:\n  b.c:\n    - d: e\n   - f: g\n", "state.show_sls", "; line 4; what belongs together begins in the same column"},
 		{"a top file that is a list", "- a\n", "", "state.show_top", "is not a dictionary"},
 		{"targets beside their environment", "base:\n'*':\n  - p\n", "", "state.show_top",
 			"Below base a top file has nothing where targets should stand, each with a list of SLS"},

@@ -135,12 +135,23 @@ func (r *rendering) broken(sls, saltenv string, err error) {
 		r.problem("Rendering SLS '%s:%s' failed: %s", saltenv, sls, e.Error())
 		text := r.errs[len(r.errs)-1]
 		if e.Line > 0 && e.Source == "" {
-			text += fmt.Sprintf("; line %d", e.Line)
+			text += fmt.Sprintf("; line %d%s", e.Line, mend(e.Error()))
 		}
 		logging.Print(r.c.env().Log, logging.Critical, text)
 		return
 	}
 	r.logged(logging.Critical, "Rendering SLS %s failed, render error: %v", sls, err)
+}
+
+// mend says what to do about a fault of YAML; "" for those whose text says it.
+func mend(fault string) string {
+	switch {
+	case strings.HasSuffix(fault, "cannot start any token"):
+		return "; indent with spaces, not tabs, and put text that begins with @, ` or % into quotes"
+	case strings.Contains(fault, "did not find expected"):
+		return "; what belongs together begins in the same column"
+	}
+	return ""
 }
 
 // mergeInto adds the ids of an SLS to high data; of an id that is there already the later counts
