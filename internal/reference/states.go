@@ -12,9 +12,11 @@ import (
 // A stateFunction is a function of a state module.
 type stateFunction struct {
 	folder, args string // args are written as users give them: name, contents=None, **kwargs
+	called       string // as users call it
 }
 
-// stateFunctions returns the functions of the state modules by module.function, without those that the runner alone calls.
+// stateFunctions returns the functions of the state modules by module.function, without those that the runner alone calls. A module that
+// takes the name of another goes by that of its file.
 func (s *source) stateFunctions() map[string]stateFunction {
 	packages := map[string]*statePackage{}
 	for _, f := range s.code("states") {
@@ -23,11 +25,19 @@ func (s *source) stateFunctions() map[string]stateFunction {
 		}
 		ast.Inspect(f.ast, packages[f.dir].node)
 	}
+	plain := map[string]bool{}
+	for _, p := range packages {
+		plain[p.name] = plain[p.name] || p.file == ""
+	}
 	found := map[string]stateFunction{}
 	for dir, p := range packages {
+		module := p.name
+		if p.file != "" && plain[p.name] {
+			module = p.file
+		}
 		for name, method := range p.functions {
-			if p.name != "" && !strings.HasPrefix(name, "mod_") {
-				found[p.name+"."+name] = stateFunction{dir, arguments(p.structs[p.methods[method]])}
+			if module != "" && !strings.HasPrefix(name, "mod_") {
+				found[module+"."+name] = stateFunction{dir, arguments(p.structs[p.methods[method]]), p.name + "." + name}
 			}
 		}
 	}
@@ -37,6 +47,7 @@ func (s *source) stateFunctions() map[string]stateFunction {
 // A statePackage is what the source of one package says of its functions.
 type statePackage struct {
 	name      string                     // of the module
+	file      string                     // of the plug-in; "" where it is the name
 	functions map[string]string          // by name: the Go function
 	methods   map[string]string          // by name: the type of the arguments
 	structs   map[string]*ast.StructType // by name
@@ -48,6 +59,9 @@ func (p *statePackage) node(n ast.Node) bool {
 	case *ast.CompositeLit:
 		if name, ok := pluginField(n, "Name"); ok {
 			p.name = name
+		}
+		if name, ok := pluginField(n, "File"); ok {
+			p.file = name
 		}
 	case *ast.TypeSpec:
 		if t, ok := n.Type.(*ast.StructType); ok {
@@ -126,6 +140,6 @@ func (p *printer) states() {
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		f := functions[name]
 		_, short, _ := strings.Cut(name, ".")
-		p.printf("| `%s` | `%s` | %s |\n", name, strings.ReplaceAll(f.args, "|", "\\|"), code(p.functionTest([]string{f.folder}, "states", name, short)))
+		p.printf("| `%s` | `%s` | %s |\n", name, strings.ReplaceAll(f.args, "|", "\\|"), code(p.functionTest([]string{f.folder}, "states", f.called, short)))
 	}
 }
