@@ -4,9 +4,10 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
+	_ "crypto/md5" // hashes by name
 	"crypto/rand"
 	"crypto/rsa"
-	_ "crypto/sha1" // hashes by name
+	_ "crypto/sha1"
 	_ "crypto/sha256"
 	_ "crypto/sha3"
 	_ "crypto/sha512"
@@ -23,8 +24,8 @@ type Algorithm struct {
 	Hash crypto.Hash // 0 where the key takes none
 }
 
-// Algorithms returns those that can sign and be verified (RFC 8017, RFC 5758, RFC 8410, and NIST's arc for SHA-3).
-func Algorithms() []Algorithm {
+// algorithms returns those that can sign and be verified (RFC 8017, RFC 5758, RFC 8410, and NIST's arc for SHA-3).
+func algorithms() []Algorithm {
 	const rsaOID, ecOID, nist = "1.2.840.113549.1.1.", "1.2.840.10045.4.", "2.16.840.1.101.3.4.3."
 	return []Algorithm{
 		{"rsa", rsaOID + "4", crypto.MD5}, {"rsa", rsaOID + "5", crypto.SHA1}, {"rsa", rsaOID + "14", crypto.SHA224},
@@ -46,7 +47,7 @@ func AlgorithmOf(oid asn1.ObjectIdentifier) *Algorithm {
 }
 
 func find(fits func(Algorithm) bool) *Algorithm {
-	for _, a := range Algorithms() {
+	for _, a := range algorithms() {
 		if fits(a) {
 			return &a
 		}
@@ -141,7 +142,7 @@ const pssOID = "1.2.840.113549.1.1.10"
 // verifyPSS verifies a signature of RSASSA-PSS, whose parameters name the hash (RFC 8017, A.2.3; none is SHA-1).
 func verifyPSS(key crypto.PublicKey, id pkix.AlgorithmIdentifier, message []byte, sig asn1.BitString) error {
 	k, ok := key.(*rsa.PublicKey)
-	hash := PSSHash(id)
+	hash := pssHash(id)
 	if !ok || hash == 0 {
 		return ErrSignature
 	}
@@ -153,8 +154,8 @@ func verifyPSS(key crypto.PublicKey, id pkix.AlgorithmIdentifier, message []byte
 	return nil
 }
 
-// PSSHash returns the hash that the parameters of RSASSA-PSS name, 0 for an unknown one.
-func PSSHash(id pkix.AlgorithmIdentifier) crypto.Hash {
+// pssHash returns the hash that the parameters of RSASSA-PSS name, 0 for an unknown one.
+func pssHash(id pkix.AlgorithmIdentifier) crypto.Hash {
 	var params struct {
 		Hash pkix.AlgorithmIdentifier `asn1:"optional,explicit,tag:0"`
 		MGF  pkix.AlgorithmIdentifier `asn1:"optional,explicit,tag:1"`
@@ -180,7 +181,7 @@ func PSSHash(id pkix.AlgorithmIdentifier) crypto.Hash {
 // HashOf returns the hash of an algorithm that stands beside a signature; ok is false where it has none, or one that is not known.
 func HashOf(id pkix.AlgorithmIdentifier) (hash crypto.Hash, ok bool) {
 	if id.Algorithm.String() == pssOID {
-		hash = PSSHash(id)
+		hash = pssHash(id)
 		return hash, hash != 0
 	}
 	alg := AlgorithmOf(id.Algorithm)

@@ -106,13 +106,13 @@ func (n Name) First(oid string) (string, bool) {
 func (n Name) String() string {
 	parts := make([]string, len(n))
 	for i, set := range n {
-		parts[len(n)-1-i] = SetString(set)
+		parts[len(n)-1-i] = setText(set)
 	}
 	return strings.Join(parts, ",")
 }
 
-// SetString returns a relative distinguished name as RFC 4514 writes it.
-func SetString(set []Attribute) string {
+// setText returns a relative distinguished name as RFC 4514 writes it.
+func setText(set []Attribute) string {
 	parts := make([]string, len(set))
 	for i, a := range set {
 		parts[i] = typeWord(a.Type) + "=" + escaped(a.Text())

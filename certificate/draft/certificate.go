@@ -70,7 +70,7 @@ func (c *Cert) signer(r Reader, args *data.Map, remote bool) (err error) {
 // newSerial returns the serial number of an argument, or one of 159 random bits.
 func newSerial(v any) (*big.Int, error) {
 	if v != nil {
-		return Serial(v)
+		return serialOf(v)
 	}
 	n, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 159))
 	if err != nil {
@@ -168,12 +168,12 @@ func (c *Cert) valid(args *data.Map) error {
 	v := certificate.Validity{NotBefore: now}
 	var err error
 	if text := args.Value("not_before"); data.Truth(text) {
-		if v.NotBefore, err = Time(text); err != nil {
+		if v.NotBefore, err = timeOf(text); err != nil {
 			return err
 		}
 	}
 	if text := args.Value("not_after"); data.Truth(text) {
-		if v.NotAfter, err = Time(text); err != nil {
+		if v.NotAfter, err = timeOf(text); err != nil {
 			return err
 		}
 	} else {

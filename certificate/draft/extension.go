@@ -100,7 +100,7 @@ func Modern(args *data.Map) {
 			}
 		}
 	}
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		rename(f.Word, f.Older)
 	}
 	for _, k := range Kinds() {

@@ -120,7 +120,7 @@ func (r Reader) fill(l *certificate.List, args *data.Map, now time.Time, log log
 		}
 		entry := certificate.Revoked{Serial: serial, Time: now}
 		if item.Has("revocation_date") {
-			if entry.Time, err = Time(item.Value("revocation_date")); err != nil {
+			if entry.Time, err = timeOf(item.Value("revocation_date")); err != nil {
 				return err
 			}
 		}
@@ -135,7 +135,7 @@ func (r Reader) fill(l *certificate.List, args *data.Map, now time.Time, log log
 // revoked returns the serial number of a certificate and when it ends, which may be unknown.
 func (r Reader) revoked(item *data.Map) (serial *big.Int, ends time.Time, err error) {
 	if item.Has("not_after") {
-		if ends, err = Time(item.Value("not_after")); err != nil {
+		if ends, err = timeOf(item.Value("not_after")); err != nil {
 			return nil, ends, err
 		}
 	}
@@ -149,7 +149,7 @@ func (r Reader) revoked(item *data.Map) (serial *big.Int, ends time.Time, err er
 	if !data.Truth(item.Value("serial_number")) {
 		return nil, ends, loader.Invocation("Need serial_number or certificate")
 	}
-	serial, err = Serial(item.Value("serial_number"))
+	serial, err = serialOf(item.Value("serial_number"))
 	return serial, ends, err
 }
 

@@ -55,7 +55,7 @@ func Merge(policy, args *data.Map) {
 }
 
 func joinSubjects(policy, args *data.Map, wish any) {
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		if policy.Has(f.Word) {
 			args.Delete("subject")
 			return

@@ -6,16 +6,16 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A Field is a part of a subject that has a word among the arguments.
-type Field struct {
+// A field is a part of a subject that has a word among the arguments.
+type field struct {
 	Word  string
 	OID   string
 	Older []string // words of the module x509 that came before
 }
 
-// Fields returns the words of subjects in the order in which a dictionary puts them into a name (NAME_ATTRS_OID).
-func Fields() []Field {
-	return []Field{
+// fields returns the words of subjects in the order in which a dictionary puts them into a name (NAME_ATTRS_OID).
+func fields() []field {
+	return []field{
 		{"C", "2.5.4.6", nil}, {"ST", "2.5.4.8", []string{"stateOrProvinceName"}}, {"L", "2.5.4.7", []string{"localityName"}},
 		{"STREET", "2.5.4.9", nil}, {"O", "2.5.4.10", []string{"organizationName"}}, {"OU", "2.5.4.11", []string{"organizationUnitName"}},
 		{"CN", "2.5.4.3", []string{"commonName"}}, {"MAIL", "1.2.840.113549.1.9.1", []string{"Email", "emailAddress"}},
@@ -51,7 +51,7 @@ func Name(v any) (certificate.Name, error) {
 
 func nameOfFields(m *data.Map) (certificate.Name, error) {
 	n := certificate.Name{}
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		v, ok := m.Get(f.Word)
 		if !ok {
 			continue
@@ -89,7 +89,7 @@ func relative(v any) ([]certificate.Attribute, error) {
 // Words returns what a name says by the words of subjects; of what is there twice the first counts.
 func Words(n certificate.Name) *data.Map {
 	m := data.NewMap().SetOrdered()
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		if text, ok := n.First(f.OID); ok {
 			m.Set(f.Word, text)
 		}

@@ -13,7 +13,7 @@ import (
 // Qualifiers of policies (RFC 5280, 4.2.1.4).
 const (
 	OIDPractice = "1.3.6.1.5.5.7.2.1"
-	OIDNotice   = "1.3.6.1.5.5.7.2.2"
+	oidNotice   = "1.3.6.1.5.5.7.2.2"
 )
 
 // policies makes certificatePolicies: object identifiers, or a dictionary of them with what qualifies each.
@@ -82,7 +82,7 @@ func qualifier(v any) (asn1.RawValue, error) {
 	var der []byte
 	var err error
 	if m, ok := v.(*data.Map); ok {
-		q.ID, _ = certificate.ParseOID(OIDNotice)
+		q.ID, _ = certificate.ParseOID(oidNotice)
 		der, err = notice(m)
 	} else {
 		q.ID, _ = certificate.ParseOID(OIDPractice)
@@ -95,20 +95,20 @@ func qualifier(v any) (asn1.RawValue, error) {
 	return asn1.RawValue{FullBytes: whole}, err
 }
 
-// A Notice is what users of a certificate shall read.
-type Notice struct {
-	Reference NoticeReference `asn1:"optional"`
+// A noticeText is what users of a certificate shall read.
+type noticeText struct {
+	Reference noticeReference `asn1:"optional"`
 	Text      string          `asn1:"optional,utf8"`
 }
 
-// A NoticeReference tells where more of it is.
-type NoticeReference struct {
+// A noticeReference tells where more of it is.
+type noticeReference struct {
 	Organization string `asn1:"utf8"`
 	Numbers      []int
 }
 
 func notice(m *data.Map) ([]byte, error) {
-	n := Notice{Text: data.Str(orEmpty(m.Value("text")))}
+	n := noticeText{Text: data.Str(orEmpty(m.Value("text")))}
 	numbers, _ := m.Value("noticeNumbers").([]any)
 	for _, v := range numbers {
 		i, ok := v.(int64)

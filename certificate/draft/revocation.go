@@ -15,8 +15,8 @@ import (
 // Layout is how arguments and results write times, which are in UTC.
 const Layout = "2006-01-02 15:04:05"
 
-// Time reads a time of an argument.
-func Time(v any) (time.Time, error) {
+// timeOf reads a time of an argument.
+func timeOf(v any) (time.Time, error) {
 	text, ok := v.(string)
 	if !ok {
 		return time.Time{}, loader.TypeError("strptime() argument 1 must be str, not %s", loader.TypeName(v))
@@ -79,15 +79,15 @@ func invalidity(_ about, v any) (any, bool, error) {
 	if critical {
 		_, text, _ = strings.Cut(text, " ")
 	}
-	t, err := Time(text)
+	t, err := timeOf(text)
 	if err != nil {
 		return nil, false, loader.Invocation("%w", err)
 	}
 	return asn1.RawValue{Tag: asn1.TagGeneralizedTime, Bytes: []byte(t.Format("20060102150405Z"))}, critical, nil
 }
 
-// Serial returns a serial number of an argument: an integer, hex digits with or without colons, or bytes.
-func Serial(v any) (*big.Int, error) {
+// serialOf returns a serial number of an argument: an integer, hex digits with or without colons, or bytes.
+func serialOf(v any) (*big.Int, error) {
 	switch v := v.(type) {
 	case int64:
 		return big.NewInt(v), nil
