@@ -38,7 +38,9 @@ func (s *Shelf) Run(t testing.TB, test bool, fun string, name any, kwargs *data.
 	call := *change.CallOf(t.Context())
 	call.Test, call.Run = test, "run"
 	ctx := loader.WithContext(change.WithCall(t.Context(), &call), &loader.Context{})
-	v, err := s.registry.Invoke(ctx, fun, []any{name}, kwargs)
+	all := kwargs.Clone()
+	all.Set("name", name)
+	v, err := s.registry.Invoke(ctx, fun, nil, all)
 	ret, ok := v.(*data.Map)
 	if err != nil || !ok {
 		t.Fatalf("%s %s: %v, %v", fun, data.Repr(kwargs), v, err)

@@ -17,6 +17,8 @@ import (
 	"github.com/brineproject/brine/states/postgresextension"
 	"github.com/brineproject/brine/states/postgresprivileges"
 	"github.com/brineproject/brine/states/postgresrole"
+	"github.com/brineproject/brine/states/postgresschema"
+	"github.com/brineproject/brine/states/postgrestablespace"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/x509"
 	"github.com/brineproject/brine/states/x509v2"
@@ -38,6 +40,8 @@ func extra() []loader.Plugin {
 		postgresextension.Plugin(),
 		postgresrole.Group(),
 		postgresprivileges.Plugin(),
+		postgresschema.Plugin(),
+		postgrestablespace.Plugin(),
 		postgresrole.User(),
 		virtualenv.Plugin(),
 		x509.Plugin(),

@@ -1,0 +1,40 @@
+package postgresschema_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/testdb"
+	"github.com/brineproject/brine/internal/teststate"
+)
+
+// prefix begins the names of the databases and roles of this test.
+const prefix = "brine_schema_"
+
+// shelf returns the states, where there is a server.
+func shelf(t *testing.T) *teststate.Shelf {
+	t.Helper()
+	testdb.PostgreSQL(t, testdb.Names{Prefix: prefix, Databases: []string{"d1"}, Users: []string{"u"}})
+	return teststate.NewShelf(t, data.NewMap())
+}
+
+// testdata/runs.json has what Salt 3006.0 answered on the same server: in test mode, in the real run, in a second one and in test mode
+// again.
+func TestRuns(t *testing.T) {
+	shelf(t).Replay(t, "testdata/runs.json", prefix, teststate.Equal)
+}
+
+// A server that cannot be asked is a failure, in test mode too.
+func TestUnreachable(t *testing.T) {
+	s := shelf(t)
+	kwargs := data.NewMap("dbname", "postgres", "db_host", testdb.PostgreSQLHost, "db_port", int64(1), "db_user", "postgres")
+	for _, test := range []bool{true, false} {
+		for _, fun := range []string{"present", "absent"} {
+			got := s.Run(t, test, "postgres_schema."+fun, "x", kwargs)
+			if got.Value("result") != false || !strings.Contains(got.Text("comment"), "refused") || data.Truth(got.Value("changes")) {
+				t.Errorf("%s gives %s", fun, data.Repr(got))
+			}
+		}
+	}
+}
