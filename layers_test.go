@@ -39,7 +39,7 @@ var onlyHere = map[string][]string{
 	"github.com/go-zeromq/zmq4":      {"transport/zeromq"},
 	"github.com/urfave/cli/v2":       {"cli/flags/urfave", "cli/saltswarm"},
 	"modernc.org/sqlite":             {"returners/", "runners/queue", "pillars/"},
-	"github.com/go-sql-driver/mysql": {"returners/", "pillars/", "modules/mysql"},
+	"github.com/go-sql-driver/mysql": {"returners/", "pillars/", "modules/mysql", "internal/testdb"},
 	"github.com/jackc/pgx/v5":        {"returners/", "pillars/"},
 	"github.com/redis/go-redis/v9":   {"returners/", "cache/", "pillars/"},
 	"github.com/ugorji/go/codec":     {"payload/typed"},
