@@ -68,7 +68,12 @@ type directoryArgs struct {
 //	    - mode: "0755"
 //	    - makedirs: True
 func (m *module) directory(ctx context.Context, a directoryArgs) (any, error) {
-	return m.folder(ctx, a)
+	ret, err := m.folder(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	ret.Set("name", home(a.Name)) // with the slash at its end, if it was given with one
+	return ret, nil
 }
 
 func (m *module) folder(ctx context.Context, a directoryArgs) (*data.Map, error) {
