@@ -129,11 +129,14 @@ func general(kind string, v any) (asn1.RawValue, error) {
 		b, err := address(text)
 		return certificate.General(certificate.NameIP, b), err
 	case "email":
-		return certificate.General(certificate.NameEmail, []byte(mailbox(text))), nil
+		name, err := mailbox(text)
+		return certificate.General(certificate.NameEmail, []byte(name)), err
 	case "uri":
-		return certificate.General(certificate.NameURI, []byte(link(text))), nil
+		name, err := link(text)
+		return certificate.General(certificate.NameURI, []byte(name)), err
 	case "dns":
-		return certificate.General(certificate.NameDNS, []byte(hostname(text))), nil
+		name, err := hostname(text)
+		return certificate.General(certificate.NameDNS, []byte(name)), err
 	case "othername":
 		return asn1.RawValue{}, loader.Invocation("otherName is currently not implemented")
 	}
@@ -176,23 +179,23 @@ func maskBytes(p netip.Prefix) []byte {
 	return out
 }
 
-func mailbox(text string) string {
-	if at := strings.LastIndexByte(text, '@'); at >= 0 {
-		return text[:at+1] + hostname(text[at+1:])
-	}
-	return hostname(text)
+func mailbox(text string) (string, error) {
+	at := strings.LastIndexByte(text, '@')
+	host, err := hostname(text[at+1:])
+	return text[:at+1] + host, err
 }
 
 // link returns an address of the web with its host in the form of IDNA.
-func link(text string) string {
+func link(text string) (string, error) {
 	start := strings.Index(text, "://")
 	if start < 0 {
-		return text
+		return text, nil
 	}
 	start += len("://")
 	end := len(text)
 	if i := strings.IndexAny(text[start:], "/?#"); i >= 0 {
 		end = start + i
 	}
-	return text[:start] + hostname(text[start:end]) + text[end:]
+	host, err := hostname(text[start:end])
+	return text[:start] + host + text[end:], err
 }

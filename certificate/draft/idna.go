@@ -5,17 +5,28 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/brineproject/brine/loader"
 )
 
-// hostname returns a name whose labels that are not ASCII are written as IDNA has them (RFC 5891: NFC, and Punycode behind xn--).
-func hostname(text string) string {
+// maxLabel is how long a label may be (RFC 5890, 2.3.1); the work of Punycode grows with the square of that.
+const maxLabel = 63
+
+// hostname returns a name whose labels that are not ASCII are written as IDNA has them (RFC 5891: NFC, and Punycode behind xn--). One of
+// these that is too long is an error.
+func hostname(text string) (string, error) {
 	labels := strings.Split(strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".").Replace(text), ".")
 	for i, label := range labels {
 		if strings.ContainsFunc(label, func(r rune) bool { return r >= utf8.RuneSelf }) {
-			labels[i] = "xn--" + punycode([]rune(norm.NFC.String(label)))
+			if signs := []rune(norm.NFC.String(label)); len(signs) <= maxLabel {
+				labels[i] = "xn--" + punycode(signs)
+			}
+			if len(labels[i]) > maxLabel {
+				return "", loader.Exception("idna.core.IDNAError", "Label too long")
+			}
 		}
 	}
-	return strings.Join(labels, ".")
+	return strings.Join(labels, "."), nil
 }
 
 // punycode encodes a label (RFC 3492, section 6.3).
