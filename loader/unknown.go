@@ -30,7 +30,7 @@ func told(name string, value any) string {
 
 // meansSecret tells whether a name looks like that of a secret with a wrong letter.
 func meansSecret(name string) bool {
-	return slices.ContainsFunc([]string{"pas", "pwd", "pw", "secr", "tok", "cred", "auth"}, func(part string) bool {
+	return slices.ContainsFunc([]string{"pas", "pwd", "pw", "secr", "tok", "cred", "auth", "priv"}, func(part string) bool {
 		return strings.Contains(strings.ToLower(name), part)
 	})
 }
