@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/brineproject/brine/data"
@@ -201,12 +200,4 @@ func (m *module) downloaded(ctx context.Context, root any) (*data.Map, error) {
 		return nil, loader.Execution("list what zypper has fetched: %w", err)
 	}
 	return ret, nil
-}
-
-// changedAt returns when a file was last given another content or other attributes.
-func changedAt(s fs.FileInfo) int64 {
-	if sys, ok := s.Sys().(*syscall.Stat_t); ok {
-		return int64(sys.Ctim.Sec)
-	}
-	return s.ModTime().Unix()
 }
