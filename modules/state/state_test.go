@@ -28,6 +28,9 @@ type harness struct {
 func newHarness(t *testing.T, files map[string]string, opts ...any) *harness {
 	t.Helper()
 	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "srv"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range files {
 		at := filepath.Join(dir, "srv", name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)); err != nil {
