@@ -11,10 +11,10 @@ import (
 
 // missing returns what to say behind Salt's words of an SLS that there is not: the name that is meant, and folders of file_roots that
 // do not exist, where this host has them. It is "" where nothing helps.
-func (r *rendering) missing(ctx context.Context, sls, saltenv string) (string, error) {
+func (r *rendering) missing(ctx context.Context, sls, saltenv string) string {
 	names, err := r.have.named(ctx, saltenv, "*")
 	if err != nil {
-		return "", err
+		names = nil // Salt's words must do
 	}
 	var hints []string
 	if near := config.Nearest(sls, names); near != "" && len(sls) > 2 {
@@ -24,9 +24,9 @@ func (r *rendering) missing(ctx context.Context, sls, saltenv string) (string, e
 		hints = append(hints, "file_roots: "+strings.ReplaceAll(err.Error(), "\n", "; file_roots: "))
 	}
 	if hints == nil {
-		return "", nil
+		return ""
 	}
-	return "; " + strings.Join(hints, "; "), nil
+	return "; " + strings.Join(hints, "; ")
 }
 
 // noFolders tells of folders of an environment that do not exist, where files come from this host; nil where there is one.

@@ -102,9 +102,8 @@ const noFile = " is not available on the salt master or through a configured fil
 func (r *rendering) sls(ctx context.Context, sls, saltenv string) (any, error) {
 	url, file, err := r.c.files.State(ctx, sls, saltenv)
 	if errors.Is(err, fileclient.ErrNotFound) {
-		hint, err := r.missing(ctx, sls, saltenv)
-		r.problem("Specified SLS %s in saltenv %s%s%s", sls, saltenv, noFile, hint)
-		return nil, err
+		r.problem("Specified SLS %s in saltenv %s%s%s", sls, saltenv, noFile, r.missing(ctx, sls, saltenv))
+		return nil, ctx.Err()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("SLS %s of saltenv %s: %w", sls, saltenv, err)

@@ -95,7 +95,7 @@ type packer struct {
 func (p *packer) pack(file, cwd string, sources []string) error {
 	info, err := os.Lstat(file)
 	keep := err == nil && info.Mode().IsRegular()
-	return atomicfile.Fill(file, atomicfile.Options{Mode: 0o666 &^ umask(), KeepMode: keep}, func(f *os.File) error { return p.write(f, cwd, sources) })
+	return atomicfile.Fill(file, atomicfile.Options{Mode: 0o666 &^ umask(), Keep: keep}, func(f *os.File) error { return p.write(f, cwd, sources) })
 }
 
 func (p *packer) write(f *os.File, cwd string, sources []string) error {

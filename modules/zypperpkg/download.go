@@ -95,14 +95,14 @@ func fetched(group []node) (name string, info *data.Map) {
 //	salt '*' pkg.diff /etc/apache2/httpd.conf /etc/sudoers
 func (m *module) diff(ctx context.Context, a pathsArgs) (any, error) {
 	kwargs := packages.Own(a.Kwargs)
-	ret, of, names := &data.Map{}, map[any]string{}, []any{}
+	ret, of, names := &data.Map{}, map[string]string{}, []any{}
 	for _, path := range a.Paths {
 		v, err := m.env.Call(ctx, "lowpkg.owner", []any{path}, kwargs)
 		if err != nil {
 			return nil, err
 		}
 		if name := data.Str(v); data.Truth(v) {
-			of[path] = name
+			of[data.Str(path)] = name
 			if !slices.Contains(names, any(name)) {
 				names = append(names, name)
 			}
@@ -112,7 +112,7 @@ func (m *module) diff(ctx context.Context, a pathsArgs) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		ret.Set(path, said)
+		ret.Set(data.Str(path), said)
 	}
 	if len(names) == 0 {
 		return ret, nil
@@ -122,7 +122,7 @@ func (m *module) diff(ctx context.Context, a pathsArgs) (any, error) {
 		return nil, err
 	}
 	for _, path := range a.Paths {
-		name, ok := of[path]
+		name, ok := of[data.Str(path)]
 		if !ok {
 			continue
 		}
@@ -137,7 +137,7 @@ func (m *module) diff(ctx context.Context, a pathsArgs) (any, error) {
 		if !data.Truth(v) {
 			v = "Unchanged"
 		}
-		ret.Set(path, v)
+		ret.Set(data.Str(path), v)
 	}
 	return ret, nil
 }
