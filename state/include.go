@@ -100,8 +100,8 @@ func (d *document) includeOne(ctx context.Context, sls, saltenv string) error {
 		return err
 	}
 	within := slices.Clone(d.errs[before:])
-	if state == nil && len(within) == 1 && strings.Contains(within[0], sls+" in saltenv "+saltenv+noFile) {
-		within[0] += "; SLS '" + d.saltenv + ":" + d.sls + "' includes it"
+	if state == nil && len(within) == 1 && strings.HasSuffix(within[0], sls+" in saltenv "+saltenv+noFile) {
+		d.c.env().Log.Warnf("SLS '%s:%s' includes SLS '%s:%s', which is not there", d.saltenv, d.sls, saltenv, sls)
 	}
 	d.errs = d.errs[:before]
 	d.mergeInto(d.state, state)

@@ -12,22 +12,33 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// An SLS that there is not is told in Salt's words, and behind them what is meant, who includes it, and folders that do not exist.
+// An SLS that there is not is told in Salt's words, and the log has what is meant, who includes it, and folders that do not exist.
 func TestMissingSLS(t *testing.T) {
 	const none = "Specified SLS %s in saltenv base is not available on the salt master or through a configured fileserver"
-	for _, tt := range []struct{ name, asked, srv, want string }{
-		{"a wrong letter", "wbe", "base", "No matching sls found for 'wbe' in env 'base'; is 'web' meant?"},
-		{"nothing like it", "nosuch", "base", "No matching sls found for 'nosuch' in env 'base'"},
-		{"an include", "parent", "base", fmt.Sprintf(none, "wob") + "; is 'web' meant?; SLS 'base:parent' includes it"},
-		{"no folder", "web", "nothere", "No matching sls found for 'web' in env 'base'; file_roots: base: entry 1: the folder DIR/nothere does not exist; make it, or mend the path"},
+	for _, tt := range []struct{ name, asked, srv, want, log string }{
+		{"a wrong letter", "wbe", "base", "No matching sls found for 'wbe' in env 'base'", "SLS 'base:wbe' is not there: is 'web' meant?"},
+		{"nothing like it", "nosuch", "base", "No matching sls found for 'nosuch' in env 'base'", ""},
+		{"an include", "parent", "base", fmt.Sprintf(none, "wob"),
+			"SLS 'base:wob' is not there: is 'web' meant?\nSLS 'base:parent' includes SLS 'base:wob', which is not there"},
+		{"no folder", "web", "nothere", "No matching sls found for 'web' in env 'base'",
+			"SLS 'base:web' is not there: file_roots: base: entry 1: the folder DIR/nothere does not exist; make it, or mend the path"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			writeTree(t, dir, data.NewMap("base", data.NewMap("web.sls", "a: test.nop\n", "parent.sls", "include: [wob]\nb: test.nop\n")))
 			m := &testMinion{grains: baseGrains(), pillar: data.NewMap(), opts: localOptions(dir, filepath.Join(dir, tt.srv))}
-			_, problems, err := show(t.Context(), m.compiler(t), "state.show_sls", []string{tt.asked}, "base")
-			if got := strings.ReplaceAll(strings.Join(problems, "\n"), dir, "DIR"); err != nil || got != tt.want {
+			c := m.compiler(t)
+			hook := logtest.NewLocal(m.env.Log.(*logrus.Logger))
+			_, problems, err := show(t.Context(), c, "state.show_sls", []string{tt.asked}, "base")
+			if got := strings.Join(problems, "\n"); err != nil || got != tt.want {
 				t.Errorf("got %v\n%s\nwant\n%s", err, got, tt.want)
+			}
+			var told []string
+			for _, e := range hook.AllEntries() {
+				told = append(told, strings.ReplaceAll(e.Message, dir, "DIR"))
+			}
+			if got := strings.Join(told, "\n"); got != tt.log {
+				t.Errorf("the log has\n%s\nwant\n%s", got, tt.log)
 			}
 		})
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// missing returns what to say behind Salt's words of an SLS that there is not: the name that is meant, and folders of file_roots that
-// do not exist, where this host has them. It is "" where nothing helps.
-func (r *rendering) missing(ctx context.Context, sls, saltenv string) string {
+// explain tells the log what Salt's words of an SLS that there is not leave out: the name that is meant, and folders of file_roots that
+// do not exist, where this host has them.
+func (r *rendering) explain(ctx context.Context, sls, saltenv string) {
 	names, err := r.have.named(ctx, saltenv, "*")
 	if err != nil {
 		names = nil // Salt's words must do
@@ -23,10 +23,9 @@ func (r *rendering) missing(ctx context.Context, sls, saltenv string) string {
 	if err := r.c.noFolders(saltenv); err != nil {
 		hints = append(hints, "file_roots: "+strings.ReplaceAll(err.Error(), "\n", "; file_roots: "))
 	}
-	if hints == nil {
-		return ""
+	if hints != nil {
+		r.c.env().Log.Warnf("SLS '%s:%s' is not there: %s", saltenv, sls, strings.Join(hints, "; "))
 	}
-	return "; " + strings.Join(hints, "; ")
 }
 
 // noFolders tells of folders of an environment that do not exist, where files come from this host; nil where there is one.

@@ -69,9 +69,8 @@ func (r *rendering) matched(ctx context.Context, pattern, saltenv string) error 
 		}
 		r.mergeInto(r.high, state)
 		for i, text := range r.errs[before:] {
-			_, hint, told := strings.Cut(text, "SLS "+pattern+" in saltenv "+saltenv+noFile)
-			if told {
-				r.errs[before+i] = fmt.Sprintf("No matching sls found for '%s' in env '%s'%s", pattern, saltenv, hint)
+			if strings.Contains(text, "SLS "+pattern+" in saltenv "+saltenv+noFile) {
+				r.errs[before+i] = fmt.Sprintf("No matching sls found for '%s' in env '%s'", pattern, saltenv)
 			}
 		}
 	}
@@ -102,7 +101,8 @@ const noFile = " is not available on the salt master or through a configured fil
 func (r *rendering) sls(ctx context.Context, sls, saltenv string) (any, error) {
 	url, file, err := r.c.files.State(ctx, sls, saltenv)
 	if errors.Is(err, fileclient.ErrNotFound) {
-		r.problem("Specified SLS %s in saltenv %s%s%s", sls, saltenv, noFile, r.missing(ctx, sls, saltenv))
+		r.problem("Specified SLS %s in saltenv %s%s", sls, saltenv, noFile)
+		r.explain(ctx, sls, saltenv)
 		return nil, ctx.Err()
 	}
 	if err != nil {

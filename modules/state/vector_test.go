@@ -106,7 +106,7 @@ func awaits(results any) string {
 func untimed(v any) any {
 	m, ok := v.(*data.Map)
 	if !ok {
-		return withoutIncluders(v)
+		return v
 	}
 	left := data.NewMap()
 	for key, item := range m.All() {
@@ -115,22 +115,6 @@ func untimed(v any) any {
 		}
 	}
 	return left
-}
-
-// withoutIncluders returns problems without who includes an SLS that is missing, which Salt does not tell.
-func withoutIncluders(v any) any {
-	problems, ok := v.([]any)
-	if !ok {
-		return v
-	}
-	out := make([]any, len(problems))
-	for i, problem := range problems {
-		out[i] = problem
-		if text, ok := problem.(string); ok {
-			out[i], _, _ = strings.Cut(text, "; SLS '")
-		}
-	}
-	return out
 }
 
 // needs returns what the templates of a case work with and that is not there: a module that they call, a renderer.
