@@ -45,7 +45,7 @@ func (r *Runner) call(ctx context.Context, w *walk, low *data.Map, try int) (*da
 		low.Set("__prereq__", false)
 		return result, nil
 	}
-	r.doubt(t, result)
+	r.doubt(t)
 	result.Set("__sls__", low.Value("__sls__"))
 	result.Set("__run_num__", r.next())
 	r.log(result)

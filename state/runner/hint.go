@@ -37,34 +37,31 @@ func notWritten(key string) bool {
 }
 
 // doubts returns what is odd in the arguments of a chunk: words that a function with **kwargs takes, knows nothing of, and which are
-// like ones that it knows. Salt passes them over.
-func doubts(spec *loader.Spec, full string, low *data.Map) []any {
-	if spec.Kwargs == "" {
+// like ones that it knows. Salt passes them over. Where there is a template, such words are variables of it.
+func doubts(spec *loader.Spec, full string, low *data.Map) []string {
+	if spec.Kwargs == "" || data.Truth(low.Value("template")) {
 		return nil
 	}
 	known := arguments(spec)
-	var odd []any
+	var odd []string
 	for key := range low.All() {
 		name, ok := key.(string)
 		if !ok || spec.Has(key) || slices.Contains(own, name) || slices.Contains(known, name) || strings.HasPrefix(name, "__") {
 			continue
 		}
 		if near := config.Nearest(name, known); near != "" {
-			odd = append(odd, fmt.Sprintf("'%s' is no argument of %s and has no effect; is '%s' meant?", name, full, near))
+			odd = append(odd, fmt.Sprintf("'%s' is no argument of %s; is '%s' meant?", name, full, near))
 		}
 	}
 	return odd
 }
 
-// doubt adds to a result what is odd in the arguments of its chunk, and tells the log where that is.
-func (r *Runner) doubt(t *task, result *data.Map) {
-	odd := doubts(t.spec, t.full, t.low)
-	if len(odd) == 0 || t.try > 1 {
+// doubt tells the log what is odd in the arguments of a chunk, and where that is. The result stays as Salt has it.
+func (r *Runner) doubt(t *task) {
+	if t.try > 1 {
 		return
 	}
-	told, _ := result.Value("warnings").([]any)
-	result.Set("warnings", slices.Concat(told, odd))
-	for _, text := range odd {
-		r.env.Log.Warnf("ID '%s' %s: %s", data.Str(t.low.Value("__id__")), strings.TrimSpace(inSLS(t.low)), data.Str(text))
+	for _, text := range doubts(t.spec, t.full, t.low) {
+		r.env.Log.Warnf("ID '%s' %s: %s", data.Str(t.low.Value("__id__")), strings.TrimSpace(inSLS(t.low)), text)
 	}
 }

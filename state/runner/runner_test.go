@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
@@ -27,6 +30,7 @@ type bench struct {
 	funcs  []loader.Func
 	calls  []string // names of states that ran
 	events []string // tags
+	log    logrus.FieldLogger
 	mu     sync.Mutex
 }
 
@@ -40,6 +44,13 @@ type xArgs struct {
 	Name   string
 	Result any       `default:"True"`
 	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// logged returns what runners log from now on.
+func (b *bench) logged() *logtest.Hook {
+	log, hook := logtest.NewNullLogger()
+	b.log = log
+	return hook
 }
 
 func (b *bench) note(name string) {
@@ -72,7 +83,7 @@ func (b *bench) runner(t *testing.T) *runner.Runner {
 		b.events = append(b.events, data.Str(a.Tag))
 		return true, nil
 	})
-	env := &loader.Env{Opts: b.opts, Grains: func() *data.Map { return b.grains }}
+	env := &loader.Env{Opts: b.opts, Grains: func() *data.Map { return b.grains }, Log: b.log}
 	functions, err := loader.NewRegistry(env, []loader.Plugin{plugin("event", fire)})
 	if err != nil {
 		t.Fatal(err)
@@ -479,20 +490,33 @@ func TestMisspeltChunks(t *testing.T) {
 	}
 }
 
-// A function with **kwargs passes over what it does not know. Where that is like a word that it knows, the result says so.
+// A function with **kwargs passes over what it does not know. Where that is like a word that it knows, the log says so; results are Salt's.
 func TestDoubtsOfArguments(t *testing.T) {
 	b := newBench(t)
-	for _, c := range []struct {
-		word string
-		want any
-	}{
-		{"reslt", []any{"'reslt' is no argument of x.run and has no effect; is 'result' meant?"}},
-		{"requires", []any{"'requires' is no argument of x.run and has no effect; is 'require' meant?"}},
-		{"context", nil}, {"user", nil}, {"result", nil}, {"onlyif", nil}, {"__resul__", nil},
+	for _, c := range []struct{ word, want string }{
+		{"reslt", "'reslt' is no argument of x.run; is 'result' meant?"},
+		{"requires", "'requires' is no argument of x.run; is 'require' meant?"},
+		{"context", ""}, {"user", ""}, {"result", ""}, {"onlyif", ""}, {"__resul__", ""},
 	} {
-		ret, err := b.runner(t).Call(t.Context(), x("a", c.word, []any{}))
-		if err != nil || !data.Equal(ret.Value("warnings"), c.want) {
-			t.Errorf("%s: got %s, %v, want %s", c.word, data.Repr(ret), err, data.Repr(c.want))
+		for _, template := range []string{"", "jinja"} { // a template takes the words as variables
+			hook := b.logged()
+			ret, err := b.runner(t).Call(t.Context(), x("a", c.word, []any{}, "template", template))
+			if err != nil || ret.Has("warnings") {
+				t.Errorf("%s: got %s, %v", c.word, data.Repr(ret), err)
+			}
+			var told string
+			for _, entry := range hook.AllEntries() {
+				if entry.Level == logrus.WarnLevel {
+					told += entry.Message
+				}
+			}
+			want := c.want
+			if template != "" {
+				want = ""
+			}
+			if want == "" && told != "" || !strings.HasSuffix(told, want) {
+				t.Errorf("%s with template %q: the log has %q, want %q", c.word, template, told, want)
+			}
 		}
 	}
 }
