@@ -114,6 +114,16 @@ func (r *reactions) Run(ctx context.Context, kind runner.Kind, fun string, args 
 	return nil
 }
 
+// Call calls an execution function on the host of the master.
+func (r *reactions) Call(ctx context.Context, fun string, args []any, kwargs *data.Map) error {
+	functions := r.p.control.modules
+	if !functions.Has(fun) {
+		return errors.New(functions.MissingText(fun))
+	}
+	_, err := functions.Invoke(loader.WithContext(ctx, &loader.Context{}), fun, args, kwargs)
+	return err
+}
+
 // Spec describes a function of the master.
 func (r *reactions) Spec(kind runner.Kind, fun string) (*loader.Spec, bool) {
 	functions := r.p.control.runners

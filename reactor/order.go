@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sirupsen/logrus"
 
@@ -18,6 +19,8 @@ type Orders interface {
 	Publish(ctx context.Context, p *Publication) error
 	// Run calls a runner or a wheel function and waits for it.
 	Run(ctx context.Context, kind runner.Kind, fun string, args []any, kwargs *data.Map) error
+	// Call calls an execution function on the host of the reactor and waits for it.
+	Call(ctx context.Context, fun string, args []any, kwargs *data.Map) error
 	// Spec describes a runner or a wheel function; false where there is none.
 	Spec(kind runner.Kind, fun string) (*loader.Spec, bool)
 }
@@ -49,7 +52,11 @@ func (r *Reaction) do(ctx context.Context, orders Orders, log logrus.FieldLogger
 		}
 		return orders.Run(ctx, kind, r.Fun, args, kwargs)
 	case "caller":
-		return errors.New("reactions of type caller are for minions without a master")
+		args, kwargs, err := r.here(log)
+		if err != nil {
+			return err
+		}
+		return orders.Call(ctx, r.Fun, args, kwargs)
 	}
 	return fmt.Errorf("ReactWrap is missing a wrapper function for '%s'", r.Type) //nolint:staticcheck // Salt's text
 }
@@ -106,6 +113,22 @@ func (r *Reaction) call(kind runner.Kind, orders Orders, log logrus.FieldLogger)
 		kwargs = mapOf(r.Low.Value("kwarg"))
 	}
 	return args, kwargs, nil
+}
+
+// here returns the arguments of a reaction of type caller. Under args may stand positional ones alone, which is its old form.
+func (r *Reaction) here(log logrus.FieldLogger) ([]any, *data.Map, error) {
+	if list, ok := r.Low.Value("args").([]any); ok && !slices.ContainsFunc(list, isMap) {
+		return list, nil, nil
+	}
+	if named, ok, err := r.named(log); ok {
+		return nil, named, err
+	}
+	return listOf(r.Low.Value("arg")), mapOf(r.Low.Value("kwarg")), nil
+}
+
+func isMap(v any) bool {
+	_, ok := v.(*data.Map)
+	return ok
 }
 
 // parameters returns the arguments of the old form: the fields of the chunk without those that are its own, unless the

@@ -4,8 +4,8 @@
 //	r, err := reactor.New(reactor.Options{Bus: bus, Rules: option, Orders: orders, Log: log})
 //	err = r.Run(ctx, ready)
 //
-// A file is rendered for each event (see [Rendered]), with tag and data, and gives reactions by id. There are three types of them: local
-// sends a job to minions, runner and wheel call functions on the master. Reactions of one event are done one after the
+// A file is rendered for each event (see [Rendered]), with tag and data, and gives reactions by id. There are four types of them: local
+// sends a job to minions, runner and wheel call functions on the master, caller calls execution functions there. Reactions of one event are done one after the
 // other in the order of the file, or as order says.
 //
 // # Who waits for whom

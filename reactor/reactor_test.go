@@ -53,6 +53,14 @@ func (o *orders) Run(ctx context.Context, kind runner.Kind, fun string, args []a
 	return o.keep(ctx, fmt.Sprintf("%s %s %s %s", kind, fun, data.Repr(args), data.Repr(kwargs)), fun, args)
 }
 
+func (o *orders) Call(ctx context.Context, fun string, args []any, kwargs *data.Map) error {
+	var words any
+	if kwargs != nil {
+		words = kwargs
+	}
+	return o.keep(ctx, fmt.Sprintf("caller %s %s %s", fun, data.Repr(args), data.Repr(words)), fun, args)
+}
+
 // Spec knows two functions of Salt's by their parameters.
 func (o *orders) Spec(_ runner.Kind, fun string) (*loader.Spec, bool) {
 	switch fun {

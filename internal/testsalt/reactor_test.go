@@ -1,20 +1,20 @@
 package testsalt_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
-	"context"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/internal/testsalt"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/runner"
 	runners "github.com/brineproject/brine/runners/all"
-	"time"
 )
 
 // TestReactorAnswersTheStartOfAMinion lets a minion start and be given a job for that, whose return comes back; then a rule is
@@ -45,6 +45,27 @@ func TestReactorAnswersTheStartOfAMinion(t *testing.T) {
 	}
 	if got := []any{run("reactor.is_leader"), run("reactor.set_leader", false), run("reactor.is_leader")}; data.Repr(got) != "[True, False, False]" {
 		t.Errorf("leader: %s", data.Repr(got))
+	}
+}
+
+// TestReactorCallsFunctionsOfItsHost has an event make a file on the master's host, whose function tells that by an event.
+func TestReactorCallsFunctionsOfItsHost(t *testing.T) {
+	dir := testsalt.Dir(t)
+	sls, made := filepath.Join(dir, "touch.sls"), filepath.Join(dir, "made")
+	text := fmt.Sprintf("make:\n  caller.file.touch:\n  - args:\n    - name: {{ data['data']['path'] }}\nunknown:\n  caller.no.such: []\ntell:\n  runner.event.send:\n  - args:\n    - tag: done/{{ data['data']['n'] }}\n")
+	if err := os.WriteFile(sls, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), fmt.Sprintf("reactor: [{'make/*': ['%s']}]", sls)))
+	events := m.Listen(t, "done/")
+	for n := range 2 {
+		if err := events.Fire(t.Context(), "make/it", data.NewMap("data", data.NewMap("path", made, "n", int64(n)))); err != nil {
+			t.Fatal(err)
+		}
+		testsalt.AwaitEvent(t, events, fmt.Sprintf("done/%d", n))
+		if _, err := os.Stat(made); err != nil {
+			t.Errorf("after event %d: %v", n, err)
+		}
 	}
 }
 
