@@ -52,7 +52,7 @@ func TestReactorAnswersTheStartOfAMinion(t *testing.T) {
 func TestReactorCallsFunctionsOfItsHost(t *testing.T) {
 	dir := testsalt.Dir(t)
 	sls, made := filepath.Join(dir, "touch.sls"), filepath.Join(dir, "made")
-	text := fmt.Sprintf("make:\n  caller.file.touch:\n  - args:\n    - name: {{ data['data']['path'] }}\nunknown:\n  caller.no.such: []\ntell:\n  runner.event.send:\n  - args:\n    - tag: done/{{ data['data']['n'] }}\n")
+	text := fmt.Sprintf("make:\n  caller.file.touch:\n  - args:\n    - name: {{ data['data']['path'] }}\nunknown:\n  caller.no.such: []\ntell:\n  runner.event.send:\n  - args:\n    - tag: done/{{ data['data']['n'] }}/{{ grains['num_cpus'] is number }}\n")
 	if err := os.WriteFile(sls, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestReactorCallsFunctionsOfItsHost(t *testing.T) {
 		if err := events.Fire(t.Context(), "make/it", data.NewMap("data", data.NewMap("path", made, "n", int64(n)))); err != nil {
 			t.Fatal(err)
 		}
-		testsalt.AwaitEvent(t, events, fmt.Sprintf("done/%d", n))
+		testsalt.AwaitEvent(t, events, fmt.Sprintf("done/%d/True", n))
 		if _, err := os.Stat(made); err != nil {
 			t.Errorf("after event %d: %v", n, err)
 		}
