@@ -99,6 +99,7 @@ func TestThrice(t *testing.T) {
 		{"contents of pillar", "managed", "", []any{"contents_pillar", "who"}, "pillar\n"},
 		{"source and template", "managed", "", []any{"source", "salt://t.conf", "template", "jinja", "context", data.NewMap("who", "you")}, "to you\n"},
 		{"check_cmd", "managed", "a\n", []any{"contents", "b", "check_cmd", "grep -q b"}, "b\n"},
+		{"check_cmd without a shell", "managed", "a\n", []any{"contents", "b", "check_cmd", "true ; false"}, "b\n"},
 		{"mode alone", "managed", "a\n", []any{"mode", "0600"}, "a\n"},
 		{"absent", "absent", "a\n", nil, "-"},
 		{"append", "append", "a\n", []any{"text", []any{"b c", "a"}}, "a\nb c\n"},

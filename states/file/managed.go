@@ -507,7 +507,7 @@ func (m *module) modRunCheckCmd(ctx context.Context, a checkCmdArgs) (any, error
 }
 
 func (m *module) runCheck(ctx context.Context, cmd any, file string) (*data.Map, error) {
-	kw := data.NewMap("python_shell", true)
+	kw := data.NewMap()
 	if shell, ok := m.env.GrainsNow().Get("shell"); ok {
 		kw.Set("shell", shell)
 	}
