@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/internal/sources"
 )
 
 // smallBudget is the most that the minion of a small build may have on armv7, in bytes: 3 % above what it had last.
@@ -34,7 +36,9 @@ func TestMinionReachesNoTemplates(t *testing.T) {
 // reachesNone tells which packages, or those below them, a program depends on in a build with these tags.
 func reachesNone(t *testing.T, tags, program string, without []string) {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-deps", "-tags", tags, program).Output()
+	cmd := exec.Command("go", "list", "-deps", "-tags", tags, program)
+	cmd.Dir = sources.Root(t)
+	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -63,6 +67,7 @@ func keepsToSize(t *testing.T, budget int64, tags, program string, env ...string
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "program")
 	cmd := exec.Command("go", "build", "-tags", tags, "-trimpath", "-ldflags", "-s -w -dumpdep", "-o", bin, program)
+	cmd.Dir = sources.Root(t)
 	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS="), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -92,6 +97,7 @@ func TestMinionBuildsForEverySystem(t *testing.T) {
 		t.Run(target, func(t *testing.T) {
 			system, machine, _ := strings.Cut(target, "/")
 			cmd := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", os.DevNull, "./cmd/salt-minion")
+			cmd.Dir = sources.Root(t)
 			cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+machine)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("go build: %v\n%s", err, out)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/brineproject/brine/internal/sources"
 )
 
 // TestDebLifecycle takes the packages of two versions through their life in a Debian system: scripts/deb-test.sh.
@@ -12,7 +14,7 @@ func TestDebLifecycle(t *testing.T) {
 	dir := t.TempDir()
 	for _, version := range []string{"v0.1.0", "v0.2.0"} {
 		out := filepath.Join(dir, version)
-		in(t, tree(t), "make", "-s", "deb", "DIST="+out, "VERSION="+version)
+		in(t, sources.Root(t), "make", "-s", "deb", "DIST="+out, "VERSION="+version)
 		if err := os.RemoveAll(files(t, out, "linux-*")[0]); err != nil {
 			t.Fatal(err)
 		}
@@ -20,5 +22,5 @@ func TestDebLifecycle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Log(in(t, tree(t), "sh", "scripts/deb-test.sh", filepath.Join(dir, "v0.1.0"), filepath.Join(dir, "v0.2.0")))
+	t.Log(in(t, sources.Root(t), "sh", "scripts/deb-test.sh", filepath.Join(dir, "v0.1.0"), filepath.Join(dir, "v0.2.0")))
 }

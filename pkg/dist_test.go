@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/internal/sources"
 )
 
 // TestDistIsReproducible builds the archive of a platform in two folders, at different places and umasks, and holds that
@@ -18,7 +20,7 @@ import (
 func TestDistIsReproducible(t *testing.T) {
 	requires(t, false, "git", "make", "tar", "gzip", "sha256sum")
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
-	first := copyOfTree(t, tree(t), filepath.Join(t.TempDir(), "one"))
+	first := copyOfTree(t, sources.Root(t), filepath.Join(t.TempDir(), "one"))
 	second := copyOfTree(t, first, filepath.Join(t.TempDir(), "another/folder"))
 	make := "make -s dist PLATFORMS=linux/amd64 VERSION=v9.8.7"
 	in(t, first, "sh", "-c", "umask 022; "+make)

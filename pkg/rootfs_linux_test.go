@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/brineproject/brine/internal/sources"
 )
 
 // An image is the root of the container image of a role, and how the Dockerfile runs it.
@@ -42,7 +44,7 @@ func (i image) run(t *testing.T, args ...string) string {
 func newImage(t *testing.T, bin, role string, user uint32, settings string) image {
 	t.Helper()
 	i := image{filepath.Join(t.TempDir(), role), user}
-	in(t, tree(t), "sh", "scripts/rootfs.sh", "go", role, bin, i.root)
+	in(t, sources.Root(t), "sh", "scripts/rootfs.sh", "go", role, bin, i.root)
 	if err := syscall.Mknod(filepath.Join(i.root, "dev/null"), syscall.S_IFCHR|0o666, 1<<8|3); err != nil {
 		t.Fatalf("make /dev/null: %v", err)
 	}
@@ -114,7 +116,7 @@ func (s *service) stop(t *testing.T) {
 func TestImagesServeJobs(t *testing.T) {
 	requires(t, true, "make")
 	bin := t.TempDir()
-	in(t, tree(t), "make", "-s", "build", "BIN="+bin)
+	in(t, sources.Root(t), "make", "-s", "build", "BIN="+bin)
 	publish, ret := freePorts(t)
 	box := newImage(t, bin, "master", 450, fmt.Sprintf("interface: 127.0.0.1\npublish_port: %d\nret_port: %d\n", publish, ret))
 	other := newImage(t, bin, "minion", 0, fmt.Sprintf("id: web1\nmaster: 127.0.0.1\nmaster_port: %d\nacceptance_wait_time: 1\n", ret))

@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/internal/sources"
 )
 
 // placeholders returns a folder with a file in place of each program, which is enough to look at packages.
 func placeholders(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
-	for _, dir := range files(t, tree(t), "cmd/salt*") {
+	for _, dir := range files(t, sources.Root(t), "cmd/salt*") {
 		if err := os.WriteFile(filepath.Join(bin, filepath.Base(dir)), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -24,7 +26,7 @@ func placeholders(t *testing.T) string {
 func packages(t *testing.T, format, version, arch string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for file := range strings.FieldsSeq(in(t, tree(t), "sh", "scripts/packages.sh", format, "go", version, arch, placeholders(t), t.TempDir())) {
+	for file := range strings.FieldsSeq(in(t, sources.Root(t), "sh", "scripts/packages.sh", format, "go", version, arch, placeholders(t), t.TempDir())) {
 		name, _, _ := strings.Cut(filepath.Base(file), map[string]string{"deb": "_0", "rpm": "-0"}[format])
 		out[name] = file
 	}

@@ -6,13 +6,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/internal/sources"
 )
 
 // TestScriptsAreShell has the shell read every script; what templates leave open must be filled.
 func TestScriptsAreShell(t *testing.T) {
 	dir := staged(t)
 	scripts := files(t, dir, "sysv/*", "openrc/*", "default/*", "deb/*", "rpm/*", "libexec/*")
-	for _, file := range append(scripts, files(t, tree(t), "scripts/*.sh")...) {
+	for _, file := range append(scripts, files(t, sources.Root(t), "scripts/*.sh")...) {
 		in(t, dir, "sh", "-n", file)
 	}
 	open := regexp.MustCompile(`@[A-Z]+@`)
@@ -27,7 +29,7 @@ func TestScriptsAreShell(t *testing.T) {
 func TestServicesAreWhole(t *testing.T) {
 	dir := staged(t)
 	for _, name := range []string{"salt-master", "salt-minion", "salt-syndic", "salt-api"} {
-		_, err := os.Stat(filepath.Join(tree(t), "cmd", name))
+		_, err := os.Stat(filepath.Join(sources.Root(t), "cmd", name))
 		built := err == nil
 		for _, file := range []string{"systemd/" + name + ".service", "sysv/" + name, "openrc/" + name, "default/" + name, "logrotate/" + name} {
 			if _, err := os.Stat(filepath.Join(dir, file)); (err == nil) != built {

@@ -1,16 +1,14 @@
 package pkg
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/sources"
 )
 
 // searchPath finds the programs of administrators too, which the path of a user may lack.
@@ -24,26 +22,6 @@ func requires(t *testing.T, root bool, programs ...string) {
 		need.Root(t, "to install packages")
 	}
 	need.Program(t, programs...)
-}
-
-// tree is the folder of the sources. It is walked, so that go test sees that the result depends on them: it remembers
-// which folders a test opens, but not what programs open that the test runs.
-func tree(t *testing.T) string {
-	t.Helper()
-	dir, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() && slices.Contains([]string{".git", "bin", "dist"}, d.Name()) {
-			return fs.SkipDir
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // in runs a command in a folder and returns what it printed; a failure ends the test.
@@ -63,7 +41,7 @@ func in(t *testing.T, dir string, command ...string) string {
 func staged(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	in(t, tree(t), "sh", "scripts/stage.sh", dir)
+	in(t, sources.Root(t), "sh", "scripts/stage.sh", dir)
 	return dir
 }
 

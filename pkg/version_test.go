@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/internal/sources"
 )
 
 // TestPackageVersionsSort holds that the versions of packages sort as what git says of the commits does.
@@ -18,7 +20,7 @@ func TestPackageVersionsSort(t *testing.T) {
 				"1234567", "v0.9.0-rc1", "v0.9.0-rc1-3-gabcdef0", "v0.9.0-rc2", "v0.9.0", "v0.9.0-2-gfedcba9", "v0.9.0-10-gabcdef0",
 				"v0.9.0-10-gabcdef0-dirty", "v0.10.0-rc1", "v0.10.0",
 			} {
-				version := strings.TrimSpace(in(t, tree(t), "sh", "scripts/version.sh", described))
+				version := strings.TrimSpace(in(t, sources.Root(t), "sh", "scripts/version.sh", described))
 				if older != "" && !newer(t, version, older) {
 					t.Errorf("%s (%s) is not newer than %s", version, described, older)
 				}
@@ -44,7 +46,7 @@ func TestVersionOutsideGit(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(dir))
-	if got := in(t, dir, "sh", filepath.Join(tree(t), "scripts/version.sh")); got != "v1.2.3\n" {
+	if got := in(t, dir, "sh", filepath.Join(sources.Root(t), "scripts/version.sh")); got != "v1.2.3\n" {
 		t.Errorf("version.sh says %q", got)
 	}
 }

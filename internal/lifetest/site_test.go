@@ -13,6 +13,7 @@ import (
 
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/sources"
 )
 
 // marker is the environment variable by which everything is found that a site has started.
@@ -25,8 +26,8 @@ const counterVar = "BRINE_LIFETEST_COUNTER"
 func build(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
-	cmd := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", bin+"/",
-		"github.com/brineproject/brine/cmd/salt-master", "github.com/brineproject/brine/cmd/salt-minion")
+	cmd := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", bin+"/", "./cmd/salt-master", "./cmd/salt-minion")
+	cmd.Dir = sources.Root(t)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)

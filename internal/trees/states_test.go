@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/internal/sources"
 )
 
 // leastStates is how many states each system is to be asked for.
@@ -52,7 +54,8 @@ func TestStates(t *testing.T) {
 func build(t *testing.T) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "salt-call")
-	cmd := exec.Command("go", "build", "-o", out, "github.com/brineproject/brine/cmd/salt-call")
+	cmd := exec.Command("go", "build", "-o", out, "./cmd/salt-call")
+	cmd.Dir = sources.Root(t)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, said)
