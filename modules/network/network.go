@@ -129,13 +129,8 @@ func fullName(ctx context.Context, r resolver, name string) string {
 	if err != nil || len(names) == 0 {
 		return name
 	}
-	for i := range names {
-		names[i] = strings.TrimSuffix(names[i], ".")
-	}
-	if i := slices.IndexFunc(names, func(n string) bool { return strings.Contains(n, ".") }); i >= 0 {
-		return names[i]
-	}
-	return names[0]
+	whole := func(n string) bool { return strings.Contains(strings.TrimSuffix(n, "."), ".") }
+	return strings.TrimSuffix(names[max(0, slices.IndexFunc(names, whole))], ".")
 }
 
 // texts returns values as a list of their texts.
