@@ -183,13 +183,15 @@ reload_and_restart() {
 
 upgrade_during_job() {
   step "upgrade while a job runs"
-  salt -t 60 web1 cmd.run 'sleep 5; echo done' > /tmp/job 2>&1 &
+  rm -f /tmp/upgraded
+  salt -t 60 web1 cmd.run 'until [ -e /tmp/upgraded ]; do sleep 0.1; done; echo done' > /tmp/job 2>&1 &
   job=$!
   eventually 10 sh -c 'salt-call --local --out=json saltutil.running | grep cmd.run'
   before=$(cat /run/salt-minion.pid)
   code 0 dpkg -i /debs/new/salt-common_*.deb /debs/new/salt-minion_*.deb
   kill -0 "$job" || fail "the job ended before the upgrade; it proves nothing: $(cat /tmp/job)"
   [ "$(cat /run/salt-minion.pid)" = "$before" ] || fail "the minion was restarted while a job ran"
+  touch /tmp/upgraded
   wait "$job" || fail "the job: $(cat /tmp/job)"
   [ "$(sed -n 2p /tmp/job)" = '    done' ] || fail "the job returned: $(cat /tmp/job)"
   eventually 20 settled
