@@ -261,7 +261,7 @@ func converted(t *testing.T, param string, in any) (any, error) {
 
 func TestNamesOfParameters(t *testing.T) {
 	for field, want := range map[string]string{"A": "a", "DryRun": "dry_run", "URLPath": "url_path", "HashType": "hash_type", "ID": "id", "UseVT": "use_vt"} {
-		if got := snake(field); got != want {
+		if got := ArgumentName(field); got != want {
 			t.Errorf("field %s is parameter %s, want %s", field, got, want)
 		}
 	}

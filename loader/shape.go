@@ -53,7 +53,7 @@ func (s *shape) param(f reflect.StructField, i int) error {
 	}
 	p := Param{Name: f.Tag.Get("name"), Required: true}
 	if p.Name == "" {
-		p.Name = snake(f.Name)
+		p.Name = ArgumentName(f.Name)
 	}
 	if text, ok := f.Tag.Lookup("default"); ok {
 		v, err := literal(text)
@@ -76,8 +76,9 @@ func wantType(f reflect.StructField, t reflect.Type) error {
 	return nil
 }
 
-// snake writes DryRun as dry_run and URLPath as url_path.
-func snake(name string) string {
+// ArgumentName returns the name of the argument that a field of an argument struct is, unless its tag has another: DryRun is dry_run, URLPath is
+// url_path.
+func ArgumentName(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
 	for i, r := range runes {

@@ -6,7 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/brineproject/brine/loader"
 )
 
 // A stateFunction is a function of a state module.
@@ -111,25 +112,12 @@ func parameter(field string, tag reflect.StructTag) string {
 	}
 	name := tag.Get("name")
 	if name == "" {
-		name = snake(field)
+		name = loader.ArgumentName(field)
 	}
 	if value, ok := tag.Lookup("default"); ok {
 		return name + "=" + value
 	}
 	return name
-}
-
-// snake writes DryRun as dry_run and URLPath as url_path, as package loader does.
-func snake(name string) string {
-	var b strings.Builder
-	runes := []rune(name)
-	for i, r := range runes {
-		if unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
 }
 
 // states lists the functions of state modules with their arguments.
