@@ -39,6 +39,9 @@ var (
 	ErrRejected = errors.New("the master has rejected the key")
 	// ErrDenied is wrapped besides ErrRejected when the master says that it knows another key for the id.
 	ErrDenied = errors.New("the master knows another key for this id")
+	// ErrUnproved is wrapped besides ErrPending, ErrRejected and ErrFull when the refusal is not signed by a master that the
+	// minion knows, as on first contact: anybody could have sent it.
+	ErrUnproved = errors.New("nothing proves that the answer is the master's")
 	// ErrBusy is returned by a sign-in that the master had no time for.
 	ErrBusy = errors.New("the master is busy with other minions that sign in")
 	// ErrFull is returned by a sign-in when the master has reached max_minions.

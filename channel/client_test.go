@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -268,7 +269,7 @@ func TestCVE2022_22935(t *testing.T) {
 		}
 		for name, forge := range p.forgeries() {
 			if first && strings.HasPrefix(name, "signed by another") {
-				continue // with whom it has never spoken, the minion cannot tell
+				continue // see TestThreatRefusalsOnFirstContactAreUnproved
 			}
 			p.tamper = func(_ string, request, _ []byte) ([]byte, error) { return forge(request), nil }
 			p.client.Forget()
@@ -285,6 +286,32 @@ func TestCVE2022_22935(t *testing.T) {
 		}
 		p.tamper = nil
 		must(t, p.call())
+	}
+}
+
+// A minion that knows no key of its master believes no refusal to be the master's, however it is signed. The master that it
+// knows is believed.
+func TestThreatRefusalsOnFirstContactAreUnproved(t *testing.T) {
+	refused := func(err error) bool {
+		return errors.Is(err, ErrRejected) || errors.Is(err, ErrPending) || errors.Is(err, ErrFull)
+	}
+	for _, o := range []ClientOptions{{AuthTries: 1}, {AuthTries: 1, OpenMode: true}, {AuthTries: 1, AllowUnsigned: true}} {
+		p := newPair(t, o)
+		for name, forge := range p.forgeries() {
+			for _, known := range []string{"", p.ring.pub("master")} {
+				p.keys.master = known
+				p.tamper = func(_ string, request, _ []byte) ([]byte, error) { return forge(request), nil }
+				if _, err := p.client.SignIn(t.Context()); refused(err) && !errors.Is(err, ErrUnproved) {
+					t.Errorf("%+v, knows a master %v, %s: %v", o, known != "", name, err)
+				}
+			}
+		}
+	}
+	p := newPair(t, ClientOptions{AuthTries: 1})
+	must(t, p.call())
+	must(t, p.pki.Put(pki.Accepted, "web1", p.ring.pub("other")))
+	if _, err := p.client.SignIn(t.Context()); !errors.Is(err, ErrRejected) || errors.Is(err, ErrUnproved) {
+		t.Errorf("a refusal of the master that the minion knows: %v", err)
 	}
 }
 
@@ -317,6 +344,9 @@ func (p *pair) forgeries() map[string]func(request []byte) []byte {
 		forged["signed by another, without signature "+name] = func(request []byte) []byte {
 			return marshal(data.NewMap("enc", "clear", "load", marshal(data.NewMap("ret", ret, "nonce", nonceOf(request)))))
 		}
+	}
+	forged["signed by another, whose key comes with it"] = func(request []byte) []byte {
+		return signed("other", data.NewMap("ret", false, "nonce", nonceOf(request), "pub_key", p.ring.pub("other")))
 	}
 	forged["text"] = func([]byte) []byte { return marshal("bad load") }
 	forged["unsigned acceptance"] = func([]byte) []byte {

@@ -82,7 +82,8 @@ func (c *Client) endSignIn(call *signInCall) {
 }
 
 // SignIn signs in, whether there are credentials or not. The error wraps ErrPending, ErrRejected, ErrFull,
-// ErrMasterKey, ErrFingerprint, ErrBadReply or ErrDowngrade, or is that of the transport.
+// ErrMasterKey, ErrFingerprint, ErrBadReply or ErrDowngrade, or is that of the transport. A refusal that no known master
+// signed wraps ErrUnproved besides.
 func (c *Client) SignIn(ctx context.Context) (*Credentials, error) {
 	c.Forget()
 	return c.signedIn(ctx)
@@ -245,8 +246,11 @@ func (a *attempt) unsignedRefusal(load payload.Fields) error {
 	if !a.client.opts.AllowUnsigned {
 		return fmt.Errorf("%w: an unsigned answer is not believed", ErrBadReply)
 	}
-	return verdict(load)
+	return unproved(verdict(load))
 }
+
+// unproved marks a refusal that no known master signed.
+func unproved(refusal error) error { return fmt.Errorf("%w (%w)", refusal, ErrUnproved) }
 
 func (a *attempt) readSigned(inner payload.Fields, signed, sig []byte) (*Credentials, error) {
 	nonce, _ := inner.Text("nonce")
@@ -263,6 +267,9 @@ func (a *attempt) readSigned(inner payload.Fields, signed, sig []byte) (*Credent
 		}
 	}
 	if inner.Has("ret") {
+		if a.stored == nil || !a.stored.Equal(master) {
+			return nil, unproved(verdict(inner))
+		}
 		return nil, verdict(inner)
 	}
 	if master == nil || text == "" {

@@ -106,6 +106,7 @@ func (w *welcome) fatal(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, channel.ErrFingerprint):
 		return err
+	case errors.Is(err, channel.ErrUnproved): // anybody can send such a refusal: the minion waits
 	case errors.Is(err, channel.ErrRejected) && !w.l.m.settings.now().RejectedRetry:
 		if errors.Is(err, channel.ErrDenied) {
 			w.l.log.Error(w.deniedText())
@@ -144,6 +145,10 @@ func (w *welcome) tell(err error, wait time.Duration) {
 	case errors.Is(err, channel.ErrRejected):
 		kind = "rejected"
 		text = "The Salt Master has rejected this minion's public key"
+		if errors.Is(err, channel.ErrUnproved) {
+			kind = "rejected without proof"
+			text = "A refusal of this minion's public key came, but no master that the minion knows has signed it"
+		}
 	case errors.Is(err, channel.ErrFull):
 		kind = "full"
 		text = "The Salt Master is full: max_minions are connected"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 )
 
@@ -85,6 +86,29 @@ func TestRejectedMinionEndsLikeSalts(t *testing.T) {
 		}
 		if took := time.Since(start); took < 10*time.Second || took > 20*time.Second {
 			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// A refusal that no known master has signed can be anybody's: the minion waits, and is let in once its master answers.
+func TestThreatUnprovedRefusalMeansWait(t *testing.T) {
+	key, err := crypto.GenerateKey(2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		rejected := fmt.Errorf("%w (%w)", channel.ErrRejected, channel.ErrUnproved)
+		denied := fmt.Errorf("%w: %w (%w)", channel.ErrRejected, channel.ErrDenied, channel.ErrUnproved)
+		w, asked, log := newTestWelcome(&config.Minion{ID: "web1", AcceptanceWaitTime: 10 * time.Second}, rejected, rejected, denied, nil)
+		w.l.m.key = key
+		if _, err := w.enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if want := "[0s 10s 20s 30s]"; fmt.Sprint(*asked) != want {
+			t.Errorf("asked at %v, want %s", *asked, want)
+		}
+		if first := log.AllEntries()[0].Message; !strings.HasPrefix(first, "A refusal of this minion's public key came") {
+			t.Errorf("the log says %q", first)
 		}
 	})
 }
