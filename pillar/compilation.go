@@ -22,6 +22,7 @@ type compilation struct {
 	available map[string][]string // names of SLS by environment
 	ignored   map[string][]string // SLS that may be missing, by environment
 	present   *data.Map           // what templates see as pillar
+	below     *data.Map           // the override, which sources are merged over; empty with decrypt_pillar, see lay
 	errors    []any
 	topErrors []any
 }
@@ -44,6 +45,10 @@ func (c *Compiler) compilation(ctx context.Context, r Request) (*compilation, er
 	}
 	w.opts = w.options()
 	w.present = r.Known
+	w.below = w.Override
+	if data.Truth(w.opts.Value("decrypt_pillar")) {
+		w.below = data.NewMap()
+	}
 	return w, w.renew()
 }
 
@@ -105,21 +110,39 @@ func (w *compilation) compile(ctx context.Context) (*data.Map, error) {
 		pillar = pillar.Clone()
 		pillar.Set("_errors", slices.Clone(w.errors))
 	}
-	if w.Override.Len() > 0 {
-		pillar = w.merge(pillar, w.Override)
+	pillar, err = w.decrypt(ctx, pillar)
+	return w.lay(pillar), err
+}
+
+// lay merges the override over a pillar. The requester chose the override, so it comes after decryption: the master
+// decrypts only values of its own sources. Salt decrypts last and so decrypts any text for any minion
+// (salt/pillar/__init__.py, Pillar.compile_pillar).
+func (w *compilation) lay(pillar *data.Map) *data.Map {
+	if w.Override.Len() == 0 {
+		return pillar
 	}
-	return w.decrypt(ctx, pillar)
+	merged := w.merge(pillar, w.Override)
+	out := data.NewMap() // in Salt's order: the keys of the override come first
+	for _, m := range []*data.Map{w.Override, merged} {
+		for key := range m.All() {
+			if value, ok := merged.Get(key); ok {
+				out.Set(key, value)
+			}
+		}
+	}
+	return out
 }
 
 // tree is the pillar of the top files with external pillars.
 func (w *compilation) tree(ctx context.Context) (*data.Map, error) {
 	if !w.NoExternal && data.Truth(w.opts.Value("ext_pillar_first")) {
 		top := w.targets(ctx)
-		w.present = w.external(ctx, w.Override)
+		first := w.external(ctx, w.below)
+		w.present = w.lay(first)
 		if err := w.renew(); err != nil {
 			return nil, err
 		}
-		return w.merge(w.present, w.states(ctx, w.matches(top))), nil
+		return w.merge(first, w.states(ctx, w.matches(top))), nil
 	}
 	pillar := w.remembered(ctx, func(ctx context.Context) *data.Map { return w.states(ctx, w.matches(w.targets(ctx))) })
 	if !w.NoExternal {

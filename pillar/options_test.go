@@ -97,6 +97,31 @@ func TestDynamicEnvironmentIsSalts(t *testing.T) {
 	}
 }
 
+// TestOverrideIsNeverDecrypted has a requester send what decrypt_pillar names: as a value of its own, below a map of the
+// sources, and over a value of the sources.
+func TestOverrideIsNeverDecrypted(t *testing.T) {
+	files := data.NewMap("top.sls", topOfAll, "p.sls", `
+secret: "{\"own\": 1}"
+m: {in: "[1, 2]"}
+kept: "{}"
+`)
+	override := data.NewMap("stolen", `{"theirs": 1}`, "m", data.NewMap("stolen", "[3]"), "kept", `{"theirs": 2}`)
+	want := `
+stolen: '{"theirs": 1}'
+m: {in: [1, 2], stolen: "[3]"}
+kept: '{"theirs": 2}'
+secret: {own: 1}
+`
+	for _, first := range []bool{false, true} {
+		t.Run(fmt.Sprint("external pillars first: ", first), func(t *testing.T) {
+			c := tree(t, files, data.NewMap("decrypt_pillar", []any{"secret", "m:in", "stolen", "m:stolen", "kept"},
+				"decrypt_pillar_default", "json", "decrypt_pillar_renderers", []any{"json"}, "ext_pillar_first", first,
+				"ext_pillar", []any{data.NewMap("cmd_yaml", "echo '{}'")}))
+			same(t, compile(t, c, pillar.Request{ID: "web1", Grains: baseGrains(), Override: override}), want)
+		})
+	}
+}
+
 // tree is a compiler for one environment, base, with more options.
 func tree(t *testing.T, files, more *data.Map) *pillar.Compiler {
 	return compiler(t, pillar.Options{Opts: options(write(t, t.TempDir(), data.NewMap("base", files)), more), Engine: withCommands,

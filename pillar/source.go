@@ -60,8 +60,8 @@ func (w *compilation) external(ctx context.Context, pillar *data.Map) *data.Map 
 	if w.demanded() {
 		list = append(slices.Clip(list), w.Demand)
 	}
-	if w.Override.Len() > 0 {
-		pillar = w.merge(pillar, w.Override)
+	if w.below.Len() > 0 {
+		pillar = w.merge(pillar, w.below)
 	}
 	excluded := fileserver.Strings(w.opts.Value("exclude_ext_pillar"))
 	for _, entry := range list {
@@ -135,7 +135,11 @@ func (w *compilation) ask(ctx context.Context, pillar *data.Map, name string, ar
 		return pillar
 	}
 	begin := time.Now()
-	got, err := s.Pillar(ctx, Query{ID: w.ID, Argument: argument, Grains: w.Grains, Pillar: pillar, Opts: w.opts,
+	seen := pillar
+	if w.below.Len() == 0 {
+		seen = w.lay(pillar)
+	}
+	got, err := s.Pillar(ctx, Query{ID: w.ID, Argument: argument, Grains: w.Grains, Pillar: seen, Opts: w.opts,
 		ExtraMinionData: w.ExtraMinionData, Engine: w.engine, Files: w.files, Log: w.Log, Compile: w.other})
 	w.timed("ext_pillar", name, begin)
 	if err != nil {

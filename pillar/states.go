@@ -13,9 +13,9 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// states renders the SLS of a minion over pillar= of the command line (Pillar.render_pillar).
+// states renders the SLS of a minion over pillar= of the command line (Pillar.render_pillar), which decrypt_pillar defers.
 func (w *compilation) states(ctx context.Context, matches []assignment) *data.Map {
-	pillar := w.Override
+	pillar := w.below
 	marked := strategyOf(w.strategy(), w.opts.Text("renderer")) == "aggregate"
 	if marked {
 		ctx = render.WithMarks(ctx)
