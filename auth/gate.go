@@ -166,6 +166,12 @@ func (h *held) ofUser(name string) rules {
 	return all
 }
 
+// Watches reports whether a user of the master's host may read all events: their rules in publisher_acl hold '@events'.
+// Others read those of their own jobs. Salt has no such right: who may connect to the bus reads everything.
+func (g *Gate) Watches(name string) bool {
+	return slices.ContainsFunc(g.held.Load().ofUser(name), func(r rule) bool { return r.every && r.form == "events" })
+}
+
 // Blocked reports whether publisher_acl_blacklist forbids a publish to everybody: to a user, or of a function. It is asked before
 // anything else, for what the caller says he is, and again for who he is.
 func (g *Gate) Blocked(user string, fun any) bool {

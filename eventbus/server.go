@@ -27,7 +27,14 @@ type ServeOptions struct {
 	StallLimit time.Duration // a reader that takes nothing for so long is cut; 0 means 30 s
 	DrainLimit time.Duration // at the end readers get so long to take what is queued; 0 means 2 s
 	Ready      func()        // called when both sockets are open
+	// Wants returns the tags that a user of this host may read on the pub socket; a nil function means all. It is called
+	// once for each connection and its result for each event, both under the lock of the bus: keep them short. uid is
+	// NoUser where the system does not say who connected. A nil Wants lets everyone who can connect read everything.
+	Wants func(uid int) func(tag string) bool
 }
+
+// NoUser stands for the user of a connection where the system does not say who that is.
+const NoUser = -1
 
 // lastWords is how long writers have at the end, for what they have sent already.
 const lastWords = 100 * time.Millisecond
@@ -153,7 +160,7 @@ func (s *server) addReader(conn net.Conn) {
 
 // admitted makes a connection a reader. The caller holds the lock of the bus.
 func (s *server) admitted(conn net.Conn) {
-	r := &connReader{&reader{queue: newQueue(1<<20, s.opts.MaxBytes), name: "pub socket"}, conn}
+	r := &connReader{&reader{queue: newQueue(1<<20, s.opts.MaxBytes), name: "pub socket", wants: s.wants(conn)}, conn}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.readers) >= s.opts.MaxConns || s.drainBy.Load() > 0 {
@@ -167,6 +174,18 @@ func (s *server) admitted(conn net.Conn) {
 	s.readWait.Add(2)
 	go s.watch(r)
 	go s.write(r)
+}
+
+// wants returns the filter of a connection, or nil when there is none.
+func (s *server) wants(conn net.Conn) func(tag string) bool {
+	if s.opts.Wants == nil {
+		return nil
+	}
+	uid, ok := peerOf(conn)
+	if !ok {
+		uid = NoUser
+	}
+	return s.opts.Wants(uid)
 }
 
 // watch waits for the reader to go away. What it sends is thrown away.

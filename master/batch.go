@@ -111,6 +111,7 @@ func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) 
 		return clearReply(data.NewMap()), nil
 	}
 	load.Set("jid", string(id))
+	b.pub.watchers.note(id, who, c.Caller.Remote)
 	j := newBatchJob(id, withoutSecrets(load, kwargs), plan, owner)
 	if err := b.add(ctx, j); err != nil {
 		return refusal("SaltClientError", err.Error()), nil

@@ -13,6 +13,7 @@ import (
 // with publisher_acl or external_auth the group of the socket (salt/utils/event.py opens it to the group alone, so that there a
 // user of publisher_acl who is not in it waits for answers in vain). Who was let in and may give no orders any more is shut out.
 func (m *Master) admitListeners(cfg *config.Master) {
+	m.parts.watchers.renew(m.parts.gate.Gate)
 	file := eventbus.MasterSockets(cfg.SockDir).Pub
 	before, err := admittedTo(file)
 	if errors.Is(err, os.ErrNotExist) {

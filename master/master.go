@@ -170,6 +170,7 @@ func New(ctx context.Context, cfg *config.Master, o Options) (m *Master, err err
 	if err != nil {
 		return m, err
 	}
+	p.recallWatched(ctx)
 	if err := m.assemble(p); err != nil {
 		return m, err
 	}

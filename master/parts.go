@@ -41,6 +41,7 @@ type parts struct {
 	keys     *pki.Dir
 	secrets  *channel.Secrets
 	bus      *eventbus.Bus
+	watchers *watchers
 	data     *minionData
 	batches  cache.Bank // records of batches, where no runner reaches
 	gate     *gatekeeper
@@ -90,6 +91,7 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 	if err := errors.Join(p.openPillarCompiler(), p.openTops()); err != nil {
 		return nil, err
 	}
+	p.watchers = newWatchers(portOf(m.reply.Addr(), cfg.RetPort))
 	p.bus = eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log, Private: reactor.Private})
 	p.queue = m.openQueue(p)
 	p.presence = newPresence(m.publish, earlier(cfg.CacheDir, o.Log), p.settings, o.Now)
@@ -100,6 +102,16 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 		Sign: cfg.SignPubMessages, Algorithm: cfg.PublishSigningAlgorithm, Filter: cfg.ZMQFiltering, Syndics: cfg.OrderMasters,
 	})
 	return p, nil
+}
+
+// recallWatched lets users who wait for jobs of an earlier master read their events.
+func (p *parts) recallWatched(ctx context.Context) {
+	if p.cfg.PublisherACL.Len() == 0 {
+		return
+	}
+	if err := p.watchers.recall(ctx, p.jobs, p.o.Now()); err != nil {
+		p.o.Log.WithError(err).Warn("users of publisher_acl do not see events of jobs from before this start: read the job cache")
+	}
 }
 
 // openGate makes the part that knows who may do what.
@@ -215,7 +227,7 @@ func ownKey(keys *pki.Dir, name string, bits int, option, pass string) (*crypto.
 func newPublishing(p *parts) *publishing {
 	masterID, _ := p.cfg.Map().Get("master_id")
 	away := newOffline(p)
-	pub := &publishing{taken: func(job.ID) bool { return false }, presence: p.presence, progress: newProgress(p.jobs, away, p.o.Now), offline: away, gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
+	pub := &publishing{watchers: p.watchers, taken: func(job.ID) bool { return false }, presence: p.presence, progress: newProgress(p.jobs, away, p.o.Now), offline: away, gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
 		ids: p.ids, masterID: masterID, orderMasters: p.cfg.OrderMasters, keepJobs: p.cfg.JobCache, ext: p.ext, quiet: p.quiet, now: p.o.Now, log: p.o.Log}
 	away.pub = pub
 	pub.progress.again = pub.repeat

@@ -46,6 +46,7 @@ type publishing struct {
 	orderMasters bool
 	keepJobs     bool              // job_cache
 	taken        func(job.ID) bool // a batch or the queue has the id
+	watchers     *watchers
 	quiet        *quiet
 	now          func() time.Time
 	log          logrus.FieldLogger
@@ -89,6 +90,7 @@ func (p *publishing) publish(ctx context.Context, c *channel.Command) (any, erro
 		return clearReply(data.NewMap("error", "Master failed to assign jid")), nil
 	}
 	load.Set("jid", string(id))
+	p.watchers.note(id, who, c.Caller.Remote)
 	return p.send(ctx, load, kwargs, id, ids, missing)
 }
 
@@ -202,7 +204,9 @@ func withoutSecrets(load, kwargs *data.Map) *data.Map {
 	load.Delete("key")
 	if kwargs.Has("token") || kwargs.Has("password") {
 		kwargs = kwargs.Clone()
-		kwargs.Delete("token")
+		if kwargs.Has("token") {
+			kwargs.Set("token", nil) // the job is that of a login: see keyUser
+		}
 		kwargs.Delete("password")
 		load.Set("kwargs", kwargs)
 	}

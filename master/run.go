@@ -23,15 +23,16 @@ import (
 // control runs the functions of the shelves runners and wheel in the master: for the clear commands of these names, for
 // minions as peer_run allows, and for the schedule (salt/master.py, ClearFuncs.runner and wheel).
 type control struct {
-	gate    *gatekeeper
-	ids     *job.IDs
-	runners *loader.Registry
-	wheels  *loader.Registry
-	modules *loader.Registry
-	runner  *runner.Client
-	wheel   *runner.Client
-	waiting chan runner.Call // runners that wait for a worker
-	log     logrus.FieldLogger
+	gate     *gatekeeper
+	watchers *watchers
+	ids      *job.IDs
+	runners  *loader.Registry
+	wheels   *loader.Registry
+	modules  *loader.Registry
+	runner   *runner.Client
+	wheel    *runner.Client
+	waiting  chan runner.Call // runners that wait for a worker
+	log      logrus.FieldLogger
 }
 
 // How many runners run at one time, and how many may wait for that.
@@ -41,7 +42,7 @@ const (
 )
 
 func newControl(p *parts) (*control, error) {
-	c := &control{gate: p.gate, ids: p.ids, waiting: make(chan runner.Call, runnerQueue), log: p.o.Log}
+	c := &control{gate: p.gate, watchers: p.watchers, ids: p.ids, waiting: make(chan runner.Call, runnerQueue), log: p.o.Log}
 	env := &loader.Env{Opts: p.settings.all(), Log: p.o.Log, Shelves: p.shelves}
 	env.Host.Order = p.o.Order
 	env.Host.FireMaster = func(_ context.Context, tag string, body *data.Map) error { return p.bus.Fire(tag, body) }
@@ -171,6 +172,7 @@ func (c *control) order(ctx context.Context, cmd *channel.Command, kind runner.K
 	if err := who.MayRun(string(kind), call.Fun, args, kwargs); err != nil {
 		return call, c.refuse(string(kind), cmd, credentials.Kind, err), nil
 	}
+	c.watchers.note(call.JID, who, cmd.Caller.Remote)
 	return call, nil, nil
 }
 

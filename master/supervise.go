@@ -48,10 +48,11 @@ func (m *Master) pieces() []daemon.Part {
 }
 
 func (m *Master) serveBus(ctx context.Context, ready func()) error {
-	return m.bus.Serve(ctx, eventbus.MasterSockets(m.cfg.SockDir), eventbus.ServeOptions{MaxBytes: m.cfg.IPCWriteBuffer, Ready: func() {
-		m.admitListeners(m.parts.settings.now())
-		ready()
-	}})
+	return m.bus.Serve(ctx, eventbus.MasterSockets(m.cfg.SockDir), eventbus.ServeOptions{MaxBytes: m.cfg.IPCWriteBuffer, Wants: m.parts.watchers.wants,
+		Ready: func() {
+			m.admitListeners(m.parts.settings.now())
+			ready()
+		}})
 }
 
 // Dump tells the state of parts and ports, for a person who looks for a fault.
