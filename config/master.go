@@ -164,6 +164,8 @@ type Master struct {
 	opts   *data.Map // all options
 	loaded *Master   // as it was loaded, to tell what code changed
 
+	schedules map[string]*data.Map
+
 	namesCache bool // master_job_cache is written down
 }
 
@@ -191,7 +193,7 @@ func LoadClient(dir string, env func(string) string) (*Master, *Report, error) {
 
 func loadMaster(dir string, env func(string) string, h host) (*Master, *Report, error) {
 	opts, set, report, err := load(masterRole, dir, env, h)
-	m := &Master{opts: opts}
+	m := &Master{opts: opts, schedules: report.schedules()}
 	faults := append(m.fill(report), m.samePorts(report)...)
 	m.keepJobs(set)
 	m.namesCache = set.Has("master_job_cache")

@@ -151,6 +151,7 @@ type Minion struct {
 
 	opts         *data.Map // all options
 	loaded       *Minion   // as it was loaded, to tell what code changed
+	schedules    map[string]*data.Map
 	idConfigured bool
 	guessedID    string // without append_domain
 }
@@ -175,7 +176,7 @@ func LoadMinion(dir string, env func(string) string) (*Minion, *Report, error) {
 
 func loadMinion(dir string, env func(string) string, h host) (*Minion, *Report, error) {
 	opts, set, report, err := load(minionRole, dir, env, h)
-	m := &Minion{opts: opts, idConfigured: textOf(set.Value("id")) != ""}
+	m := &Minion{opts: opts, idConfigured: textOf(set.Value("id")) != "", schedules: report.schedules()}
 	faults := m.fill(report)
 	m.guessedID = strings.TrimSuffix(m.ID, "."+m.AppendDomain)
 	if validID(m.ID) != nil {

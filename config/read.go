@@ -87,6 +87,7 @@ func (s *source) included(file string, level int) *data.Map {
 	switch {
 	case err != nil && strings.HasSuffix(file, "_schedule.conf"):
 		s.report.warn(Origin{}, "%v; the saved schedule is left out", err) // the minion writes this file itself
+		s.report.broken = append(s.report.broken, file)
 		return &data.Map{}
 	case err != nil:
 		s.faults = append(s.faults, err)

@@ -16,7 +16,7 @@ type Change struct {
 // read always may.
 func (m *Master) Renew(next *Master) (*Master, Change) {
 	renewed := *m
-	renewed.opts = m.Map()
+	renewed.opts, renewed.schedules = m.Map(), next.schedules
 	change := follow(&renewed, next, renewed.opts, next.Map(), &renewed.loaded)
 	return &renewed, change
 }
@@ -24,7 +24,7 @@ func (m *Master) Renew(next *Master) (*Master, Change) {
 // Renew is Master.Renew for a minion.
 func (m *Minion) Renew(next *Minion) (*Minion, Change) {
 	renewed := *m
-	renewed.opts = m.Map()
+	renewed.opts, renewed.schedules = m.Map(), next.schedules
 	change := follow(&renewed, next, renewed.opts, next.Map(), &renewed.loaded)
 	return &renewed, change
 }

@@ -14,6 +14,7 @@ type Report struct {
 	Sources  map[string]Origin // by option; options that are not named have their default
 
 	documents []document // in the order in which they were read
+	broken    []string   // files that are there and were left out
 }
 
 // An Origin is the place that set an option.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/runner"
@@ -29,7 +28,7 @@ type scheduled struct {
 func newScheduled(p *parts, m *maintenance) (*scheduled, error) {
 	s := &scheduled{p: p, runners: p.control.runners}
 	var err error
-	s.Scheduler, err = schedule.New(schedule.Options{Jobs: p.cfg.Schedule, File: s.file(), Now: p.o.Now, Run: s.run,
+	s.Scheduler, err = schedule.New(schedule.Options{Jobs: p.cfg.Schedule, Files: p.cfg.Schedules(), File: s.file(), Now: p.o.Now, Run: s.run,
 		Known: func(fun string) bool { return s.runners.Has(fun) }, Log: p.o.Log})
 	if err != nil {
 		return nil, err
@@ -84,10 +83,8 @@ func (s *scheduled) call(ctx context.Context, c schedule.Call) (out loader.Resul
 	return out
 }
 
-// renew takes the options of a configuration that was read again. What was changed in a schedule without saving stays,
-// where the schedule of the configuration has not changed.
-func (s *scheduled) renew(old *config.Master) {
-	if now := s.p.settings.now().Schedule; !data.Equal(old.Schedule, now) {
-		s.SetConfig(now)
-	}
+// renew takes the jobs of a configuration that was read again.
+func (s *scheduled) renew() {
+	now := s.p.settings.now()
+	s.SetConfig(now.Schedule, now.Schedules())
 }

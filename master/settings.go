@@ -49,7 +49,7 @@ func (m *Master) Renew(cfg *config.Master) {
 	if err := p.openTops(); err != nil {
 		m.log.WithError(err).Error("master_tops stays as it was")
 	}
-	m.schedule.renew(old)
+	m.schedule.renew()
 	m.renewFiles(old)
 	m.renewReactor(old)
 }

@@ -14,7 +14,8 @@ const mineJob = "__mine_interval"
 // mineTask sends the results of mine_functions to the masters: when the pillar is there after the start, and every mine_interval.
 // Every is 0 when that is not wanted.
 func mineTask(m *Minion) schedule.Task {
-	t := schedule.Task{Name: mineJob, Fun: "mine.update", Every: max(m.cfg.MineInterval, time.Second), RunOnStart: true}
+	t := schedule.Task{Name: mineJob, Fun: "mine.update", Every: max(m.cfg.MineInterval, time.Second), RunOnStart: true,
+		Job: data.NewMap("minutes", m.settings.all().Value("mine_interval"), "maxrunning", int64(2), "run_on_start", true, "return_job", m.cfg.MineReturnJob)}
 	if !m.cfg.MineEnabled || m.cfg.MineInterval <= 0 || len(m.links) == 0 {
 		t.Every = 0
 	}

@@ -21,7 +21,7 @@ const scheduleTag = "__schedule_return"
 // newScheduler returns the scheduler of the options and the pillar.
 func newScheduler(m *Minion) (*schedule.Scheduler, error) {
 	s, err := schedule.New(schedule.Options{
-		Jobs: OwnJobs(m.cfg.Schedule), Pillar: mapIn(m.Pillar(), "schedule"), Whens: m.whens, File: m.scheduleFile(),
+		Jobs: OwnJobs(m.cfg.Schedule), Files: m.cfg.Schedules(), Pillar: mapIn(m.Pillar(), "schedule"), Whens: m.whens, File: m.scheduleFile(),
 		Now: m.opts.Now, Run: m.jobs.scheduled, Running: m.jobs.countScheduled, Known: func(fun string) bool { return m.funcs.Has(fun) }, Log: m.log,
 	})
 	if err != nil {
@@ -50,7 +50,8 @@ func OwnJobs(jobs *data.Map) *data.Map {
 // refreshTask is what grains_refresh_every asks for; Every is 0 when it is not set.
 func refreshTask(m *Minion) schedule.Task {
 	return schedule.Task{Name: "__update_grains", Fun: "event.fire", Every: m.cfg.GrainsRefreshEvery,
-		Do: func(context.Context) error { return m.bus.Fire("grains_refresh", data.NewMap()) }}
+		Job: data.NewMap("args", []any{data.NewMap(), "grains_refresh"}, "minutes", m.settings.all().Value("grains_refresh_every")),
+		Do:  func(context.Context) error { return m.bus.Fire("grains_refresh", data.NewMap()) }}
 }
 
 // mapIn returns the map of a name, nil when there is none.

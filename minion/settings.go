@@ -64,12 +64,10 @@ func (m *Minion) Renew(ctx context.Context, cfg *config.Minion) error {
 	if _, err := m.facts.refresh(ctx); err != nil {
 		return err
 	}
-	old, opts := m.settings.now(), cfg.Map()
+	opts := cfg.Map()
 	m.settings.set(cfg, opts)
 	m.returners.SetOptions(opts)
 	m.funcs.SetOptions(opts)
-	if !data.Equal(old.Schedule, cfg.Schedule) { // else what was changed in it without saving stays
-		m.scheduler.SetConfig(OwnJobs(cfg.Schedule))
-	}
+	m.scheduler.SetConfig(OwnJobs(cfg.Schedule), cfg.Schedules())
 	return nil
 }

@@ -86,6 +86,7 @@ func (s *Scheduler) save() error {
 	if err != nil {
 		return fmt.Errorf("save the schedule: %w", err)
 	}
+	s.wrote(out)
 	return nil
 }
 

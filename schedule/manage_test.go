@@ -256,11 +256,11 @@ func TestReloadsKeepThePace(t *testing.T) {
 		for range 9 {
 			b.pass(10 * time.Minute)
 			b.SetPillar(pillar)
-			b.SetConfig(parsed(t, "a: {function: test.ping, hours: 1}"))
+			b.SetConfig(parsed(t, "a: {function: test.ping, hours: 1}"), nil)
 		}
 		b.sortFired()
 		b.expect("p 1129T15:00:00", "a 1129T16:00:00", "c 1129T16:00:00", "p 1129T16:00:00")
-		b.SetConfig(parsed(t, "a: {function: test.ping, hours: 2}"))
+		b.SetConfig(parsed(t, "a: {function: test.ping, hours: 2}"), nil)
 		b.SetPillar(nil)
 		b.pass(2 * time.Hour)
 		b.expect("a 1129T18:30:00")

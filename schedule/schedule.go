@@ -47,6 +47,7 @@ type Run func(ctx context.Context, c Call) error
 // Options are what a Scheduler works with. Its functions must not call the Scheduler, but for Run.
 type Options struct {
 	Jobs   *data.Map        // the option schedule, jobs by name and the settings for all; nil for none
+	Files  Files            // from which Jobs was made; nil when that is not known
 	Pillar *data.Map        // schedule of the pillar; Jobs go before it
 	Whens  func() *data.Map // times by name, from the key whens of pillar or grains; nil for none
 	File   string           // path of _schedule.conf, to which changes are saved; "" saves nothing
@@ -69,6 +70,7 @@ type Scheduler struct {
 	mu      sync.Mutex
 	ctx     context.Context // of Run; nil when it is not running
 	conf    *data.Map
+	files   Files // of the configuration as last read, with what was saved since
 	pillar  *data.Map
 	globals globals
 	works   []*work // jobs in the order of the schedule
@@ -100,7 +102,8 @@ func New(o Options) (*Scheduler, error) {
 	if o.Rand == nil {
 		o.Rand = rand.Int64N
 	}
-	s := &Scheduler{o: o, wake: make(chan struct{}, 1), conf: ownMap(o.Jobs), pillar: ownMap(o.Pillar), running: map[string]int{}}
+	s := &Scheduler{o: o, wake: make(chan struct{}, 1), conf: ownMap(o.Jobs), files: filesOf(o.Jobs, o.Files),
+		pillar: ownMap(o.Pillar), running: map[string]int{}}
 	s.build()
 	return s, nil
 }
@@ -111,14 +114,6 @@ func ownMap(m *data.Map) *data.Map {
 	}
 	own, _ := data.Clone(m).(*data.Map)
 	return own
-}
-
-// SetConfig gives the scheduler other jobs of the configuration. Jobs that are the same as before keep their pace.
-func (s *Scheduler) SetConfig(jobs *data.Map) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.conf = ownMap(jobs)
-	s.build()
 }
 
 // SetPillar gives the scheduler other jobs of the pillar, and reads the named times anew. Jobs that are the same as before keep their

@@ -16,6 +16,7 @@ type Task struct {
 	Every      time.Duration // at least a second
 	Splay      time.Duration // up to which each run is delayed at random, in whole seconds
 	RunOnStart bool          // run as soon as Scheduler.Run begins
+	Job        *data.Map     // what operators see of it besides, as Salt's scheduler has such a job; nil for seconds alone
 	Do         func(ctx context.Context) error
 }
 
@@ -58,6 +59,10 @@ func (s *Scheduler) Remove(name string) {
 }
 
 func (t *Task) view() *data.Map {
-	return data.NewMap("function", t.Fun, "seconds", int64(t.Every/time.Second), "jid_include", true, "maxrunning", int64(1),
-		"return_job", false, "enabled", true)
+	m := data.NewMap("function", t.Fun, "jid_include", true, "maxrunning", int64(1), "return_job", false, "enabled", true)
+	if t.Job == nil {
+		m.Set("seconds", int64(t.Every/time.Second))
+	}
+	m.Update(ownMap(t.Job))
+	return m
 }

@@ -51,7 +51,8 @@ func (m *module) list(ctx context.Context, a listArgs) (any, error) {
 	}
 	for name, v := range jobs.All() {
 		if job, ok := v.(*data.Map); ok {
-			job.Set("saved", saved.Has(name))
+			own := strings.HasPrefix(data.Str(name), "__") // a job of the minion, which is there after each start
+			job.Set("saved", own || saved.Has(name))
 		}
 	}
 	out, err := yaml.Dump(data.NewMap("schedule", jobs), yaml.DumpOptions{Flow: yaml.Block, SortKeys: true, Copies: true})

@@ -86,25 +86,32 @@ func jobWords(name any, job *data.Map) []any {
 	return words
 }
 
-// took puts into a result which minions answered.
+// took puts into a result which minions answered. Where one refused the job, or none answered, the result is False; it is True
+// in Salt, which also takes the dictionary of a refusal for consent.
 func took(ret, answers *data.Map) (*data.Map, bool, error) {
 	minions, refused := []any{}, []any{}
 	for id, v := range answers.All() {
-		if minions = append(minions, id); !data.Truth(v) {
+		if minions = append(minions, id); !consents(v) {
 			refused = append(refused, id)
 		}
 	}
 	switch {
 	case len(minions) == 0:
-		ret.Set("comment", "no servers answered the published schedule.add command")
-		return ret, false, nil
+		return failed(ret, "no servers answered the published schedule.add command"), false, nil
 	case len(refused) > 0:
-		ret.Set("comment", "the following minions return False")
 		ret.Set("minions", refused)
-		return ret, false, nil
+		return failed(ret, "the following minions return False"), false, nil
 	}
 	ret.Set("minions", minions)
 	return ret, true, nil
+}
+
+// consents tells whether the answer of schedule.add is that the job was added.
+func consents(answer any) bool {
+	if result, ok := answer.(*data.Map); ok && result.Has("result") {
+		answer = result.Value("result")
+	}
+	return data.Truth(answer)
 }
 
 type postponeArgs struct {

@@ -356,8 +356,11 @@ func TestMoveAndCopy(t *testing.T) {
 		}{
 			{data.NewMap("web2", true), "copy | job1 | web2", "{'comment': 'Copied Job job1 from schedule to minion(s).', 'result': True, 'minions': ['web2']}"},
 			{data.NewMap("web2", true), "copy | p | web2", "{'comment': 'Copied Job p from schedule to minion(s).', 'result': True, 'minions': ['web2']}"},
-			{data.NewMap("web2", true, "web3", false), "copy | job1 | web*", "{'comment': 'the following minions return False', 'result': True, 'minions': ['web3']}"},
-			{data.NewMap(), "move | job1 | web2", "{'comment': 'no servers answered the published schedule.add command', 'result': True}"},
+			{data.NewMap("web2", true, "web3", false), "copy | job1 | web*", "{'comment': 'the following minions return False', 'result': False, 'minions': ['web3']}"},
+			{data.NewMap("web2", data.NewMap("result", true), "web3", data.NewMap("comment", "Job job1 already exists in schedule.", "result", false)), "move | job1 | web*",
+				"{'comment': 'the following minions return False', 'result': False, 'minions': ['web3']}"},
+			{data.NewMap(), "copy | job1 | nobody", "{'comment': 'no servers answered the published schedule.add command', 'result': False}"},
+			{data.NewMap(), "move | job1 | web2", "{'comment': 'no servers answered the published schedule.add command', 'result': False}"},
 			{data.NewMap("web2", true), "move | job1 | web2 | test=True", "{'comment': 'Job: job1 would be moved from schedule.', 'result': True}"},
 			{data.NewMap("web2", true), "copy | job1 | web2 | test=True", "{'comment': 'Job: job1 would be copied from schedule.', 'result': True}"},
 			{data.NewMap("web2", true), "move | job1 | web2", "{'comment': 'Moved Job job1 from schedule.', 'result': True, 'minions': ['web2']}"},
