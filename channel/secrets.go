@@ -39,6 +39,8 @@ type session struct {
 	crypticle *crypto.Crypticle
 	made      time.Time
 	holder    *crypto.PublicKey // the minion's own key that it was given out to; nil where nobody has it yet
+	dated     bool              // requests under the key are refused that are not newer than oldest
+	oldest    int64             // by the minion's clock, in Unix seconds
 }
 
 // NewSecrets returns the secrets of a master that starts now. Session keys of minions lie in dir, which is emptied, and,
@@ -167,6 +169,27 @@ func (s *Secrets) Forget(id string) error {
 		return fmt.Errorf("drop session key of minion %s: %w", id, err)
 	}
 	return nil
+}
+
+// outdate notes which requests nobody remembers any longer: those that are not newer than the mark of their minion.
+func (s *Secrets) outdate(marks map[string]mark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, m := range marks {
+		known, ok := s.sessions[id]
+		if ok && known.crypticle == m.key && (!known.dated || known.oldest < m.at) {
+			known.dated, known.oldest = true, m.at
+			s.sessions[id] = known
+		}
+	}
+}
+
+// outdated reports whether a request of minion id may have been done and forgotten since.
+func (s *Secrets) outdated(id string, m mark) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	known, ok := s.sessions[id]
+	return !ok || known.crypticle != m.key || known.dated && m.at <= known.oldest
 }
 
 func (s *Secrets) fresh(made time.Time) bool {

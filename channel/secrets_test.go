@@ -302,19 +302,19 @@ func TestSignedKey(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	n := newNonces(1000)
+	n := newNonces(1000, nil)
 	for i := range 10_000 {
-		if !n.add("web1", fmt.Sprint(i)) {
+		if !n.add("web1", fmt.Sprint(i), mark{}) {
 			t.Fatal("a new nonce is taken for an old one")
 		}
-		if i >= 400 && n.add("web1", fmt.Sprint(i-400)) {
+		if i >= 400 && n.add("web1", fmt.Sprint(i-400), mark{}) {
 			t.Fatalf("nonce %d is forgotten after 400", i-400)
 		}
-		if size := len(n.now) + len(n.past); size > 1000 {
+		if size := len(n.now.known) + len(n.past.known); size > 1000 {
 			t.Fatalf("%d nonces are kept", size)
 		}
 	}
-	if !n.add("web2", "9999") {
+	if !n.add("web2", "9999", mark{}) {
 		t.Error("minions share nonces")
 	}
 	counted := newTally()

@@ -84,6 +84,15 @@ func (f *forger) honest(version int, cmd string) []byte {
 	return f.envelope(version, "web1", f.key(version, "web1"), data.NewMap("cmd", cmd, "id", "web1", "tok", f.victimToken))
 }
 
+// at is a return of minion id under version 3 that was made at a time; the zero time is none.
+func (f *forger) at(now time.Time, id string, token []byte) []byte {
+	load := data.NewMap("cmd", "_return", "id", id, "tok", token, "nonce", f.nonce())
+	if !now.IsZero() {
+		load.Set("ts", now.Unix())
+	}
+	return marshal(data.NewMap("enc", "aes", "load", f.key(3, id).Seal(marshal(load), ""), "version", int64(3), "id", id))
+}
+
 // attacks returns requests by which web2 tries to act as web1.
 func (f *forger) attacks(version int, cmd string) map[string][]byte {
 	junk := make([]byte, 256)
@@ -176,6 +185,70 @@ func TestCVE2024_38823(t *testing.T) {
 			t.Errorf("version %d: a request without effect is not answered again", version)
 		}
 	}
+}
+
+// TestThreatReplayOfForgottenRequest sends a recorded request of version 3 again after so many others that its nonce is
+// forgotten. It is refused whatever request_server_ttl is, and the clock of another minion does not matter.
+func TestThreatReplayOfForgottenRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newForger(t, ServerOptions{})
+		f.server.seen = newNonces(64, f.secrets.outdate)
+		done := func(body []byte) bool {
+			before := len(f.handler.seen())
+			f.ask(bytes.Clone(body))
+			return len(f.handler.seen()) > before
+		}
+		others := func() {
+			for range 200 {
+				ahead := f.at(time.Now().Add(time.Hour), "web2", f.token)
+				if !done(ahead) {
+					t.Fatal("the other minion is refused")
+				}
+				time.Sleep(time.Second)
+			}
+		}
+		for _, first := range []string{"the recorded one", "one without a time"} {
+			recorded := f.honest(3, "_return")
+			if !done(recorded) || done(recorded) {
+				t.Fatal("a request is not done once")
+			}
+			others()
+			if !done(f.honest(3, "_return")) {
+				t.Error("a new request of the minion is not done")
+			}
+			if first == "one without a time" {
+				recorded = f.at(time.Time{}, "web1", f.victimToken)
+			}
+			if reply := decoded(t, f.ask(bytes.Clone(recorded))); reply != string(replyBadLoad) || done(recorded) {
+				t.Errorf("%s is done again, or answered %v", first, reply)
+			}
+			time.Sleep(time.Minute)
+		}
+		if log := f.logged(); strings.Count(log, "may have been done before") != 2 || !strings.Contains(log, "web1") {
+			t.Errorf("the log says:\n%s", log)
+		}
+	})
+}
+
+// A minion whose clock was set back is refused under its session key, and served under the next.
+func TestClockThatWasSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, ClientOptions{Tries: 1, AuthTries: 1})
+		p.handler.effect = map[string]bool{"_file_hash": true}
+		p.server.seen = newNonces(64, p.secrets.outdate)
+		must(t, p.call())
+		key, err := p.secrets.Existing("web1")
+		must(t, err)
+		for id := range 200 {
+			p.server.seen.add("web1", fmt.Sprint(id), mark{key, time.Now().Add(time.Hour).Unix()})
+		}
+		before := p.signIns.Load()
+		must(t, p.call())
+		must(t, p.call())
+		if n := p.signIns.Load() - before; n != 1 || p.client.Credentials().Session.Key() == key.Key() {
+			t.Errorf("%d sign-ins, and the session key is another one: %v", n, p.client.Credentials().Session.Key() != key.Key())
+		}
+	})
 }
 
 // The version of a request stands outside of what is encrypted: who changes it gets nothing done twice.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"runtime/debug"
 	"strconv"
@@ -96,7 +97,7 @@ const (
 // NewServer returns a server that signs with key, knows minions by keys and hands their commands to h.
 func NewServer(key *crypto.PrivateKey, keys *pki.Dir, secrets *Secrets, signIn *SignIn, h Handler, o ServerOptions) *Server {
 	s := &Server{opts: o, keys: keys, secrets: secrets, signIn: signIn, handler: h,
-		seen: newNonces(noncesKept), proofs: newProofs(proofsKept), told: newTally()}
+		seen: newNonces(noncesKept, secrets.outdate), proofs: newProofs(proofsKept), told: newTally()}
 	s.SetAdmission(o.Admission)
 	s.SetKey(key)
 	return s
@@ -370,7 +371,7 @@ func (s *Server) tokenProves(id string, token []byte) bool {
 // whatever the version, which stands outside of the encryption and which a stranger may have changed; replies carry it
 // since version 2.
 func (s *Server) dispatch(ctx context.Context, c *Command, key *crypto.Crypticle, nonce string) []byte {
-	reply, err := s.do(ctx, c, nonce)
+	reply, err := s.do(ctx, c, markOf(c, key), nonce)
 	if c.Version < 2 {
 		nonce = ""
 	}
@@ -382,6 +383,9 @@ func (s *Server) dispatch(ctx context.Context, c *Command, key *crypto.Crypticle
 		reply = data.NewMap()
 	case errors.Is(err, errNoCommand):
 		return encodeReply(replyException)
+	case errors.Is(err, errForgotten):
+		s.renew(c, key)
+		return encodeReply(replyBadLoad)
 	case err != nil:
 		s.failed(c, err)
 		reply = ""
@@ -412,11 +416,43 @@ func (s *Server) failed(c *Command, err error) {
 	s.opts.Log.WithError(err).Errorf("command %s of minion %s", strconv.QuoteToGraphic(c.Name), strconv.QuoteToGraphic(c.Caller.ID))
 }
 
-var errNoCommand = errors.New("request without a command")
+// markOf returns when c was made and under which session key; the key is nil where the version has none.
+func markOf(c *Command, key *crypto.Crypticle) mark {
+	if c.Version < 3 {
+		return mark{}
+	}
+	at, ok := c.Load.Int("ts")
+	if !ok {
+		at = math.MinInt64
+	}
+	return mark{key, at}
+}
+
+// renew makes a minion sign in for another session key: under the one that it has, requests of the present time of its clock
+// cannot be told from recorded ones.
+func (s *Server) renew(c *Command, key *crypto.Crypticle) {
+	if now, err := s.secrets.Existing(c.Caller.ID); err != nil || now != key {
+		return // it has another one
+	}
+	id := strconv.QuoteToGraphic(c.Caller.ID)
+	if s.told.first("forgotten "+id, logPause) {
+		s.opts.Log.Warnf("Request of minion %s from %s refused: it is older than those that are remembered, so it may have been done before. "+
+			"The clock of the minion was set back, or somebody sends what was recorded; the minion gets another session key", id, hostOf(c.Caller.Remote))
+	}
+	if err := s.secrets.Forget(c.Caller.ID); err != nil {
+		s.failed(c, err)
+	}
+}
+
+var (
+	errNoCommand = errors.New("request without a command")
+	errForgotten = errors.New("the request may have been done before")
+)
 
 // do runs one command, and answers a panic as Salt answers an exception. A command with effects that was done before is
-// answered with nothing, as its first reply may have been lost, and not done again.
-func (s *Server) do(ctx context.Context, c *Command, nonce string) (reply any, err error) {
+// answered with nothing, as its first reply may have been lost, and not done again. The error is errForgotten for one that is so
+// old that nobody knows.
+func (s *Server) do(ctx context.Context, c *Command, m mark, nonce string) (reply any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -427,8 +463,11 @@ func (s *Server) do(ctx context.Context, c *Command, nonce string) (reply any, e
 		return nil, errNoCommand
 	case s.handler.NeedsProof(c.Name) && !c.Caller.Proved:
 		return data.NewMap(), nil
-	case nonce != "" && s.handler.Effect(c.Name) && !s.seen.add(c.Caller.ID, nonce):
+	case nonce == "" || !s.handler.Effect(c.Name):
+	case !s.seen.add(c.Caller.ID, nonce, m):
 		return nil, nil
+	case m.key != nil && s.secrets.outdated(c.Caller.ID, m): // after add: what that forgets meanwhile counts
+		return nil, errForgotten
 	}
 	return s.handler.Encrypted(ctx, c)
 }
