@@ -70,9 +70,16 @@ func (d *minionData) IDs() []string {
 	return ids
 }
 
-// save keeps what a minion told.
+// save keeps what a minion told, and its pillar. A pillar that exceeds toldLimits is an error that wraps errToldTooMuch.
 func (d *minionData) save(id string, grains, pillar *data.Map) error {
-	raw, err := payload.MarshalBin(data.NewMap("grains", grains, "pillar", pillar))
+	encoded, err := payload.MarshalBin(pillar)
+	if err != nil {
+		return fmt.Errorf("keep data of minion %s: %w", id, err)
+	}
+	if payload.Check(encoded, toldLimits()) != nil {
+		return fmt.Errorf("keep pillar of minion %s, %d bytes: %w", id, len(encoded), errToldTooMuch)
+	}
+	raw, err := payload.MarshalBin(data.NewMap("grains", grains, "pillar", data.Raw(encoded)))
 	if err != nil {
 		return fmt.Errorf("keep data of minion %s: %w", id, err)
 	}

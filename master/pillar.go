@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/sirupsen/logrus"
@@ -35,34 +36,57 @@ type pillars struct {
 }
 
 func (p *pillars) pillar(ctx context.Context, c *channel.Command) (any, error) {
-	grains, ok := c.Load.Value("grains").(*data.Map)
-	if !ok || pki.ValidID(c.Caller.ID) != nil {
+	if pki.ValidID(c.Caller.ID) != nil {
+		return channel.Private{Name: "pillar", Value: data.NewMap()}, nil
+	}
+	r, err := pillarRequest(c)
+	switch {
+	case err != nil:
+		return p.tooMuch(c, err), nil
+	case r.Grains == nil:
 		return channel.Private{Name: "pillar", Value: data.NewMap()}, nil
 	}
 	believed := p.believed(c)
-	grains.Set("id", c.Caller.ID)
-	pillar, err := p.compile(ctx, c, pillarRequest(c, grains), believed)
+	pillar, err := p.compile(ctx, c, r, believed)
 	if err != nil {
 		return nil, err
 	}
 	if believed {
-		p.keep(c.Caller.ID, grains, pillar)
+		p.keep(c.Caller.ID, r.Grains, pillar)
 	}
 	return channel.Private{Name: "pillar", Value: pillar}, nil
 }
 
-// pillarRequest reads what a minion asks for. What makes no sense in it counts as not there, as in Salt.
-func pillarRequest(c *channel.Command, grains *data.Map) pillar.Request {
-	r := pillar.Request{ID: c.Caller.ID, Grains: grains}
+// tooMuch is the reply to a minion that tells more of itself than is taken: states of the minion fail with the reason.
+func (p *pillars) tooMuch(c *channel.Command, err error) channel.Private {
+	if more, ok := p.quiet.tell("told " + sourceOf(c)); ok {
+		p.log.WithError(err).Warnf("request of minion %s for its pillar is refused (%d more since the last warning)", c.Caller.ID, more)
+	}
+	return channel.Private{Name: "pillar", Value: data.NewMap("_errors", []any{"The master refuses the minion's " + err.Error()})}
+}
+
+// pillarRequest reads what a minion asks for. What makes no sense in it counts as not there, as in Salt; Grains are nil then.
+// The error wraps errToldTooMuch.
+func pillarRequest(c *channel.Command) (pillar.Request, error) {
+	r := pillar.Request{ID: c.Caller.ID}
+	for _, field := range []struct {
+		name string
+		to   **data.Map
+	}{{"grains", &r.Grains}, {"pillar_override", &r.Override}, {"extra_minion_data", &r.ExtraMinionData}, {"ext", &r.Demand}} {
+		var err error
+		if *field.to, err = told(c, field.name, toldLimits()); err != nil {
+			return r, err
+		}
+	}
+	if r.Grains != nil {
+		r.Grains.Set("id", c.Caller.ID)
+	}
 	var ok bool
 	if r.SaltEnv, ok = c.Load.Text("saltenv"); !ok {
 		r.SaltEnv, _ = c.Load.Text("env") // of old minions
 	}
 	r.PillarEnv, _ = c.Load.Text("pillarenv")
-	r.Override, _ = c.Load.Value("pillar_override").(*data.Map)
-	r.ExtraMinionData, _ = c.Load.Value("extra_minion_data").(*data.Map)
-	r.Demand, _ = c.Load.Value("ext").(*data.Map)
-	return r
+	return r, nil
 }
 
 // compile compiles a pillar, or takes it out of pillar_cache. What an unproved request says goes into no cache.
@@ -110,7 +134,14 @@ func (p *pillars) keep(id string, grains, pillar *data.Map) {
 	if !p.settings.now().MinionDataCache {
 		return
 	}
-	if err := p.data.save(id, grains, pillar); err != nil {
+	err := p.data.save(id, grains, pillar)
+	if errors.Is(err, errToldTooMuch) {
+		if more, ok := p.quiet.tell("keep " + id); ok {
+			p.log.WithError(err).Warnf("targets by pillar do not match minion %s (%d more since the last warning)", id, more)
+		}
+		err = p.data.save(id, grains, data.NewMap())
+	}
+	if err != nil {
 		p.log.WithError(err).Error("keep grains and pillar")
 		return
 	}

@@ -114,6 +114,92 @@ func TestPillarIsOfTheProvedMinion(t *testing.T) {
 	}
 }
 
+// TestMinionDataIsBounded asks for pillars with more data than a minion may tell, by bytes and by values, in each field that
+// can hold some: the minion gets the reason, nothing of it is compiled or kept, and what was kept before stays.
+func TestMinionDataIsBounded(t *testing.T) {
+	_, change := pillarFiles(t, "top.sls", "base: {'*': [a]}", "a.sls", "{% if grains.get('large') %}long: {{ 'x' * 1048576 }}\nmany: {{ range(60000) | list }}\n{% else %}a: 1\n{% endif %}")
+	b := newBench(t, change, "web1")
+	small := data.NewMap("os", "Debian")
+	ask := func(grains *data.Map, more ...any) *data.Map {
+		t.Helper()
+		load := data.NewMap("grains", grains, "saltenv", "base")
+		for i := 0; i < len(more); i += 2 {
+			load.Set(more[i], more[i+1])
+		}
+		got, err := b.wantPillar(t.Context(), "web1", load, true, homeAddr)
+		must(t, err)
+		return got
+	}
+	kept := func(wantGrain, wantPillar string) {
+		t.Helper()
+		grains, pillar, ok := b.parts.data.Minion("web1")
+		if !ok || grains.Text("os") != wantGrain || data.Repr(pillar) != wantPillar {
+			t.Errorf("kept grains %.100s, pillar %.100s", data.Repr(grains), data.Repr(pillar))
+		}
+	}
+	if got := ask(small); data.Repr(got) != "{'a': 1}" {
+		t.Fatalf("got %s", data.Repr(got))
+	}
+	numbers := make([]any, 50_000)
+	for i := range numbers {
+		numbers[i] = int64(1)
+	}
+	for name, excess := range map[string]*data.Map{
+		"bytes":  data.NewMap("os", "Other", "text", strings.Repeat("x", 1<<20)),
+		"values": data.NewMap("os", "Other", "list", numbers),
+	} {
+		for _, field := range []string{"grains", "pillar_override", "extra_minion_data", "ext"} {
+			var got *data.Map
+			if field == "grains" {
+				got = ask(excess)
+			} else {
+				got = ask(small, field, excess)
+			}
+			if errs := data.Repr(got.Value("_errors")); !strings.Contains(errs, field) || !strings.Contains(errs, "1 MiB or 50,000 values") || got.Has("a") {
+				t.Errorf("%s in %s: got %.200s", name, field, data.Repr(got))
+			}
+			kept("Debian", "{'a': 1}")
+		}
+	}
+	if got := ask(data.NewMap("os", "Debian", "large", true)); len(got.Text("long")) != 1<<20 {
+		t.Errorf("got a pillar of %d bytes", len(got.Text("long")))
+	}
+	kept("Debian", "{}")
+	if got := ask(data.NewMap("os", "Debian", "list", numbers[:40_000], "text", strings.Repeat("x", 900<<10))); got.Has("_errors") {
+		t.Errorf("within the bound: got %.200s", data.Repr(got))
+	}
+	kept("Debian", "{'a': 1}")
+}
+
+// TestOptionsForTopsAreBounded asks master_tops with options that are too large: no system is asked.
+func TestOptionsForTopsAreBounded(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	asked := 0
+	found, err := tops.New(tops.Options{Config: data.NewMap("count", true), Log: silent(t), Sources: []tops.Source{
+		countingTop{&asked},
+	}})
+	must(t, err)
+	b.parts.tops.Store(found)
+	for size, want := range map[int]int{1 << 20: 1, 3 << 20: 0} {
+		asked = 0
+		reply := b.send(t, "_master_tops", "web1", data.NewMap("opts", data.NewMap("grains", data.NewMap("text", strings.Repeat("x", size)))))
+		if _, ok := reply.(*data.Map); !ok || asked != want {
+			t.Errorf("options of %d bytes: asked %d times, want %d; reply %s", size, asked, want, data.Repr(reply))
+		}
+	}
+}
+
+type countingTop struct{ asked *int }
+
+func (countingTop) Name() string { return "count" }
+
+func (countingTop) Check(any) error { return nil }
+
+func (c countingTop) Top(context.Context, tops.Query) (*data.Map, error) {
+	*c.asked++
+	return data.NewMap(), nil
+}
+
 // An environment that a minion asks for stands in the path of folders: it leads nowhere else.
 func TestPillarEnvironmentIsNoPath(t *testing.T) {
 	dir := t.TempDir()

@@ -14,7 +14,13 @@ import (
 // one that asks is the one that has proved itself, whatever its options say.
 func topsCommands(p *parts) map[string]command {
 	ask := func(ctx context.Context, c *channel.Command) (any, error) {
-		opts, _ := c.Load.Value("opts").(*data.Map)
+		opts, err := told(c, "opts", optionLimits())
+		if err != nil {
+			if more, ok := p.quiet.tell("told " + c.Caller.ID); ok {
+				p.o.Log.WithError(err).Warnf("request of minion %s to master_tops is refused (%d more since the last warning)", c.Caller.ID, more)
+			}
+			return data.NewMap(), nil
+		}
 		grains, _ := opts.Value("grains").(*data.Map)
 		found := data.NewMap()
 		transport.Aside(ctx, func() { found = p.tops.Load().Top(ctx, tops.Minion{ID: c.Caller.ID, Opts: opts, Grains: grains}) })
