@@ -17,11 +17,14 @@ import (
 	"github.com/brineproject/brine/states/iptables"
 	"github.com/brineproject/brine/states/kmod"
 	"github.com/brineproject/brine/states/locale"
+	"github.com/brineproject/brine/states/loop"
 	"github.com/brineproject/brine/states/module"
 	"github.com/brineproject/brine/states/mount"
 	"github.com/brineproject/brine/states/pkg"
 	"github.com/brineproject/brine/states/pkgrepo"
+	"github.com/brineproject/brine/states/process"
 	"github.com/brineproject/brine/states/salt"
+	"github.com/brineproject/brine/states/saltutil"
 	"github.com/brineproject/brine/states/schedule"
 	"github.com/brineproject/brine/states/service"
 	"github.com/brineproject/brine/states/sshauth"
@@ -52,11 +55,14 @@ func core() []loader.Plugin {
 		iptables.Plugin(),
 		kmod.Plugin(),
 		locale.Plugin(),
+		loop.Plugin(),
 		module.Plugin(),
 		mount.Plugin(),
 		pkg.Plugin(),
 		pkgrepo.Plugin(),
+		process.Plugin(),
 		salt.Plugin(),
+		saltutil.Plugin(),
 		schedule.Plugin(),
 		service.Plugin(),
 		sshauth.Plugin(),

@@ -1,0 +1,276 @@
+// Package saltutil is Salt's state saltutil: the functions saltutil.sync_* as states, which report what they fetched
+// (salt/states/saltutil.py).
+package saltutil
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the state saltutil.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "saltutil", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("sync_all", docSyncAll, m.syncAll),
+		loader.F("sync_beacons", docSyncBeacons, m.syncBeacons),
+		loader.F("sync_clouds", docSyncClouds, m.syncClouds),
+		loader.F("sync_engines", docSyncEngines, m.syncEngines),
+		loader.F("sync_grains", docSyncGrains, m.syncGrains),
+		loader.F("sync_executors", docSyncExecutors, m.syncExecutors),
+		loader.F("sync_log_handlers", docSyncLogHandlers, m.syncLogHandlers),
+		loader.F("sync_modules", docSyncModules, m.syncModules),
+		loader.F("sync_output", docSyncOutput, m.syncOutput),
+		loader.F("sync_outputters", docSyncOutputters, m.syncOutputters),
+		loader.F("sync_pillar", docSyncPillar, m.syncPillar),
+		loader.F("sync_proxymodules", docSyncProxymodules, m.syncProxymodules),
+		loader.F("sync_matchers", docSyncMatchers, m.syncMatchers),
+		loader.F("sync_renderers", docSyncRenderers, m.syncRenderers),
+		loader.F("sync_returners", docSyncReturners, m.syncReturners),
+		loader.F("sync_sdb", docSyncSDB, m.syncSDB),
+		loader.F("sync_states", docSyncStates, m.syncStates),
+		loader.F("sync_thorium", docSyncThorium, m.syncThorium),
+		loader.F("sync_utils", docSyncUtils, m.syncUtils),
+		loader.F("sync_serializers", docSyncSerializers, m.syncSerializers),
+	}}, nil
+}
+
+type syncArgs struct {
+	Name   any
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// syncAll fetches modules of all kinds from the file server, as saltutil.sync_all does; further arguments are those of that function.
+//
+//	sync_everything:
+//	  saltutil.sync_all:
+//	    - refresh: True
+func (m *module) syncAll(ctx context.Context, a syncArgs) (any, error) {
+	return m.run(ctx, a, "all", func(v any) (*data.Map, string) {
+		changes := &data.Map{}
+		if kinds, ok := v.(*data.Map); ok {
+			for kind, names := range kinds.All() {
+				if data.Truth(names) {
+					changes.Set(kind, names)
+				}
+			}
+		}
+		return changes, "Sync performed"
+	})
+}
+
+// one runs the function of one kind of modules.
+func (m *module) one(ctx context.Context, a syncArgs, kind string) (any, error) {
+	return m.run(ctx, a, kind, func(v any) (*data.Map, string) {
+		changes := &data.Map{}
+		if data.Truth(v) {
+			changes.Set(kind, v)
+		}
+		return changes, "Updated " + kind + "."
+	})
+}
+
+// run runs a function of saltutil; read returns the changes that its result means, and the comment of those.
+func (m *module) run(ctx context.Context, a syncArgs, kind string, read func(v any) (*data.Map, string)) (any, error) {
+	if change.Test(ctx) {
+		return change.Would(a.Name, nil, "saltutil.sync_"+kind+" would have been run"), nil
+	}
+	v, err := m.env.Call(ctx, "saltutil.sync_"+kind, nil, arguments(a.Kwargs))
+	if err != nil {
+		return change.Failed(a.Name, fmt.Sprintf("Failed to run sync_%s: %v", kind, err)), nil
+	}
+	changes, comment := read(v)
+	if changes.Len() == 0 {
+		comment = "No updates to sync"
+	}
+	return change.New(a.Name, true, changes, comment), nil
+}
+
+// arguments returns what the function gets, without what the run itself adds.
+func arguments(words *data.Map) *data.Map {
+	given := words.Clone()
+	for _, key := range []string{"__reqs__", "sfun"} {
+		given.Delete(key)
+	}
+	return given
+}
+
+// syncBeacons fetches beacons from the file server, as saltutil.sync_beacons does; further arguments are those of that function.
+//
+//	sync_beacons:
+//	  saltutil.sync_beacons:
+//	    - refresh: True
+func (m *module) syncBeacons(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "beacons")
+}
+
+// syncClouds fetches clouds from the file server, as saltutil.sync_clouds does; further arguments are those of that function.
+//
+//	sync_clouds:
+//	  saltutil.sync_clouds:
+//	    - refresh: True
+func (m *module) syncClouds(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "clouds")
+}
+
+// syncEngines fetches engines from the file server, as saltutil.sync_engines does; further arguments are those of that function.
+//
+//	sync_engines:
+//	  saltutil.sync_engines:
+//	    - refresh: True
+func (m *module) syncEngines(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "engines")
+}
+
+// syncGrains fetches grains from the file server, as saltutil.sync_grains does; further arguments are those of that function.
+//
+//	sync_grains:
+//	  saltutil.sync_grains:
+//	    - refresh: True
+func (m *module) syncGrains(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "grains")
+}
+
+// syncExecutors fetches executors from the file server, as saltutil.sync_executors does; further arguments are those of that function.
+//
+//	sync_executors:
+//	  saltutil.sync_executors:
+//	    - refresh: True
+func (m *module) syncExecutors(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "executors")
+}
+
+// syncLogHandlers fetches log handlers from the file server, as saltutil.sync_log_handlers does; further arguments are those of that function.
+//
+//	sync_log_handlers:
+//	  saltutil.sync_log_handlers:
+//	    - refresh: True
+func (m *module) syncLogHandlers(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "log_handlers")
+}
+
+// syncModules fetches execution modules from the file server, as saltutil.sync_modules does; further arguments are those of that function.
+//
+//	sync_modules:
+//	  saltutil.sync_modules:
+//	    - refresh: True
+func (m *module) syncModules(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "modules")
+}
+
+// syncOutput fetches outputters from the file server, as saltutil.sync_output does; further arguments are those of that function.
+//
+//	sync_output:
+//	  saltutil.sync_output:
+//	    - refresh: True
+func (m *module) syncOutput(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "output")
+}
+
+// syncOutputters fetches outputters from the file server, as saltutil.sync_outputters does; further arguments are those of that function.
+//
+//	sync_outputters:
+//	  saltutil.sync_outputters:
+//	    - refresh: True
+func (m *module) syncOutputters(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "outputters")
+}
+
+// syncPillar fetches external pillars from the file server, as saltutil.sync_pillar does; further arguments are those of that function.
+//
+//	sync_pillar:
+//	  saltutil.sync_pillar:
+//	    - refresh: True
+func (m *module) syncPillar(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "pillar")
+}
+
+// syncProxymodules fetches proxy modules from the file server, as saltutil.sync_proxymodules does; further arguments are those of that function.
+//
+//	sync_proxymodules:
+//	  saltutil.sync_proxymodules:
+//	    - refresh: True
+func (m *module) syncProxymodules(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "proxymodules")
+}
+
+// syncMatchers fetches matchers from the file server, as saltutil.sync_matchers does; further arguments are those of that function.
+//
+//	sync_matchers:
+//	  saltutil.sync_matchers:
+//	    - refresh: True
+func (m *module) syncMatchers(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "matchers")
+}
+
+// syncRenderers fetches renderers from the file server, as saltutil.sync_renderers does; further arguments are those of that function.
+//
+//	sync_renderers:
+//	  saltutil.sync_renderers:
+//	    - refresh: True
+func (m *module) syncRenderers(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "renderers")
+}
+
+// syncReturners fetches returners from the file server, as saltutil.sync_returners does; further arguments are those of that function.
+//
+//	sync_returners:
+//	  saltutil.sync_returners:
+//	    - refresh: True
+func (m *module) syncReturners(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "returners")
+}
+
+// syncSDB fetches drivers of sdb from the file server, as saltutil.sync_sdb does; further arguments are those of that function.
+//
+//	sync_sdb:
+//	  saltutil.sync_sdb:
+//	    - refresh: True
+func (m *module) syncSDB(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "sdb")
+}
+
+// syncStates fetches states from the file server, as saltutil.sync_states does; further arguments are those of that function.
+//
+//	sync_states:
+//	  saltutil.sync_states:
+//	    - refresh: True
+func (m *module) syncStates(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "states")
+}
+
+// syncThorium fetches modules of thorium from the file server, as saltutil.sync_thorium does; further arguments are those of that function.
+//
+//	sync_thorium:
+//	  saltutil.sync_thorium:
+//	    - refresh: True
+func (m *module) syncThorium(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "thorium")
+}
+
+// syncUtils fetches utility modules from the file server, as saltutil.sync_utils does; further arguments are those of that function.
+//
+//	sync_utils:
+//	  saltutil.sync_utils:
+//	    - refresh: True
+func (m *module) syncUtils(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "utils")
+}
+
+// syncSerializers fetches serializers from the file server, as saltutil.sync_serializers does; further arguments are those of that function.
+//
+//	sync_serializers:
+//	  saltutil.sync_serializers:
+//	    - refresh: True
+func (m *module) syncSerializers(ctx context.Context, a syncArgs) (any, error) {
+	return m.one(ctx, a, "serializers")
+}
