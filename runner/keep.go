@@ -11,20 +11,20 @@ import (
 )
 
 // Record returns a result as a job cache keeps it: the master itself is the minion that returned the data of the event
-// (salt/utils/job.py, store_job). The job has no publication, so that lists of jobs leave it out, as Salt's local_cache
-// does, and jobs.lookup_jid finds it.
+// (salt/utils/job.py, store_job). Lists of jobs have it under its function, runner.jobs.active say, and with the master as the
+// target; as in Salt it names no minions that were given it. Unlike in Salt, the job itself is kept without a second copy of the result.
 func (d *Done) Record(now time.Time) (*returner.Job, *returner.Return, error) {
-	empty, err := payload.MarshalBin(data.NewMap())
+	load := data.NewMap("id", d.ID, "tgt", d.ID, "jid", string(d.JID), "fun", d.Data.Value("fun"), "user", d.Data.Value("user"))
+	order, err := payload.MarshalBin(load)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("keep job %s: %w", d.JID, err)
 	}
-	load := data.NewMap("id", d.ID, "tgt", d.ID, "jid", string(d.JID), "return", d.Data, "fun", d.Data.Value("fun"), "user", d.Data.Value("user"))
-	raw, err := payload.MarshalBin(load)
+	load.Set("return", d.Data)
+	result, err := payload.MarshalBin(load)
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep result of %s: %w", d.JID, err)
 	}
-	job := &returner.Job{ID: d.JID, Load: empty, Minions: []string{d.ID}, Started: now}
-	return job, &returner.Return{Minion: d.ID, Load: raw, Received: now}, nil
+	return &returner.Job{ID: d.JID, Load: order, Started: now}, &returner.Return{Minion: d.ID, Load: result, Received: now}, nil
 }
 
 // KeepIn keeps a result in a job cache.

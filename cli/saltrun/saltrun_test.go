@@ -71,7 +71,7 @@ func TestWithoutMaster(t *testing.T) {
 		{"test.nosuch", "'test.nosuch' is not available.\n", 0},
 		{"config.get id", "m_master\n", 0},
 		{"event.send a/b", "False\n", 0},
-		{"jobs.list_jobs", "", 0},
+		{"jobs.list_jobs search_function=test.ping", "", 0},
 		{"queue.insert q x", "True\n", 0},
 		{"queue.insert q x", "Item already exists in this queue. sqlite error: UNIQUE constraint failed: q.name\n", 0},
 		{"queue.pop q all", "- x\n", 0},
@@ -105,13 +105,21 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestResultsAreAmongTheJobs runs a runner with an id: jobs.lookup_jid finds what it returned, in the files of Salt's where there
-// is no master of ours, and in the store where there is one.
+// TestResultsAreAmongTheJobs runs a runner with an id: the runner jobs finds it and what it returned in the files of Salt's where there
+// is no master of ours, in the store where there is one, and in the returner that is the master's job cache. With runner_returns off
+// it is not kept. What is printed is what Salt 3006.18 prints.
 func TestResultsAreAmongTheJobs(t *testing.T) {
 	need.Root(t, "since the configuration names root as the user of the master")
-	for _, kind := range []string{"files", "store"} {
+	const jid = "20261122010203040506"
+	const listed = jid + ":\n    ----------\n    Arguments:\n    Function:\n        runner.test.metasyntactic\n    StartTime:\n        2026, Nov 22 01:02:03.040506\n" +
+		"    Target:\n        m_master\n    Target-type:\n        list\n    User:\n        root\n"
+	for kind, more := range map[string]string{"files": "", "store": "", "sqlite3": "master_job_cache: sqlite3\nsqlite3.database: DIR/jobs.sqlite\n",
+		"off": "runner_returns: false\n"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := place(t, "")
+			if more != "" {
+				dir = place(t, strings.ReplaceAll(more, "DIR", t.TempDir()))
+			}
 			if kind == "store" {
 				s, err := jobstore.Open(t.Context(), dir+"/var/cache/salt/master/jobs.db", jobstore.Options{})
 				if err != nil {
@@ -119,14 +127,16 @@ func TestResultsAreAmongTheJobs(t *testing.T) {
 				}
 				defer s.Close() // a master that runs has it open
 			}
-			const jid = "20261122010203040506"
 			run(t, dir, "--jid="+jid, "test.metasyntactic", "uk")
-			stdout, stderr, code := run(t, dir, "jobs.lookup_jid", jid, "--out=json")
-			if code != 0 || !strings.Contains(stdout, "\"fun\": \"runner.test.metasyntactic\"") || !strings.Contains(stdout, "wibble") {
-				t.Errorf("exit %d, %q %s", code, stdout, stderr)
-			}
-			if stdout, _, _ := run(t, dir, "jobs.list_jobs"); stdout != "" {
-				t.Errorf("minions were not given it, and list_jobs has %q", stdout)
+			for range 2 {
+				stdout, stderr, code := run(t, dir, "jobs.lookup_jid", jid, "--out=json")
+				if kept := strings.Contains(stdout, "\"fun\": \"runner.test.metasyntactic\"") && strings.Contains(stdout, "wibble"); code != 0 || kept != (kind != "off") {
+					t.Errorf("exit %d, %q %s", code, stdout, stderr)
+				}
+				stdout, stderr, code = run(t, dir, "jobs.list_jobs", "search_function=runner.test.*")
+				if want := map[bool]string{true: "", false: listed}[kind == "off"]; stdout != want || code != 0 {
+					t.Errorf("list_jobs: exit %d, %q, want %q %s", code, stdout, want, stderr)
+				}
 			}
 		})
 	}

@@ -67,6 +67,7 @@ const (
 	ping  = "20230102030405060708"
 	apply = "20230103030405060708"
 	asked = "20230104030405060708"
+	own   = "20230105030405060708" // of the master itself
 )
 
 func filled(t *testing.T) *loader.Registry {
@@ -84,11 +85,14 @@ func filled(t *testing.T) *loader.Registry {
 	return r
 }
 
-// TestFunctionsAnswerAsSalts compares results with what salt-run of 3006.0 printed for the same jobs, as Python's repr.
+// TestFunctionsAnswerAsSalts compares results with what salt-run of 3006.0 printed for the same jobs, as Python's repr; the job of the
+// master itself is 3006.18's, which lists it.
 func TestFunctionsAnswerAsSalts(t *testing.T) {
 	r := filled(t)
 	pingJob := "'Function': 'test.ping', 'Arguments': [], 'Target': 'web*', 'Target-type': 'glob', 'User': 'root', 'Metadata': {'a': 1}"
 	pingFull := "{" + pingJob + ", 'Minions': ['web1', 'web2'], 'StartTime': '2023, Jan 02 03:04:05.060708', 'Result': {'web1': {'return': True, 'retcode': 0, 'success': True}}}"
+	ownJob := "'Function': 'runner.test.arg', 'Arguments': [], 'Target': 'm_master', 'Target-type': 'list', 'User': 'root'"
+	ownResult := "{'fun': 'runner.test.arg', 'jid': '" + own + "', 'user': 'root', 'fun_args': [], 'return': 7, 'success': True}"
 	for _, tt := range []struct {
 		call string
 		want string
@@ -97,7 +101,7 @@ func TestFunctionsAnswerAsSalts(t *testing.T) {
 		{"lookup_jid " + ping + " missing=True", "{'web1': True, 'web2': 'Minion did not return'}"},
 		{"lookup_jid " + ping + " returned=False missing=True", "{'web2': 'Minion did not return'}"},
 		{"lookup_jid " + apply, "{'outputter': 'highstate', 'data': {'db1': {'s': 1}}}"},
-		{"lookup_jid 20230105030405060708", "{'m_master': {'fun': 'runner.test.arg', 'jid': '20230105030405060708', 'user': 'root', 'fun_args': [], 'return': 7, 'success': True}}"},
+		{"lookup_jid " + own, "{'m_master': " + ownResult + "}"},
 		{"lookup_jid 20200101000000000000", "{}"},
 		{"lookup_jid ../../etc", "{}"},
 		{"print_job " + ping, "{'" + ping + "': " + pingFull + "}"},
@@ -109,7 +113,12 @@ func TestFunctionsAnswerAsSalts(t *testing.T) {
 		{"list_jobs search_metadata={'a': 2}", "{}"},
 		{"list_jobs search_target=db* outputter=x", "{'outputter': 'x', 'data': {'" + apply + "': {'Function': 'state.apply', 'Arguments': ['x'], 'Target': ['db1'], 'Target-type': 'list', " +
 			"'User': 'sudo_ann', 'StartTime': '2023, Jan 03 03:04:05.060708'}}}"},
-		{"list_jobs_filter 1", "[{'Function': 'state.apply', 'Arguments': ['x'], 'Target': ['db1'], 'Target-type': 'list', 'User': 'sudo_ann', 'JID': '" + apply + "', 'StartTime': '2023, Jan 03 03:04:05.060708'}]"},
+		{"list_jobs_filter 1", "[{" + ownJob + ", 'JID': '" + own + "', 'StartTime': '2023, Jan 05 03:04:05.060708'}]"},
+		{"list_jobs_filter 2", "[{'Function': 'state.apply', 'Arguments': ['x'], 'Target': ['db1'], 'Target-type': 'list', 'User': 'sudo_ann', 'JID': '" + apply + "', 'StartTime': '2023, Jan 03 03:04:05.060708'}, " +
+			"{" + ownJob + ", 'JID': '" + own + "', 'StartTime': '2023, Jan 05 03:04:05.060708'}]"},
+		{"list_jobs search_function=runner.*", "{'" + own + "': {" + ownJob + ", 'StartTime': '2023, Jan 05 03:04:05.060708'}}"},
+		{"print_job " + own, "{'" + own + "': {" + ownJob + ", 'StartTime': '2023, Jan 05 03:04:05.060708', 'Result': {'m_master': {'return': " + ownResult + "}}}}"},
+		{"exit_success " + own, "{'m_master': True}"},
 		{"last_run function=test.*", "{'" + ping + "': " + pingFull + "}"},
 		{"last_run function=nosuch", "False"},
 		{"last_run metadata=x", "False"},
@@ -145,11 +154,11 @@ func TestListJobsByTime(t *testing.T) {
 		since, until any
 		want         string
 	}{
-		{"2023, Jan 03", nil, apply + " " + asked},
-		{"2023-01-03 03:04:06", nil, asked},
+		{"2023, Jan 03", nil, apply + " " + asked + " " + own},
+		{"2023-01-03 03:04:06", nil, asked + " " + own},
 		{nil, "2023, Jan 02 03:05", ping},
 		{"2 Jan 2023 03:04", "2023-01-03T04:00:00", ping + " " + apply},
-		{"01/04/2023", nil, asked},
+		{"01/04/2023", nil, asked + " " + own},
 	} {
 		got, err := r.Invoke(t.Context(), "jobs.list_jobs", nil, data.NewMap("start_time", tt.since, "end_time", tt.until))
 		if err != nil {
