@@ -50,13 +50,14 @@ type Publication struct {
 const findJob = "saltutil.find_job"
 
 // MayPublish reports whether every function of a job is allowed with its arguments on every minion that it names. One that is
-// allowed on all minions may go to a target that names none, as it does on its way to syndics.
+// allowed on all minions may go to a target that names none, as it does on its way to syndics. A user without all rights may not set
+// the keyword arguments __pub_…, with which the publication itself says where it comes from.
 func (i *Identity) MayPublish(p Publication) bool {
 	if i.full {
 		return true
 	}
 	funs, args, ok := p.calls()
-	if !ok {
+	if !ok || forgesOrigin(p.Arg) {
 		return false
 	}
 	within := map[string]bool{}

@@ -94,11 +94,12 @@ func (p *publishing) publish(ctx context.Context, c *channel.Command) (any, erro
 	return p.send(ctx, load, kwargs, id, ids, missing)
 }
 
-// publisherOf returns who sends a publish, whom the blacklist does not stop, and puts his name into the load where he proved it by a
-// login.
+// publisherOf returns who sends a publish, whom the blacklist does not stop, and puts their name into the load where they proved it by a
+// login. It takes the field id out of the options: it names the minion that asked, as __pub_id, and only a peer publication sets it.
 func (p *publishing) publisherOf(ctx context.Context, load, kwargs *data.Map, from net.Addr) (*auth.Identity, error) {
 	credentials := auth.FromKwargs(load, kwargs)
 	credentials.From = from
+	kwargs.Delete("id")
 	if p.gate.Blocked(load.Text("user"), load.Value("fun")) {
 		p.gate.tell("publish", credentials.Kind, from)
 		return nil, auth.ErrNotAuthorized
