@@ -78,7 +78,8 @@ type Master struct {
 	AutosignGrainsDir         string        `yaml:"autosign_grains_dir" live:"yes"`
 	AutosignTimeout           time.Duration `yaml:"autosign_timeout,m" min:"0" live:"yes"`
 	PermissivePKIAccess       bool          `yaml:"permissive_pki_access"`
-	MaxMinions                int           `yaml:"max_minions" min:"0" live:"yes"` // 0 is no limit
+	MaxMinions                int           `yaml:"max_minions" min:"0" live:"yes"`       // 0 is no limit
+	MaxPendingKeysPerAddress  int           `yaml:"max_pending_keys_per_address" min:"0"` // Brine's own: 0 is no limit
 	MinimumAuthVersion        int           `yaml:"minimum_auth_version" min:"0" max:"3" live:"yes"`
 	PublishSession            time.Duration `yaml:"publish_session,s" min:"0" live:"yes"`
 	RotateAESKey              bool          `yaml:"rotate_aes_key"`

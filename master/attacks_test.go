@@ -273,3 +273,18 @@ func TestCVE2025_22237(t *testing.T) {
 		}
 	}
 }
+
+// TestOneAddressCannotFillThePendingKeys signs in with more new ids than one address may bring.
+func TestOneAddressCannotFillThePendingKeys(t *testing.T) {
+	b := newBench(t, func(c *config.Master) { c.MaxPendingKeysPerAddress = 3 })
+	b.listen(t)
+	pub := vectorKey(t, "web1").Public().PEM()
+	for i := range 6 {
+		if b.admits(t, fmt.Sprint("m", i), pub) {
+			t.Errorf("m%d was admitted", i)
+		}
+	}
+	if ids, err := b.keys.List(pki.Pending); err != nil || len(ids) != 3 {
+		t.Errorf("pending: %q, %v, want 3", ids, err)
+	}
+}

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 		p.ids = job.NewUniqueIDs(o.Now)
 	}
 	var err error
-	if p.keys, err = pki.Open(cfg.PKIDir, pki.Options{Permissive: cfg.PermissivePKIAccess}); err != nil {
+	if p.keys, err = pki.Open(cfg.PKIDir, pki.Options{Permissive: cfg.PermissivePKIAccess, MaxOfOne: shareOf(cfg)}); err != nil {
 		return nil, err
 	}
 	p.protectKeys()
@@ -270,6 +271,11 @@ func newMaintenance(p *parts, pub *publishing) *maintenance {
 	m.ping = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.settings.now().MinionDataCache) }
 	m.offline, m.denied, m.compiler = pub.offline, p.denied, p.compiler
 	return m
+}
+
+// shareOf returns how many keys one address may bring, in the form of package pki.
+func shareOf(cfg *config.Master) int {
+	return cmp.Or(cfg.MaxPendingKeysPerAddress, -1)
 }
 
 // policy returns whom the configuration lets in.

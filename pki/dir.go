@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 const (
 	defaultMaxPending = 10_000
+	defaultMaxOfOne   = 1_000
 	defaultCacheSize  = 16_384
 	autosignDir       = "minions_autosign"
 )
@@ -24,6 +26,7 @@ const (
 type Options struct {
 	Permissive bool          // permissive_pki_access: the group may read the folder (0750, else 0700)
 	MaxPending int           // most keys that sign-ins may bring into each of the states Pending, Rejected and Denied; 0 means 10,000, below 0 no limit
+	MaxOfOne   int           // of these, most from one address; 0 means 1,000, below 0 no limit
 	Policy     crypto.Policy // which keys are good enough
 	CacheSize  int           // most parsed keys kept; 0 means 16,384
 }
@@ -72,7 +75,7 @@ func treeOf(keys *Keys, o Options) *Dir {
 	d := &Dir{Keys: keys, parsed: newParsed(cmp.Or(o.CacheSize, defaultCacheSize))}
 	d.counts = map[State]*pending{}
 	for _, s := range []State{Pending, Rejected, Denied} {
-		d.counts[s] = &pending{limit: cmp.Or(o.MaxPending, defaultMaxPending)}
+		d.counts[s] = &pending{limit: cmp.Or(o.MaxPending, defaultMaxPending), each: cmp.Or(o.MaxOfOne, defaultMaxOfOne)}
 	}
 	return d
 }
@@ -159,15 +162,34 @@ func (d *Dir) Find(id string) (State, string, error) {
 
 // Create implements Store. The file has mode 0644, within a folder that others cannot enter.
 func (d *Dir) Create(s State, id, pem string) error {
-	return d.store(s, id, pem, (*room).create)
+	return d.store(s, id, pem, netip.Prefix{}, (*room).create)
 }
 
 // Put implements Store.
 func (d *Dir) Put(s State, id, pem string) error {
-	return d.store(s, id, pem, (*room).replace)
+	return d.store(s, id, pem, netip.Prefix{}, (*room).replace)
 }
 
-func (d *Dir) store(s State, id, pem string, write func(*room, string, []byte, fs.FileMode) error) error {
+// From returns d as a Store for the sign-ins of one source: what it brings counts against Options.MaxOfOne besides.
+func (d *Dir) From(source netip.Prefix) Store { return &guest{d, source} }
+
+// A guest is a Dir for one source.
+type guest struct {
+	*Dir
+	source netip.Prefix
+}
+
+// Create implements Store.
+func (g *guest) Create(s State, id, pem string) error {
+	return g.store(s, id, pem, g.source, (*room).create)
+}
+
+// Put implements Store.
+func (g *guest) Put(s State, id, pem string) error {
+	return g.store(s, id, pem, g.source, (*room).replace)
+}
+
+func (d *Dir) store(s State, id, pem string, source netip.Prefix, write func(*room, string, []byte, fs.FileMode) error) error {
 	if err := ValidID(id); err != nil {
 		return err
 	}
@@ -181,7 +203,7 @@ func (d *Dir) store(s State, id, pem string, write func(*room, string, []byte, f
 			return ErrTooOften
 		}
 		if count := d.counts[s]; count != nil {
-			return count.add(r, id, put)
+			return count.add(r, id, source, put)
 		}
 		return put()
 	})

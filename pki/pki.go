@@ -34,7 +34,8 @@ var (
 	ErrExists = errors.New("key exists")
 	// ErrNotFile is wrapped when what lies in the place of a key is a folder, a pipe or the like.
 	ErrNotFile = errors.New("not a regular file")
-	// ErrPendingFull is wrapped when there are as many keys in a state as sign-ins may bring there: pending, rejected or denied.
+	// ErrPendingFull is wrapped when there are as many keys in a state as sign-ins may bring there, in all or from one
+	// address: pending, rejected or denied.
 	ErrPendingFull = errors.New("too many keys in this state")
 	// ErrInvalidID is wrapped when an id cannot name a key.
 	ErrInvalidID = errors.New("invalid id")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -208,6 +209,38 @@ func TestPendingKeysAreCapped(t *testing.T) {
 	age(t, filepath.Join(d.Path(), "minions_pre"), time.Minute)
 	if _, err := Admit(d, SignIn{ID: "new", PEM: twoKeys()[0]}); err != nil {
 		t.Errorf("sign-in after room was made: %v", err)
+	}
+}
+
+// TestOneAddressHasAShareOfPendingKeys signs in with many ids from one network, whose share ends before that of all.
+func TestOneAddressHasAShareOfPendingKeys(t *testing.T) {
+	d := newDir(t, Options{MaxPending: 8, MaxOfOne: 3})
+	flood, other := netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::/64")
+	sign := func(source netip.Prefix, id string) error {
+		v, err := Admit(d.From(source), SignIn{ID: id, PEM: twoKeys()[0]})
+		if v.Reply != Wait {
+			t.Errorf("sign-in of %s: %+v, want Wait", id, v)
+		}
+		return err
+	}
+	for i := range 6 {
+		if err := sign(flood, fmt.Sprint("m", i)); (i >= 3) != errors.Is(err, ErrPendingFull) {
+			t.Errorf("sign-in %d of one address: %v", i, err)
+		}
+	}
+	must(t, sign(flood, "m0")) // that waits already
+	must(t, sign(other, "web1"))
+	must(t, sign(netip.Prefix{}, "local"))
+	ids, err := d.List(Pending)
+	if want := []string{"local", "m0", "m1", "m2", "web1"}; err != nil || !slices.Equal(ids, want) {
+		t.Errorf("pending: %q, %v, want %q", ids, err, want)
+	}
+	// The operator accepts one with another program: its place is free.
+	must(t, os.Rename(filepath.Join(d.Path(), "minions_pre", "m1"), filepath.Join(d.Path(), "minions", "m1")))
+	age(t, filepath.Join(d.Path(), "minions_pre"), time.Minute)
+	must(t, sign(flood, "m4"))
+	if err := sign(flood, "m5"); !errors.Is(err, ErrPendingFull) {
+		t.Errorf("sign-in above the share: %v", err)
 	}
 }
 
