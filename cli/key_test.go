@@ -74,6 +74,10 @@ func TestKeyMistakes(t *testing.T) {
 		{"no public key there", []string{"--gen-signature", "--pub=no"}, 0, "return:\n    Public-key no does not exist\n", ""},
 		{"keysize too large", []string{"--gen-keys=x", "--keysize=40000"}, 64, "",
 			"Usage: salt-key [options]\n\nsalt-key: error: The maximum value for keysize is 32768\n"},
+		{"delete all and an id", []string{"-y", "-D", "web1"}, 64, "", "Error: Delete all takes no arguments. Use -d to delete specified keys\n"},
+		{"accept all and an id", []string{"-y", "-A", "web1"}, 64, "", "Error: Accept all takes no arguments. Use -a to accept specified keys\n"},
+		{"reject all and two ids", []string{"web1", "-y", "--reject-all", "web2"}, 64, "",
+			"Error: Reject all takes no arguments. Use -r to reject specified keys\n"},
 		{"empty glob", []string{"-l", "den", "-a", ""}, 0, "Denied Keys:\nweb1\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -226,6 +227,24 @@ func (o *KeyOptions) check() error {
 		return o.fail("The minimum value for keysize is 2048")
 	case o.KeySize > 32768:
 		return o.fail("The maximum value for keysize is 32768")
+	}
+	return o.checkAll()
+}
+
+// checkAll refuses arguments beside an option that changes all keys: whoever typed -D for -d must not lose the fleet. The text
+// for -D is Salt's (salt/cli/key.py); Salt accepts and rejects all keys whatever else was typed.
+func (o *KeyOptions) checkAll() error {
+	if len(o.Args) == 0 {
+		return nil
+	}
+	for _, c := range []struct {
+		all          bool
+		name, letter string
+	}{{o.AcceptAll, "accept", "a"}, {o.RejectAll, "reject", "r"}, {o.DeleteAll, "delete", "d"}} {
+		if c.all {
+			return &Exit{Code: exitUsage, Stderr: fmt.Sprintf("%sError: %s all takes no arguments. Use -%s to %s specified keys\n",
+				o.Warnings, strings.ToUpper(c.name[:1])+c.name[1:], c.letter, c.name)}
+		}
 	}
 	return nil
 }
