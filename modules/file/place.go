@@ -53,7 +53,20 @@ func (m *module) place(dest string, p placing, fill func(*os.File) error) error 
 		}
 	}
 	keep := func(f *os.File) error { return keepAs(f, dest, info) }
-	return atomicfile.Fill(dest, atomicfile.Options{Own: keep, Prefix: "." + tempPrefix}, fill)
+	err = atomicfile.Fill(dest, atomicfile.Options{Own: keep, Prefix: "." + tempPrefix}, fill)
+	if errors.Is(err, syscall.EBUSY) { // a mount point, as /etc/hosts is in a container
+		return writeThrough(dest, fill)
+	}
+	return err
+}
+
+// writeThrough gives a file another content in place, so that its inode stays.
+func writeThrough(path string, fill func(*os.File) error) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fill(f), f.Close())
 }
 
 // keepAs gives a file that will stand at dest the owners, attributes and mode of the one that is there.

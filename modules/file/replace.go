@@ -203,16 +203,28 @@ func (m *module) edit(path, given, text string, backup any, inode bool) error {
 	return nil
 }
 
-// rewrite writes a file as a whole, but one with several names, if they are to stay one file, as it stands.
+// rewrite replaces the content of a file by renaming a new file over it. With inode, a file with several names keeps them:
+// it is written in place. It is renamed all the same where another user could have planted the name, as a hard link to a
+// file that is not theirs.
 func (m *module) rewrite(path, text string, inode bool) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !inode || !ok || st.Nlink < 2 {
+	if st, ok := info.Sys().(*syscall.Stat_t); !inode || !ok || st.Nlink < 2 || othersMayPlant(path) {
 		return m.place(path, placing{}, bytesOf([]byte(text)))
 	}
-	return os.WriteFile(path, []byte(text), info.Mode())
+	return writeThrough(path, bytesOf([]byte(text)))
+}
+
+// othersMayPlant reports whether users other than root and the minion's own may give names to files beside path.
+func othersMayPlant(path string) bool {
+	dir, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return true
+	}
+	st, ok := dir.Sys().(*syscall.Stat_t)
+	return !ok || st.Uid != 0 && int(st.Uid) != os.Geteuid() || dir.Mode()&0o022 != 0
 }
 
 // copyBeside copies a file to its name with an ending. Where a link was given, a link to the copy stands beside it.
