@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/channel"
@@ -366,6 +367,55 @@ func TestMarkersForOtherUsers(t *testing.T) {
 		raw, readErr := os.ReadFile(file)
 		if err != nil || readErr != nil || info.Mode().Perm() != mode || bytes.Contains(raw, []byte("MARKER")) != (mode == 0o600) {
 			t.Errorf("%v, %v: mode %v, %q", err, readErr, info.Mode(), raw)
+		}
+	}
+}
+
+// TestTargetsAreThoseThatWereJudged publishes jobs whose minions matter for the sender's rights, and such whose do not, and
+// looks at what target minions get: a minion that says it is in a target is not thereby one that the sender may order.
+func TestTargetsAreThoseThatWereJudged(t *testing.T) {
+	b := aclBench(t, func(c *config.Master) {
+		c.Peer = data.NewMap("web1", []any{"test.ping", data.NewMap("db*", []any{"test.echo"})})
+	})
+	b.listen(t)
+	key, err := os.ReadFile(filepath.Join(b.cfg.CacheDir, ".daemon_key"))
+	must(t, err)
+	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Match: func(tag string) bool { return strings.HasSuffix(tag, "/publish") }})
+	defer events.Close()
+	order := func(user, key string, fun string) func() {
+		load := b.load("db*", "glob", fun, []any{})
+		load.Update(data.NewMap("user", user, "key", key))
+		return func() { b.clear(t, load) }
+	}
+	peer := func(fun string) func() {
+		load := pub("db*", "glob", fun)
+		load.Set("id", "web1")
+		return func() { b.sealed(t, "web1", load) }
+	}
+	for _, tt := range []struct {
+		name string
+		send func()
+		tgt  any
+		kind string
+	}{
+		{"the master's user", order("root", b.key, "test.echo"), "db*", "glob"},
+		{"a user, on minions of a rule", order("daemon", string(key), "test.echo"), []any{"db1"}, "list"},
+		{"a user, on all minions", order("daemon", string(key), "test.ping"), "db*", "glob"},
+		{"a login, on minions of a rule", func() { b.clear(t, b.with("web*", "test.ping", loginAs("limited", "x"))) }, []any{"web1"}, "list"},
+		{"a minion, on minions of a rule", peer("test.echo"), []any{"db1"}, "list"},
+		{"a minion, on all minions", peer("test.ping"), "db*", "glob"},
+	} {
+		tt.send()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		e, err := events.Next(ctx)
+		cancel()
+		if err != nil {
+			t.Fatalf("%s: no publication: %v", tt.name, err)
+		}
+		body, err := e.Map()
+		must(t, err)
+		if !data.Equal(body.Value("tgt"), tt.tgt) || body.Text("tgt_type") != tt.kind {
+			t.Errorf("%s: the target is %s %s, want %s %s", tt.name, body.Text("tgt_type"), data.Repr(body.Value("tgt")), tt.kind, data.Repr(tt.tgt))
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (h *batchHost) Publish(ctx context.Context, o batch.Order) (batch.Sent, err
 	if gathers {
 		sent.Away = pub.presence.gone(ids)
 	}
-	reply, err := pub.send(ctx, load, kwargs, id, ids, missing)
+	reply, err := pub.send(ctx, load, kwargs, ids, missing)
 	if err == nil {
 		err = refusedSend(reply)
 	}

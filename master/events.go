@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -106,8 +107,11 @@ var jobTag = regexp.MustCompile(`^[0-9]{20}`)
 var reserved = []string{
 	"salt/auth", "salt/key", "salt/job/", "salt/run/", "salt/wheel/", "salt/presence/", "salt/stats/", "salt/batch/",
 	"salt/cloud/", "salt/fileserver/", "salt/engines/", "salt/netapi/", "salt/queue/", "salt/reactor", "salt/event", "salt/minion/",
-	"salt/beacon/", "salt/syndic/", "minion/refresh/", "syndic/", "cluster/", "__schedule_return",
+	"salt/beacon/", "salt/state_result/", "salt/syndic/", "minion/refresh/", "syndic/", "cluster/", "__schedule_return",
 }
+
+// bare are the tags of one word that masters fire, some of them to themselves (salt/master.py; salt/channel/server.py).
+var bare = []string{"auth", "key", "new_job", "rotate_cluster_aes_key"}
 
 // checkTag returns an error for a tag that minion id must not use.
 func checkTag(id, tag string) error {
@@ -118,7 +122,7 @@ func checkTag(id, tag string) error {
 		return fmt.Errorf("tag %s is the master's own", tag)
 	case ownTag(id, tag):
 		return nil
-	case tag == "key" || jobTag.MatchString(tag):
+	case slices.Contains(bare, tag) || jobTag.MatchString(tag):
 		return fmt.Errorf("tag %s is the master's own", tag)
 	}
 	for _, prefix := range reserved {
@@ -138,6 +142,8 @@ func ownTag(id, tag string) bool {
 	switch parts[1] {
 	case "minion", "beacon":
 		return parts[2] == id
+	case "state_result": // salt/state_result/JID/ID/NAME (salt/state.py, State.event)
+		return len(parts) > 4 && isJobID(parts[2]) && parts[3] == id
 	case "job":
 		return len(parts) > 4 && parts[3] == "prog" && parts[4] == id ||
 			len(parts) == 5 && parts[3] == "ack" && parts[4] == id && isJobID(parts[2])

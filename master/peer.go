@@ -130,6 +130,7 @@ type peerJob struct {
 	kwargs  *data.Map
 	ids     []string
 	missing []string
+	judged  bool // the minion may send it to ids, but not to any minion
 }
 
 // publish sends a job for a minion. The reply tells its id and whom it is for.
@@ -153,7 +154,11 @@ func (p *peers) send(ctx context.Context, minion string, j *peerJob) error {
 		return err
 	}
 	p.log.Infof("Minion %s publishes %s", minion, data.Str(j.load.Value("fun")))
-	_, err := p.pub.send(ctx, j.load, j.kwargs, j.id, j.ids, j.missing)
+	send := p.pub.send
+	if j.judged {
+		send = p.pub.sendTo
+	}
+	_, err := send(ctx, j.load, j.kwargs, j.ids, j.missing)
 	return err
 }
 
@@ -174,8 +179,10 @@ func (p *peers) allowed(c *channel.Command) (*peerJob, bool) {
 	}
 	arg, _ := j.load.Value("arg").([]any)
 	fun := j.load.Value("fun")
-	may := p.gate.PeerMayPublish(p.peer.read(cfg.Peer), c.Caller.ID, auth.Publication{Fun: fun, Arg: arg, Minions: j.ids}) &&
-		!p.gate.Blocked(cfg.User, fun) && p.exact(tgt, kind, j.ids)
+	rules, order := p.peer.read(cfg.Peer), auth.Publication{Fun: fun, Arg: arg, Minions: j.ids}
+	may := p.gate.PeerMayPublish(rules, c.Caller.ID, order) && !p.gate.Blocked(cfg.User, fun) && p.exact(tgt, kind, j.ids)
+	order.Minions = nil
+	j.judged = may && !p.gate.PeerMayPublish(rules, c.Caller.ID, order)
 	if !may {
 		p.refuse(c, "publish "+data.Str(fun), "peer")
 	}

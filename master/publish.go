@@ -91,7 +91,16 @@ func (p *publishing) publish(ctx context.Context, c *channel.Command) (any, erro
 	}
 	load.Set("jid", string(id))
 	p.watchers.note(id, who, c.Caller.Remote)
-	return p.send(ctx, load, kwargs, id, ids, missing)
+	if mayPublishAnywhere(who, load) {
+		return p.send(ctx, load, kwargs, ids, missing)
+	}
+	return p.sendTo(ctx, load, kwargs, ids, missing)
+}
+
+// mayPublishAnywhere reports whether a user may send this job to any minion, so that it does not matter whom the target names.
+func mayPublishAnywhere(who *auth.Identity, load *data.Map) bool {
+	arg, _ := load.Value("arg").([]any)
+	return who.MayPublish(auth.Publication{Fun: load.Value("fun"), Arg: arg})
 }
 
 // publisherOf returns who sends a publish, whom the blacklist does not stop, and puts their name into the load where they proved it by a
@@ -151,12 +160,31 @@ func (p *publishing) jid(ctx context.Context, given string) (job.ID, bool) {
 	return id, errors.Is(err, returner.ErrUnknownJob)
 }
 
-// send records the job, announces it and gives it to the minions, in this order: what a client is told of is on disk.
-func (p *publishing) send(ctx context.Context, load, kwargs *data.Map, id job.ID, ids, missing []string) (any, error) {
+// send publishes a job for the minions of its target.
+func (p *publishing) send(ctx context.Context, load, kwargs *data.Map, ids, missing []string) (any, error) {
 	pub, err := p.publication(load, kwargs)
 	if err != nil {
 		return nil, err
 	}
+	return p.deliver(ctx, pub, load, kwargs, ids, missing)
+}
+
+// sendTo publishes a job for the minions that its sender's rights were judged for, whatever its target says. A minion
+// knows more of itself than the master does, and could find itself in a target in which the master did not find it.
+func (p *publishing) sendTo(ctx context.Context, load, kwargs *data.Map, ids, missing []string) (any, error) {
+	pub, err := p.publication(load, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	pub.Target, pub.TargetType, pub.Delimiter = data.Values(ids), "list", ""
+	return p.deliver(ctx, pub, load, kwargs, ids, missing)
+}
+
+// deliver records a job, announces it and gives it to the minions, in this order: what a client is told of is on disk.
+func (p *publishing) deliver(
+	ctx context.Context, pub *job.Publication, load, kwargs *data.Map, ids, missing []string,
+) (any, error) {
+	id := pub.JID
 	j := &returner.Job{ID: id, Minions: ids, Missing: missing, Absent: p.presence.absent(ids)}
 	if err := p.save(ctx, load, kwargs, j); err != nil {
 		p.log.WithError(err).Errorf("record job %s", id)
@@ -167,7 +195,7 @@ func (p *publishing) send(ctx context.Context, load, kwargs *data.Map, id job.ID
 	if err := p.announce(load, pub, ids, missing); err != nil {
 		p.log.WithError(err).Errorf("announce job %s", id)
 	}
-	if err := p.publisher.Publish(pub, topicIDs(load, ids, missing)); err != nil {
+	if err := p.publisher.Publish(pub, topicIDs(pub.TargetType, ids, missing)); err != nil {
 		return nil, err
 	}
 	p.log.Infof("User %s Published command %s with jid %s", data.Str(load.Value("user")), data.Str(load.Value("fun")), id)
@@ -225,7 +253,7 @@ func (p *publishing) pingConnected(ctx context.Context, who *presence, known boo
 	if err == nil && len(ids) > 0 {
 		id := p.ids.Next()
 		load.Set("jid", string(id))
-		_, err = p.send(ctx, load, nil, id, ids, missing)
+		_, err = p.send(ctx, load, nil, ids, missing)
 	}
 	if err != nil {
 		p.log.WithError(err).Error("ping minions after a rotation of the session key")
@@ -282,8 +310,8 @@ func copyFields(to, from *data.Map, names ...string) {
 
 // topicIDs returns the minions that a publication is addressed to one by one, or nil when it is for all
 // (salt/transport/zeromq.py, publish_payload).
-func topicIDs(load *data.Map, ids, missing []string) []string {
-	switch load.Text("tgt_type") {
+func topicIDs(kind string, ids, missing []string) []string {
+	switch kind {
 	case "glob", "pcre":
 		return append([]string{}, ids...)
 	case "list":

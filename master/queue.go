@@ -365,7 +365,7 @@ func (p *publishing) ping(ctx context.Context, minions []string) {
 	load := data.NewMap("cmd", "publish", "tgt", data.Values(minions), "fun", "test.ping", "arg", []any{}, "tgt_type", "list", "ret", "", "user", p.fleet.settings.now().User)
 	id := p.ids.Next()
 	load.Set("jid", string(id))
-	if _, err := p.send(ctx, load, nil, id, minions, nil); err != nil {
+	if _, err := p.send(ctx, load, nil, minions, nil); err != nil {
 		p.log.WithError(err).Error("ping minions for which jobs wait")
 	}
 }

@@ -90,7 +90,7 @@ func (r *reactions) Publish(ctx context.Context, what *reactor.Publication) erro
 	id := r.p.ids.Next()
 	load.Set("jid", string(id))
 	load.Set("kwargs", what.Options)
-	answer, err := r.pub.send(ctx, load, what.Options, id, ids, missing)
+	answer, err := r.pub.send(ctx, load, what.Options, ids, missing)
 	if err != nil {
 		return err
 	}

@@ -13,33 +13,40 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// maxCalls is how many functions and states are told apart; further ones count as other.
-const maxCalls = 1000
+// Functions and states that are told apart; further ones count as other. Those of jobs that were published have places of
+// their own, and a minion brings no more than a few of its schedule: none can invent names until there is no place left.
+const (
+	maxCalls     = 1000 // of published jobs and runners
+	maxScheduled = 500  // of schedules
+	maxOwn       = 16   // of one minion's schedule
+)
 
 // maxReturn is the longest return of a state run that is looked into, in bytes.
 const maxReturn = 4 << 20
 
 // jobs counts jobs and returns. One goroutine may use it.
 type jobs struct {
-	now       func() time.Time
-	minion    bool // counters of functions have the label minion
-	calls     map[call]bool
-	started   *prometheus.CounterVec
-	expected  *prometheus.CounterVec
-	responses *prometheus.CounterVec
-	scheduled *prometheus.CounterVec
-	returns   *prometheus.CounterVec
-	status    *prometheus.GaugeVec
-	duration  *prometheus.GaugeVec
-	heartbeat *prometheus.GaugeVec
-	heard     *prometheus.GaugeVec
+	now           func() time.Time
+	minion        bool // counters of functions have the label minion
+	calls         map[call]bool
+	scheduleCalls map[call]bool
+	own           map[string]int // calls that a minion's schedule brought, by id
+	started       *prometheus.CounterVec
+	expected      *prometheus.CounterVec
+	responses     *prometheus.CounterVec
+	scheduled     *prometheus.CounterVec
+	returns       *prometheus.CounterVec
+	status        *prometheus.GaugeVec
+	duration      *prometheus.GaugeVec
+	heartbeat     *prometheus.GaugeVec
+	heard         *prometheus.GaugeVec
 }
 
 // A call is a function with the state that it is about, which most functions do not have.
 type call struct{ fun, state string }
 
 func newJobs(r *prometheus.Registry, o Options) *jobs {
-	j := &jobs{now: o.Now, minion: o.MinionLabel, calls: map[call]bool{}}
+	j := &jobs{now: o.Now, minion: o.MinionLabel, calls: map[call]bool{}, scheduleCalls: map[call]bool{}, own: map[string]int{}}
 	of := []string{"function", "state"}
 	result := append(of, "success")
 	if o.MinionLabel {
@@ -120,15 +127,15 @@ func (j *jobs) beacon(id, name string) {
 }
 
 func (j *jobs) job(fields payload.Fields) {
-	c := j.callOf(fields)
+	c := j.published(fields)
 	j.started.WithLabelValues(c.fun, c.state).Inc()
 	minions, _ := fields.Value("minions").([]any)
 	j.expected.WithLabelValues(c.fun, c.state).Add(float64(len(minions)))
 }
 
 func (j *jobs) ret(fields payload.Fields) {
-	c := j.callOf(fields)
 	id, _ := fields.Text("id")
+	c := j.returned(fields, id)
 	ok, _ := fields.Bool("success")
 	run, isRun := stateRun(c.fun, fields)
 	into := j.responses
@@ -170,8 +177,34 @@ func isName(s string) bool { return len(s) <= 100 && name.MatchString(s) }
 // other is the call of what is not told apart.
 func other() call { return call{fun: "other"} }
 
+// published returns what a job that was published is counted as.
+func (j *jobs) published(fields payload.Fields) call {
+	c := callOf(fields)
+	if !j.calls[c] {
+		if len(j.calls) >= maxCalls {
+			return other()
+		}
+		j.calls[c] = true
+	}
+	return c
+}
+
+// returned returns what a return of a minion is counted as: the call of a job that was published, or of the minion's schedule.
+func (j *jobs) returned(fields payload.Fields, id string) call {
+	c := callOf(fields)
+	if j.calls[c] || j.scheduleCalls[c] {
+		return c
+	}
+	if !fields.Has("schedule") || c == other() || len(j.scheduleCalls) >= maxScheduled || j.own[id] >= maxOwn {
+		return other()
+	}
+	j.own[id]++
+	j.scheduleCalls[c] = true
+	return c
+}
+
 // callOf reads the function of a job or return, and the state that it is about.
-func (j *jobs) callOf(fields payload.Fields) call {
+func callOf(fields payload.Fields) call {
 	fun, ok := fields.Text("fun")
 	if !ok {
 		return other() // of several functions
@@ -179,12 +212,6 @@ func (j *jobs) callOf(fields payload.Fields) call {
 	c := call{fun, stateOf(fun, fields)}
 	if !isName(c.fun) || !isName(c.state) {
 		return other()
-	}
-	if !j.calls[c] {
-		if len(j.calls) >= maxCalls {
-			return other()
-		}
-		j.calls[c] = true
 	}
 	return c
 }

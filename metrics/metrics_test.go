@@ -174,6 +174,7 @@ func TestJobsAreCountedAsSaltExporterDoes(t *testing.T) {
 func TestMinionsOfDeletedKeysAreForgotten(t *testing.T) {
 	s, bus := start(t, func(o *Options) { o.MinionLabel = true })
 	settled(t, s, bus)
+	fire(t, bus, "salt/job/20260501120000000000/new", "fun", "state.highstate", "minions", []any{"a", "b"})
 	for _, id := range []string{"a", "b"} {
 		fire(t, bus, "salt/job/20260501120000000000/ret/"+id, "fun", "state.highstate", "id", id, "success", true, "return", data.NewMap("x", data.NewMap("result", true, "duration", 10.0)))
 		fire(t, bus, "salt/beacon/"+id+"/status/x")
@@ -190,17 +191,44 @@ func TestMinionsOfDeletedKeysAreForgotten(t *testing.T) {
 	}
 }
 
-// A minion that invents functions does not fill the memory of the master.
+// TestFunctionsAreBounded has minions invent functions: they fill neither the memory of the master nor the places of
+// functions that are published.
 func TestFunctionsAreBounded(t *testing.T) {
 	j := newJobs(prometheus.NewRegistry(), Options{Now: noon})
+	returned := func(id, fun string, more ...any) {
+		body := data.NewMap(append([]any{"fun", fun, "id", id, "success", true}, more...)...)
+		j.take(event(t, "salt/job/20260501120000000000/ret/"+id, body))
+	}
+	published := func(fun string) {
+		j.take(event(t, "salt/job/20260501120000000000/new", data.NewMap("fun", fun, "minions", []any{"a"})))
+	}
 	for i := range 3 * maxCalls {
-		e := event(t, "salt/job/20260501120000000000/ret/a", data.NewMap("fun", fmt.Sprintf("mod%d.fun", i), "id", "a", "success", true))
-		j.take(e)
+		returned("a", fmt.Sprintf("mod%d.fun", i))
+	}
+	if len(j.calls) > 0 {
+		t.Errorf("returns of jobs that nobody published brought %d calls", len(j.calls))
+	}
+	for i := range 3 * maxOwn {
+		returned("a", fmt.Sprintf("mod%d.fun", i), "schedule", "x")
+	}
+	if len(j.scheduleCalls) != maxOwn {
+		t.Errorf("the schedule of one minion brought %d calls, want %d", len(j.scheduleCalls), maxOwn)
+	}
+	for m := range maxScheduled {
+		for i := range maxOwn {
+			returned(fmt.Sprint("m", m), fmt.Sprintf("mod%d.fun%d", m, i), "schedule", "x")
+		}
+	}
+	if len(j.scheduleCalls) != maxScheduled {
+		t.Errorf("schedules brought %d calls, want %d", len(j.scheduleCalls), maxScheduled)
 	}
 	for _, fun := range []string{strings.Repeat("x", 5000), "a\nb", "ä.b", `x"y`} {
-		j.take(event(t, "salt/job/20260501120000000000/ret/a", data.NewMap("fun", fun, "id", "a", "success", true)))
+		published(fun)
 	}
-	if len(j.calls) != maxCalls {
+	for i := range 3 * maxCalls {
+		published(fmt.Sprintf("real%d.fun", i))
+	}
+	if len(j.calls) != maxCalls || !j.calls[call{"real0.fun", ""}] {
 		t.Errorf("%d calls are told apart, want %d", len(j.calls), maxCalls)
 	}
 }
