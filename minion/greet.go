@@ -26,6 +26,7 @@ func (l *link) greet(ctx context.Context) error {
 		return ctx.Err()
 	}
 	l.announce(ctx)
+	close(l.announced)
 	l.meet()
 	return l.ping(ctx)
 }

@@ -32,19 +32,21 @@ type link struct {
 	welcome *welcome
 	acks    *acks
 
-	up      chan struct{} // closed when the publish connection is there for the first time
-	met     chan struct{} // closed by meet
-	meet    func()        // notes that the master knows of the start, or that this is going to take time
-	ready   chan struct{} // closed when publications may be taken: the pillar is there, or is known not to come
-	greeted atomic.Bool   // the publisher was told, or is being told, who listens
-	port    atomic.Int64  // of the master's publisher, as it said when it let the minion in
-	resume  chan struct{} // the publisher has another port now
+	up        chan struct{} // closed when the publish connection is there for the first time
+	met       chan struct{} // closed by meet
+	meet      func()        // notes that the master knows of the start, or that this is going to take time
+	announced chan struct{} // closed when the master was told of the start
+	ready     chan struct{} // closed when publications may be taken: the pillar is there, or is known not to come
+	greeted   atomic.Bool   // the publisher was told, or is being told, who listens
+	port      atomic.Int64  // of the master's publisher, as it said when it let the minion in
+	resume    chan struct{} // the publisher has another port now
 }
 
 // newLink prepares the conversation with a master. It begins to connect at once; close ends that.
 func newLink(m *Minion, address masterAddress) (*link, error) {
 	l := &link{m: m, address: address, log: m.log.WithField("master", address.text), gate: newGate(),
-		up: make(chan struct{}), met: make(chan struct{}), ready: make(chan struct{}), resume: make(chan struct{}, 1)}
+		up: make(chan struct{}), met: make(chan struct{}), announced: make(chan struct{}), ready: make(chan struct{}),
+		resume: make(chan struct{}, 1)}
 	l.meet = sync.OnceFunc(func() { close(l.met) })
 	dialer, err := l.dialer(address.port, m.cfg.SourceRetPort)
 	if err != nil {

@@ -30,20 +30,25 @@ func mineTask(m *Minion) schedule.Task {
 
 // awaitPillar returns when the first answer of a master about the pillar has come.
 func (m *Minion) awaitPillar(ctx context.Context) error {
+	return m.awaitAny(ctx, func(l *link) <-chan struct{} { return l.ready })
+}
+
+// awaitAny returns when that channel of one of the links is closed.
+func (m *Minion) awaitAny(ctx context.Context, of func(*link) <-chan struct{}) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ready := make(chan struct{}, len(m.links))
+	closed := make(chan struct{}, len(m.links))
 	for _, l := range m.links {
 		go func() {
 			select {
-			case <-l.ready:
-				ready <- struct{}{}
+			case <-of(l):
+				closed <- struct{}{}
 			case <-waiting.Done():
 			}
 		}()
 	}
 	select {
-	case <-ready:
+	case <-closed:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -23,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -81,6 +82,7 @@ type Minion struct {
 	returners *loader.Registry
 	states    *loader.Registry // state functions, as sys shows them; runs have their own
 	free      func() error     // gives the cachedir back
+	begun     atomic.Bool      // startup_states was carried out
 }
 
 // New opens what a minion has on disk. It does not speak to a master yet. Run it, since only Run gives back what New took.

@@ -42,6 +42,7 @@ func (m *Minion) pieces(work context.Context) []daemon.Part {
 		{Name: "courier", Run: daemon.Always(m.deliver)},
 		{Name: "jobs", Run: daemon.Always(m.holdJobs)},
 		{Name: "scheduler", Run: daemon.Always(m.runSchedule)},
+		{Name: "states of the start", Run: daemon.Always(m.runStartup)},
 	}
 	for _, l := range m.links {
 		parts = append(parts, daemon.Part{Name: "master " + l.address.text, Run: daemon.Always(func(ctx context.Context) error { return l.stay(ctx, work) })})

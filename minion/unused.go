@@ -8,7 +8,7 @@ import (
 // unused are options of a minion that this version reads and does not carry out. Who starts a minion tells of those that are set to
 // something other than their default, so that nobody relies on what is not there.
 var unused = []string{
-	"beacons", "beacons_before_connect", "engines", "startup_states", "sls_list", "top_file",
+	"beacons", "beacons_before_connect", "engines",
 	"master_alive_interval", "master_failback", "auth_safemode", "id_function", "zmq_monitor", "discovery",
 	"grains_dirs", "module_dirs", "returner_dirs", "states_dirs", "render_dirs", "proxy", "minion_restart_command", "restart_on_error",
 	"winrepo_remotes", "fips_mode", "modules_max_memory", "snapper_states",
