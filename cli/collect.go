@@ -86,6 +86,7 @@ const (
 // What is added to Salt's text of a minion that did not respond, where more is known.
 const (
 	textAtWork     = "\nThe minion has taken the job and is at work on it, as far as is known."
+	textMissed     = "Minion did not return. [Missed]\n"
 	textNotRunning = "\nThe minion says that it does not run this job."
 	textNoKey      = "\nNo such minion: the master has no accepted key of this id."
 )
@@ -99,6 +100,8 @@ func answerOf(r client.Result, job *client.Job, look *connections) answer {
 	switch {
 	case r.Reason == client.Queued:
 		a.value, a.silent, a.code = queuedText(job.Expires), queued, 0
+	case r.Reason == client.Undelivered:
+		a.value, a.silent = textMissed+r.Why, noResponse
 	case r.Reason == client.NotConnected, look.lost(r.ID, job.Told && r.Reason != client.NoKey):
 		a.value, a.silent = "Minion did not return. [Not connected]", notConnected
 	default:

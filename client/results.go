@@ -21,6 +21,7 @@ type Result struct {
 	Retcode any    // a number, or one a function where several were called
 	Missing bool   // the minion did not return
 	Reason  Reason // why, when Missing
+	Why     string // what the master says of that, for Undelivered
 }
 
 // A Reason says why a minion did not return.
@@ -34,6 +35,7 @@ const (
 	Queued                     // likewise, and the master keeps the job for it
 	AtWork                     // it has said that it took the job, or that it runs it
 	NotRunning                 // it has said that it does not run the job
+	Undelivered                // the master has given up to bring the job to it
 )
 
 // A Wait says how long to wait for answers.
@@ -78,10 +80,11 @@ type collector struct {
 	running bool                 // somebody runs the job, as far as is known
 	asked   map[string]bool      // ids of the jobs that ask whether the job runs
 	heard   map[string]Reason    // what minions have said of the job
+	why     map[string]string    // why the master says that they missed it
 }
 
 func newCollector(l *Local, j *Job, w Wait) *collector {
-	c := &collector{l: l, job: j, wait: w, running: true, found: map[string]bool{}, known: map[string]bool{}, open: map[string]time.Time{}, asked: map[string]bool{}, heard: map[string]Reason{}}
+	c := &collector{l: l, job: j, wait: w, running: true, found: map[string]bool{}, known: map[string]bool{}, open: map[string]time.Time{}, asked: map[string]bool{}, heard: map[string]Reason{}, why: map[string]string{}}
 	c.until = time.Now().Add(w.Timeout)
 	c.expect(j.Minions)
 	for _, id := range j.Queued {
@@ -190,7 +193,7 @@ func (c *collector) take(e eventbus.Event, yield func(Result, error) bool) bool 
 	if about && !isReturn {
 		c.hear(what)
 	}
-	if !about && !(c.asked[jid] && isReturn) || !isReturn && what != "new" && what != "error" {
+	if !about && !(c.asked[jid] && isReturn) || !isReturn && what != "new" && what != "error" && !strings.HasPrefix(what, "missed/") {
 		return true
 	}
 	v, err := payload.UnmarshalText(e.Data, payload.WireLimits())
@@ -198,6 +201,8 @@ func (c *collector) take(e eventbus.Event, yield func(Result, error) bool) bool 
 	switch {
 	case err != nil || !ok:
 		return true
+	case strings.HasPrefix(what, "missed/"):
+		c.missed(strings.TrimPrefix(what, "missed/"), m.Text("reason"))
 	case !isReturn:
 		return c.news(m, yield)
 	case m.Text("id") != id:
@@ -271,14 +276,22 @@ func (c *collector) answer(m *data.Map) {
 		c.running = true
 		c.heard[id] = AtWork
 		c.open[id] = time.Now().Add(c.wait.Timeout)
-	case ok && !c.missed(id):
+	case ok && !c.unreached(id):
 		c.heard[id] = NotRunning
 	}
 }
 
-// missed reports whether a minion had no connection when the job was sent and has said nothing of it since: that it does not run
+// missed reads that the master has given up to bring the job to a minion. Nobody waits for that then.
+func (c *collector) missed(id, why string) {
+	if c.known[id] && c.heard[id] != AtWork {
+		c.heard[id], c.why[id] = Undelivered, why
+		delete(c.open, id)
+	}
+}
+
+// unreached reports whether a minion had no connection when the job was sent and has said nothing of it since: that it does not run
 // the job is no news.
-func (c *collector) missed(id string) bool {
+func (c *collector) unreached(id string) bool {
 	return c.heard[id] == NoResponse && slices.Contains(c.job.Absent, id)
 }
 
@@ -287,7 +300,7 @@ func (c *collector) absent() []Result {
 	var out []Result
 	for _, id := range c.named {
 		if reason := c.reason(id); !c.found[id] && (c.wait.ShowSilent || reason == Queued) {
-			out = append(out, Result{ID: id, Missing: true, Reason: reason})
+			out = append(out, Result{ID: id, Missing: true, Reason: reason, Why: c.why[id]})
 		}
 	}
 	for _, id := range c.nobody {

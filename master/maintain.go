@@ -26,26 +26,27 @@ const deniedLook = 3 * time.Second
 // maintenance does what a master does now and then: drop old jobs, replace session keys, tell who is connected
 // (salt/master.py, Maintenance).
 type maintenance struct {
-	jobs     returner.JobCache
-	markers  *markers
-	owners   *owners
-	settings *settings
-	interval time.Duration // loop_interval
-	secrets  *channel.Secrets
-	drop     *pki.DropFile
-	keys     pki.Store
-	data     *minionData
-	bus      *eventbus.Bus
-	presence *presence
-	offline  *offline
-	ping     func(context.Context) // asks minions for a sign of life after a rotation
-	now      func() time.Time
-	files    *openFiles
-	tokens   *auth.Tokens
-	heir     *succession
-	denied   *pki.Sightings
-	compiler *pillarCompiler
-	log      logrus.FieldLogger
+	jobs       returner.JobCache
+	markers    *markers
+	owners     *owners
+	settings   *settings
+	interval   time.Duration // loop_interval
+	secrets    *channel.Secrets
+	drop       *pki.DropFile
+	keys       pki.Store
+	data       *minionData
+	bus        *eventbus.Bus
+	presence   *presence
+	offline    *offline
+	deliveries *deliveries
+	ping       func(context.Context) // asks minions for a sign of life after a rotation
+	now        func() time.Time
+	files      *openFiles
+	tokens     *auth.Tokens
+	heir       *succession
+	denied     *pki.Sightings
+	compiler   *pillarCompiler
+	log        logrus.FieldLogger
 }
 
 // tasks are what is done now and then, each by itself: a slow one delays no other.
@@ -60,6 +61,7 @@ func (m *maintenance) tasks() []schedule.Task {
 		{Name: "__presence", Every: m.interval, Do: func(context.Context) error { m.presence.announce(m.bus, m.log); return nil }},
 		{Name: "__presence_file", Every: keyLook, RunOnStart: true, Do: m.presence.tell},
 		{Name: "__offline", Every: queueLook, Do: m.offline.look},
+		{Name: "__deliveries", Every: deliveryLook, RunOnStart: true, Do: m.deliveries.look},
 	}
 }
 

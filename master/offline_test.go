@@ -328,8 +328,10 @@ func TestQueuedJobExpires(t *testing.T) {
 	s := newScene(t)
 	s.minion(t, "web1").Stop()
 	s.awaitConnected(t, func(ids []string) bool { return len(ids) == 0 })
+	bus := s.master.Listen(t, "salt/job/")
 	j := s.order(t, "web1", data.NewMap("queue", int64(1)))
-	s.awaitState(t, j.ID, "web1", returner.Gone)
+	s.awaitState(t, j.ID, "web1", returner.Missed)
+	testsalt.AwaitEvent(t, bus, "salt/job/"+string(j.ID)+"/missed/web1")
 	s.minion(t, "web1")
 	s.settle(t)
 	if n := s.runs(t); n != 0 {

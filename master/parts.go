@@ -231,6 +231,8 @@ func newPublishing(p *parts) *publishing {
 	pub := &publishing{watchers: p.watchers, taken: func(job.ID) bool { return false }, presence: p.presence, progress: newProgress(p.jobs, away, p.o.Now), offline: away, gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
 		ids: p.ids, masterID: masterID, orderMasters: p.cfg.OrderMasters, keepJobs: p.cfg.JobCache, ext: p.ext, quiet: p.quiet, now: p.o.Now, log: p.o.Log}
 	away.pub = pub
+	pub.deliveries = newDeliveries(p, pub)
+	away.deliveries = pub.deliveries
 	pub.progress.again = pub.repeat
 	return pub
 }
@@ -269,7 +271,7 @@ func newMaintenance(p *parts, pub *publishing) *maintenance {
 	m.files = &openFiles{keys: p.keys, limit: fileLimits, log: p.o.Log.WithField("option", "max_open_files")}
 	m.files.tell(p.cfg.MaxOpenFiles)
 	m.ping = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.settings.now().MinionDataCache) }
-	m.offline, m.denied, m.compiler = pub.offline, p.denied, p.compiler
+	m.offline, m.deliveries, m.denied, m.compiler = pub.offline, pub.deliveries, p.denied, p.compiler
 	return m
 }
 

@@ -85,6 +85,7 @@ func (p *progress) fired(ctx context.Context, minion, tag string) {
 		p.queue.settled(job.ID(id), minion)
 		p.note(ctx, job.ID(id), minion, returner.Acknowledged, "")
 	case strings.HasPrefix(what, "prog/"+minion+"/"):
+		p.queue.settled(job.ID(id), minion)
 		p.note(ctx, job.ID(id), minion, returner.Running, "")
 	}
 }
@@ -105,6 +106,7 @@ func (p *progress) returned(ctx context.Context, asked *returner.Job, id job.ID,
 	switch runs, isMap := hasEntries(load.Raw("return")); {
 	case !isMap:
 	case runs:
+		p.queue.settled(about, minion)
 		p.note(ctx, about, minion, returner.Running, "")
 	default:
 		p.denied(ctx, about, minion)
@@ -119,12 +121,16 @@ func (p *progress) denied(ctx context.Context, id job.ID, minion string) {
 	if err != nil || !slices.Contains(known.Minions, minion) {
 		return
 	}
+	if _, ours := p.queue.ours.Load(minion); ours && p.queue.waits(id, minion) {
+		return // the queue sends it again
+	}
 	state := p.stateOf(ctx, id, minion)
 	missed := state == returner.Absent || state == returner.Sent
 	switch {
 	case missed && p.repeat(ctx, known, minion):
 	case state == returner.Absent:
 	default:
+		p.queue.settled(id, minion)
 		p.note(ctx, id, minion, returner.Gone, textNotRunning)
 	}
 }

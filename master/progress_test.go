@@ -256,8 +256,8 @@ func TestQueuedJobIsNotSentTwiceToAMinionThatForgets(t *testing.T) {
 	looks(0)
 	now = now.Add(doubtLife)
 	looks(1) // to ours1 again
-	if got := stateOf(t, store, jid, "real1"); got != returner.Gone {
-		t.Errorf("real1 is %q, want gone", got)
+	if got := stateOf(t, store, jid, "real1"); got != returner.Missed {
+		t.Errorf("real1 is %q, want missed", got)
 	}
 	o.settled(jid, "ours1")
 	now = now.Add(time.Hour)

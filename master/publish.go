@@ -39,6 +39,7 @@ type publishing struct {
 	presence     *presence
 	progress     *progress
 	offline      *offline
+	deliveries   *deliveries // nil watches nothing
 	bus          *eventbus.Bus
 	publisher    *channel.Publisher
 	ids          *job.IDs
@@ -192,6 +193,7 @@ func (p *publishing) deliver(
 		return clearReply(data.NewMap("jid", nil, "minions", []any{}, "error", text)), nil
 	}
 	queued, until := p.offline.put(load, kwargs, j)
+	p.deliveries.begin(load, kwargs, j)
 	if err := p.announce(load, pub, ids, missing); err != nil {
 		p.log.WithError(err).Errorf("announce job %s", id)
 	}

@@ -21,9 +21,13 @@ import (
 // offline keeps jobs for minions that are away, where their sender asks for it (kwargs.queue), and sends each when its
 // minion is connected and has proved itself, as a publication of the old id for that minion alone.
 //
+// It keeps such a job also for minions that have a connection, until they have acknowledged it: the connection may be one that
+// has just died.
+//
 // No minion gets a job twice. Those of ours never run an id again, over restarts too, so a job is sent to them until
 // they have acknowledged it or returned. Those of Salt forget ids when they restart: to them it is sent once, after that
-// was written down; where the master ends in between, the job is given up, and its progress says so.
+// was written down; where the master ends in between, or none of a return and the answers to saltutil.find_job shows the job, it is
+// given up, and its progress says so.
 type offline struct {
 	queue    *queue.Queue // nil keeps nothing
 	tracker  returner.Tracker
@@ -34,7 +38,9 @@ type offline struct {
 	now      func() time.Time
 	log      logrus.FieldLogger
 
-	ours   sync.Map // ids of minions that never run a job twice
+	deliveries *deliveries // nil in tests
+
+	ours   sync.Map // ids of minions that never run a job twice, with the time of their last sign-in
 	sent   map[waiting]time.Time
 	doubts map[waiting]time.Time // since when it is not known whether a job was sent
 	nudged time.Time
@@ -51,7 +57,7 @@ const (
 	queueLife  = 24 * time.Hour
 	queueMost  = 366 * 24 * time.Hour
 	queueAgain = 30 * time.Second // after which a job that was not acknowledged is sent again
-	doubtLife  = time.Minute
+	doubtLife  = 2 * time.Minute  // longer than it takes to find out whether a minion runs a job (deliveries)
 	nudgePause = time.Minute
 )
 
@@ -100,7 +106,7 @@ func (o *offline) asked(load, kwargs *data.Map) time.Duration {
 // that the target may not mean, since nothing is known of them, are left out: they could not decide for themselves later.
 func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string, until time.Time) {
 	life := o.asked(load, kwargs)
-	if life == 0 || len(j.Absent) == 0 {
+	if life == 0 || len(j.Minions) == 0 {
 		return nil, until
 	}
 	sure, _, err := o.pub.fleet.resolveAs(load.Value("tgt"), load.Text("tgt_type"), kwargs.Text("delimiter"), false)
@@ -115,11 +121,15 @@ func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string,
 		return nil, until
 	}
 	item := queue.Item{ID: j.ID, Owner: owner, Load: j.Load, Expires: o.now().Add(life)}
+	isSure := func(id string) bool { _, ok := slices.BinarySearch(sure, id); return ok }
 	for _, id := range j.Absent {
-		if _, ok := slices.BinarySearch(sure, id); ok {
+		if isSure(id) {
 			item.Minions = append(item.Minions, id)
 		}
 	}
+	away := len(item.Minions)
+	item.Sent = o.connectedOf(j, isSure)
+	item.Minions = append(item.Minions, item.Sent...)
 	if len(item.Minions) == 0 {
 		return nil, until
 	}
@@ -132,9 +142,25 @@ func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string,
 		o.log.WithError(err).Warn("a job is not kept for minions that are away")
 	}
 	for _, id := range kept {
-		o.track(j.ID, id, returner.Queued, "")
+		if slices.Contains(item.Minions[:away], id) {
+			queued = append(queued, id)
+			o.track(j.ID, id, returner.Queued, "")
+		}
 	}
-	return kept, item.Expires
+	return queued, item.Expires
+}
+
+// connectedOf returns the minions of a job that have a connection, for which it is kept until they have said that they have it. They
+// take no more than half of the room that is left.
+func (o *offline) connectedOf(j *returner.Job, isSure func(id string) bool) (ids []string) {
+	away := slices.Sorted(slices.Values(j.Absent))
+	room := o.queue.Room() / 2
+	for _, id := range j.Minions {
+		if _, absent := slices.BinarySearch(away, id); !absent && isSure(id) && len(ids) < room {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // forget drops what is known of minions without an accepted key, and what waits for them: the next minion of that name is another.
@@ -184,8 +210,14 @@ func (o *offline) track(id job.ID, minion string, state returner.State, why stri
 	}
 }
 
-// settled forgets a job of a minion that has taken it or returned.
+// waits reports whether a job is kept for a minion.
+func (o *offline) waits(id job.ID, minion string) bool {
+	return o.queue != nil && o.queue.Waits(id, minion)
+}
+
+// settled forgets a job of a minion that has taken it or returned, or that is known not to.
 func (o *offline) settled(id job.ID, minion string) {
+	o.deliveries.settled(id, minion)
 	if o.queue == nil {
 		return
 	}
@@ -194,8 +226,11 @@ func (o *offline) settled(id job.ID, minion string) {
 	}
 }
 
-// remembers notes that a minion never runs a job twice, whatever is sent again.
-func (o *offline) remembers(minion string) { o.ours.Store(minion, nil) }
+// remembers notes that a minion has signed in which never runs a job twice, whatever is sent again.
+func (o *offline) remembers(minion string) {
+	o.ours.Store(minion, o.now())
+	o.deliveries.cameBack(minion)
+}
 
 // look sends what waits to the minions that have come back, and gives up what is over. One goroutine at a time calls it.
 func (o *offline) look(ctx context.Context) error {
@@ -212,7 +247,7 @@ func (o *offline) look(ctx context.Context) error {
 		o.giveUp(waiting{e.ID, e.Minion}, textCancelled)
 	}
 	for _, e := range expired {
-		o.giveUp(waiting{e.ID, e.Minion}, textExpired)
+		o.miss(waiting{e.ID, e.Minion}, textExpired)
 	}
 	silent := []string{}
 	minions := o.queue.Minions()
@@ -240,6 +275,13 @@ func merge(a, b []string) []string {
 func (o *offline) giveUp(w waiting, why string) {
 	o.log.Warnf("queued job %s of minion %s: %s", w.id, w.minion, why)
 	o.track(w.id, w.minion, returner.Gone, why)
+}
+
+// miss gives a job up that its minion has not got, and tells who waits for it.
+func (o *offline) miss(w waiting, why string) {
+	o.log.Warnf("queued job %s of minion %s: %s", w.id, w.minion, why)
+	o.track(w.id, w.minion, returner.Missed, why)
+	o.pub.announceMissed(w.id, w.minion, why)
 }
 
 // nudge pings minions that may be back without having said so: minions of Salt are silent after a connection was lost.
@@ -270,12 +312,15 @@ func (o *offline) giveAll(ctx context.Context, minion string) error {
 func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bool) error {
 	now := o.now()
 	last, sent := o.sent[w]
-	_, ours := o.ours.Load(w.minion)
+	came, ours := o.ours.Load(w.minion)
 	switch {
-	case sent && !ours: // it could not be taken out before
+	case sent && !ours && now.Sub(last).Abs() >= doubtLife: // whether it has the job was asked meanwhile
+		delete(o.sent, w)
 		_, err := o.queue.Done(w.id, w.minion)
 		return err
-	case sent && now.Sub(last).Abs() < queueAgain:
+	case sent && !ours: // it may be one of ours that is about to say so
+		return nil
+	case sent && now.Sub(last).Abs() < queueAgain && !came.(time.Time).After(last):
 		return nil
 	case begun && !ours:
 		return o.doubt(w, now)
@@ -297,11 +342,10 @@ func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bo
 	o.log.Infof("queued job %s was sent to minion %s, which is back", w.id, w.minion)
 	o.sent[w] = now
 	o.track(w.id, w.minion, returner.Sent, "")
-	if ours {
-		return nil // until it says that it has the job
+	if !ours {
+		o.deliveries.gave(w, now)
 	}
-	_, err = o.queue.Done(w.id, w.minion)
-	return err
+	return nil // until it says that it has the job
 }
 
 // refuse drops a job that its user may not send any more.
@@ -318,13 +362,14 @@ func (o *offline) doubt(w waiting, now time.Time) error {
 	since, ok := o.doubts[w]
 	if !ok {
 		o.doubts[w] = now
+		o.deliveries.gave(w, now) // asks it in time
 		return nil
 	}
 	if now.Sub(since).Abs() < doubtLife {
 		return nil
 	}
 	delete(o.doubts, w)
-	o.giveUp(w, textDoubt)
+	o.miss(w, textDoubt)
 	_, err := o.queue.Done(w.id, w.minion)
 	return err
 }
@@ -339,13 +384,13 @@ func loadOf(item queue.Item) (*data.Map, error) {
 	return load, nil
 }
 
-// again publishes a job that was kept, for one minion. A job whose record was dropped meanwhile gets one anew, so that its
+// again publishes a job once more, for some of its minions. A job whose record was dropped meanwhile gets one anew, so that its
 // return finds it.
-func (p *publishing) again(ctx context.Context, item queue.Item, load *data.Map, minion string) error {
+func (p *publishing) again(ctx context.Context, item queue.Item, load *data.Map, minions ...string) error {
 	kwargs, _ := load.Value("kwargs").(*data.Map)
 	kwargs = kwargs.Clone()
 	kwargs.Delete("delimiter") // the target is a list
-	load.Set("tgt", []any{minion})
+	load.Set("tgt", data.Values(minions))
 	load.Set("tgt_type", "list")
 	pub, err := p.publication(load, kwargs)
 	if err != nil {
@@ -357,7 +402,7 @@ func (p *publishing) again(ctx context.Context, item queue.Item, load *data.Map,
 			return err
 		}
 	}
-	return p.publisher.Publish(pub, []string{minion})
+	return p.publisher.Publish(pub, minions)
 }
 
 // ping asks minions for a sign of life.

@@ -19,10 +19,12 @@ const (
 	mostAcks = 1000                   // in one message; the rest follows
 )
 
-// acks tells the master which jobs the minion has taken, by events salt/job/JID/ack/ID, several in one message. What
-// cannot be sent is not sent again: the return will tell more.
+// acks tells the master which jobs the minion has taken, by events salt/job/JID/ack/ID, several in one message. What it tells is on
+// disk: no end of the minion or of the host makes it run such a job anew or forget to answer it. What cannot be sent is not sent
+// again: the return will tell more, or the master sends the job once more.
 type acks struct {
 	id   string
+	keep func(jids []job.ID) error // has what is known of jobs on disk
 	send func(ctx context.Context, events []any) error
 	want atomic.Bool // the master has said that it wants them
 
@@ -37,8 +39,8 @@ type taken struct {
 	jid job.ID
 }
 
-func newAcks(id string, send func(context.Context, []any) error) *acks {
-	return &acks{id: id, send: send, wake: make(chan struct{}, 1)}
+func newAcks(id string, keep func([]job.ID) error, send func(context.Context, []any) error) *acks {
+	return &acks{id: id, keep: keep, send: send, wake: make(chan struct{}, 1)}
 }
 
 // hear reads whether the master wants to know, in its answer to the request that follows a sign-in.
@@ -76,28 +78,40 @@ func (a *acks) run(ctx context.Context) error {
 		if err := pause(ctx, ackDelay); err != nil {
 			return err
 		}
-		for events := a.take(); len(events) > 0; events = a.take() {
-			if err := a.send(ctx, events); err != nil {
+		for jids := a.take(); len(jids) > 0; jids = a.take() {
+			if err := a.tell(ctx, jids); err != nil {
 				break
 			}
 		}
 	}
 }
 
-// take returns the events of jobs that wait to be acknowledged and have not ended.
-func (a *acks) take() (events []any) {
+// tell acknowledges jobs, once they are on disk.
+func (a *acks) tell(ctx context.Context, jids []job.ID) error {
+	if err := a.keep(jids); err != nil {
+		return err
+	}
+	events := make([]any, len(jids))
+	for i, jid := range jids {
+		events[i] = a.event(jid)
+	}
+	return a.send(ctx, events)
+}
+
+// take returns jobs that wait to be acknowledged and have not ended.
+func (a *acks) take() (jids []job.ID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := 0
-	for ; n < len(a.waiting) && len(events) < mostAcks; n++ {
+	for ; n < len(a.waiting) && len(jids) < mostAcks; n++ {
 		if w := a.waiting[n]; w.ctx.Err() == nil {
-			events = append(events, a.event(w.jid))
+			jids = append(jids, w.jid)
 		}
 	}
 	rest := copy(a.waiting, a.waiting[n:])
 	clear(a.waiting[rest:])
 	a.waiting = a.waiting[:rest]
-	return events
+	return jids
 }
 
 func (a *acks) event(jid job.ID) *data.Map {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,9 +30,13 @@ func TestJobsAreAcknowledgedTogether(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var sent string
-				a := newAcks("web1", func(_ context.Context, events []any) error {
+				var kept []job.ID
+				a := newAcks("web1", func(jids []job.ID) error { kept = append(kept, jids...); return nil }, func(_ context.Context, events []any) error {
 					var tags []string
 					for _, e := range events {
+						if jid := job.ID(e.(*data.Map).Value("data").(*data.Map).Text("jid")); !slices.Contains(kept, jid) {
+							t.Errorf("job %s is acknowledged before it is on disk", jid)
+						}
 						tags = append(tags, e.(*data.Map).Text("tag"))
 					}
 					if sent != "" {

@@ -167,6 +167,9 @@ func (j *jobs) start(ctx context.Context, pub *job.Publication, l *link, size in
 	defer j.admit.Unlock()
 	if j.seen.has(string(pub.JID)) {
 		j.log.Debugf("job %s came before", pub.JID)
+		if j.lane(pub) != j.asks {
+			l.acks.add(ctx, pub.JID) // it would not come again if the master knew
+		}
 		return
 	}
 	if pub.User != "" {
@@ -225,6 +228,19 @@ func (j *jobs) enter(r *running) {
 		j.log.WithError(err).Error("jobs may run twice when they are sent again after a restart")
 	}
 	j.forgets = err != nil
+}
+
+// sync has on disk that jobs were taken: their files, and then the note that they never run again.
+func (j *jobs) sync(jids []job.ID) error {
+	var errs []error
+	for _, jid := range jids {
+		errs = append(errs, j.proc.sync(string(jid)))
+	}
+	err := errors.Join(append(errs, syncDir(j.proc.dir), j.seen.sync())...)
+	if err != nil {
+		j.log.WithError(err).Error("jobs are not acknowledged, since they cannot be kept")
+	}
+	return err
 }
 
 // run does one job.

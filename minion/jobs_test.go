@@ -42,7 +42,7 @@ func newWorkshop(t *testing.T, cfg *config.Minion) *workshop {
 		t.Fatal(err)
 	}
 	c, _ := newTestCourier(t, w.master, filepath.Join(cfg.CacheDir, "spool"))
-	w.link = &link{m: w.Minion, log: w.log, gate: c.gate, courier: c, address: masterAddress{text: "salt"}, acks: newAcks("web1", nil)}
+	w.link = &link{m: w.Minion, log: w.log, gate: c.gate, courier: c, address: masterAddress{text: "salt"}, acks: newAcks("web1", nil, nil)}
 	w.links = []*link{w.link}
 	w.jobs = newJobs(w.Minion, false)
 	t.Cleanup(func() { w.jobs.seen.close() })

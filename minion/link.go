@@ -60,7 +60,7 @@ func newLink(m *Minion, address masterAddress) (*link, error) {
 		return nil, errors.Join(err, l.out.Close())
 	}
 	l.courier = newCourier(m, l)
-	l.acks = newAcks(m.cfg.ID, func(ctx context.Context, events []any) error { return l.fire(ctx, "", nil, events, nil) })
+	l.acks = newAcks(m.cfg.ID, func(jids []job.ID) error { return m.jobs.sync(jids) }, func(ctx context.Context, events []any) error { return l.fire(ctx, "", nil, events, nil) })
 	return l, nil
 }
 
@@ -290,16 +290,22 @@ func (l *link) join(ctx context.Context) (*channel.Credentials, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := l.introduce(ctx); refused(err) { // the key was taken away just now
+		return nil, err
+	}
+	return creds, nil
+}
+
+// introduce sends the request that follows a sign-in. It also tells a master of ours that this minion runs no job twice, so that the
+// master sends it again what it may have missed.
+func (l *link) introduce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, proveTime)
 	defer cancel()
 	reply, err := l.client.Do(ctx, data.NewMap("cmd", "_master_opts", "env_only", true, acksField, true))
-	switch {
-	case refused(err): // the key was taken away just now
-		return nil, err
-	case err != nil:
+	if err != nil {
 		l.log.WithError(err).Debug("first request after the sign-in")
-	default:
-		l.acks.hear(reply)
+		return err
 	}
-	return creds, nil
+	l.acks.hear(reply)
+	return nil
 }

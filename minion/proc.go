@@ -52,6 +52,14 @@ func (p procDir) write(jid string, load *data.Map) error {
 	return nil
 }
 
+// sync has the file of a job on disk, if the job has not ended.
+func (p procDir) sync(jid string) error {
+	if err := syncFile(p.file(jid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("file of job %s: %w", jid, err)
+	}
+	return nil
+}
+
 // leave removes the file of a job.
 func (p procDir) leave(jid string) error {
 	if err := os.Remove(p.file(jid)); err != nil && !errors.Is(err, fs.ErrNotExist) {

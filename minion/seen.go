@@ -92,6 +92,19 @@ func (s *seen) add(id string) error {
 	return nil
 }
 
+// sync has all that is remembered on disk.
+func (s *seen) sync() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out == nil {
+		return s.rewrite()
+	}
+	if err := s.out.Sync(); err != nil {
+		return fmt.Errorf("remember jobs: %w", err)
+	}
+	return nil
+}
+
 // drop closes a file that takes no more; the next id tries a new one.
 func (s *seen) drop() error {
 	out := s.out

@@ -217,9 +217,10 @@ func (w *welcome) stay(ctx context.Context) error {
 		if err := pause(ctx, rand.N(max(most, time.Millisecond))); err != nil {
 			return err
 		}
-		if now := w.l.client.Credentials(); now != nil && now != before {
+		if now := w.l.client.Credentials(); now != nil && now != before { // a publication or a request has done it
 			w.l.moved(now)
-			continue // a publication or a request has done it
+			_ = w.l.introduce(ctx) // it is logged, and a refusal has this ask again
+			continue
 		}
 		creds, err := w.enter(ctx)
 		if err != nil {

@@ -55,7 +55,7 @@ type record struct {
 
 // record returns the change that puts an item.
 func (i *Item) record() record {
-	return record{Op: opPut, ID: i.ID, Owner: i.Owner.Name, Full: i.Owner.Full, Rights: i.Owner.Rights, Load: i.Load, Minions: i.Minions,
+	return record{Op: opPut, ID: i.ID, Owner: i.Owner.Name, Full: i.Owner.Full, Rights: i.Owner.Rights, Load: i.Load, Minions: i.Minions, Sent: i.Sent,
 		Queued: i.Queued.UnixMicro(), Expires: i.Expires.UnixMicro()}
 }
 

@@ -88,6 +88,7 @@ type Item struct {
 	Owner   Owner
 	Load    data.Raw // the publish load as a MessagePack map, without credentials
 	Minions []string // for whom it waits
+	Sent    []string // those of Minions to whom it is being sent already
 	Queued  time.Time
 	Expires time.Time
 }
@@ -148,6 +149,20 @@ func (q *Queue) Close() error {
 // Len returns how many entries there are: jobs times minions.
 func (q *Queue) Len() int { return int(q.size.Load()) }
 
+// Room returns how many entries there is room for.
+func (q *Queue) Room() int { return max(q.o.Total-q.Len(), 0) }
+
+// Waits reports whether a job waits for one minion.
+func (q *Queue) Waits(id job.ID, minion string) bool {
+	if q.Len() == 0 {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, waits := q.state.sent(id, minion)
+	return waits
+}
+
 // Has reports whether a job waits for any minion.
 func (q *Queue) Has(id job.ID) bool {
 	q.mu.Lock()
@@ -169,10 +184,23 @@ func (q *Queue) Put(item Item) (kept []string, err error) {
 		return nil, fmt.Errorf("queue job %s: %w", item.ID, ErrFull)
 	}
 	item.Queued = q.o.Now()
+	item.Sent = among(item.Sent, item.Minions)
 	if err := q.write(item.record(), true); err != nil {
 		return nil, fmt.Errorf("queue job %s: %w", item.ID, err)
 	}
 	return item.Minions, nil
+}
+
+// among returns those of ids that others has too.
+func among(ids, others []string) []string {
+	if len(ids) == 0 {
+		return nil
+	}
+	sorted := slices.Sorted(slices.Values(others))
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		_, found := slices.BinarySearch(sorted, id)
+		return !found
+	})
 }
 
 // write adds a change to the journal and, when it is there, makes it. The caller holds mu.

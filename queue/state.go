@@ -139,11 +139,15 @@ func (s *state) put(r record) {
 		s.jobs[r.ID] = j
 		s.take(&j.item.Owner, 0, len(r.Load))
 	}
+	sent := make(map[string]bool, len(r.Sent))
+	for _, id := range r.Sent {
+		sent[id] = true
+	}
 	for _, id := range r.Minions {
 		if has(j.minions, id) {
 			continue
 		}
-		j.minions[id] = slices.Contains(r.Sent, id)
+		j.minions[id] = sent[id]
 		s.take(&j.item.Owner, 1, 0)
 		if s.byMinion[id] == nil {
 			s.byMinion[id] = map[job.ID]bool{}
@@ -227,7 +231,7 @@ func (s *state) matching(id job.ID, minions []string) []Entry {
 // record returns the change that makes the job as it is.
 func (j *waitingJob) record() record {
 	r := j.item.record()
-	r.Minions = nil
+	r.Minions, r.Sent = nil, nil
 	for _, e := range j.entries() {
 		r.Minions = append(r.Minions, e.Minion)
 		if e.Sent {

@@ -12,8 +12,8 @@ import (
 type State string
 
 // The states of a job on a minion, in the order in which they may follow one another. A later one replaces an earlier
-// one and is never replaced by it, with two exceptions: who was gone or queued may come back and be running, and
-// whoever returns has returned, whatever was thought of it.
+// one and is never replaced by it, with exceptions: who was gone or queued may come back and be running, only who is not
+// known to have the job can have missed it, and whoever returns has returned, whatever was thought of it.
 const (
 	Absent       State = "not connected" // had no connection when the job was sent
 	Queued       State = "queued"        // was away; the job is kept for it
@@ -23,10 +23,11 @@ const (
 	Gone         State = "gone"          // the minion has said that it does not run the job, and has not returned; or its queued job expired
 	Refused      State = "refused"       // what it returned was not taken, or it said that it will not run the job
 	Returned     State = "returned"      // the return is kept
+	Missed       State = "missed"        // the minion has not got the job, as far as can be told, and is not sent it any more
 )
 
 // order holds the states in the order in which they may follow one another.
-var order = [...]State{Absent, Queued, Sent, Acknowledged, Running, Gone, Refused, Returned}
+var order = [...]State{Absent, Queued, Sent, Acknowledged, Running, Gone, Refused, Returned, Missed}
 
 // Rank returns the place of a state in the order, from 1; 0 for what is no state. Caches keep it, so it never changes.
 func (s State) Rank() int {
@@ -48,6 +49,12 @@ func StateOf(rank int) State {
 
 // Follows reports whether a state may replace an older one.
 func (s State) Follows(old State) bool {
+	switch {
+	case s == Missed:
+		return old.Rank() <= Sent.Rank()
+	case old == Missed:
+		return s.Rank() > Sent.Rank()
+	}
 	return s.Rank() > old.Rank() || old == Gone && (s == Acknowledged || s == Running)
 }
 
@@ -56,7 +63,7 @@ type Progress struct {
 	Minion string
 	State  State
 	Since  time.Time // when the state was learned; for Returned when the return came
-	Why    string    // for Refused and Gone: what is known of the reason; else empty
+	Why    string    // for Refused, Gone and Missed: what is known of the reason; else empty
 }
 
 // A ProgressReader tells how far jobs have come. Several goroutines may use it.

@@ -31,6 +31,7 @@ type order struct {
 	kind      string
 	confirmed bool // the master gave its id to the client
 	counts    bool // it adds a line to the counter
+	absent    []string
 	request   client.Request
 	right     func(value any) bool
 }
@@ -147,7 +148,7 @@ func (l *load) publish(ctx context.Context, o *order) (err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	o.confirmed = true
+	o.confirmed, o.absent = true, given.Absent
 	l.given++
 	return nil
 }

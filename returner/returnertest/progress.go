@@ -68,18 +68,22 @@ func (s *subject) needTracker() {
 
 func testTracker(t *testing.T, s *subject) {
 	s.needTracker()
-	j := Job(t, 1, "test.ping", "a", "b", "c", "d", "e", "f")
+	j := Job(t, 1, "test.ping", "a", "b", "c", "d", "e", "f", "h", "i")
 	j.Absent = []string{"c", "d"}
 	s.save(j)
-	s.wantTold(j.ID, "a=sent b=sent c=not connected d=not connected e=sent f=sent")
+	s.wantTold(j.ID, "a=sent b=sent c=not connected d=not connected e=sent f=sent h=sent i=sent")
 	s.track(j.ID, "a", returner.Acknowledged, "")
 	s.track(j.ID, "b", returner.Running, "")
 	s.track(j.ID, "b", returner.Acknowledged, "") // late
 	s.track(j.ID, "c", returner.Queued, "")
 	s.track(j.ID, "e", returner.Refused, "its signature is wrong")
 	s.track(j.ID, "f", returner.Gone, "it says so")
+	s.track(j.ID, "h", returner.Missed, "it was away")
+	s.track(j.ID, "h", returner.Sent, "") // late
+	s.track(j.ID, "i", returner.Missed, "it was away")
+	s.track(j.ID, "a", returner.Missed, "it has it")
 	s.track(Job(t, 2, "x").ID, "a", returner.Running, "") // nobody knows the job
-	want := "a=acknowledged b=running c=queued d=not connected e=refused(its signature is wrong) f=gone(it says so)"
+	want := "a=acknowledged b=running c=queued d=not connected e=refused(its signature is wrong) f=gone(it says so) h=missed(it was away) i=missed(it was away)"
 	for range 2 {
 		s.wantTold(j.ID, want)
 		s.reopen()
@@ -90,16 +94,18 @@ func testTracker(t *testing.T, s *subject) {
 	s.track(j.ID, "e", returner.Running, "")
 	s.track(j.ID, "f", returner.Acknowledged, "") // it came back
 	s.track(j.ID, "g", returner.Acknowledged, "") // not expected
-	want = "a=running b=running c=sent d=not connected e=refused(its signature is wrong) f=acknowledged g=acknowledged"
+	s.track(j.ID, "h", returner.Running, "")      // it had the job after all
+	s.track(j.ID, "f", returner.Missed, "late")
+	want = "a=running b=running c=sent d=not connected e=refused(its signature is wrong) f=acknowledged h=running i=missed(it was away) g=acknowledged"
 	for range 2 {
 		s.wantTold(j.ID, want)
 		s.reopen()
 	}
-	for _, minion := range []string{"a", "d", "e"} {
+	for _, minion := range []string{"a", "d", "e", "i"} {
 		s.ret(j.ID, Return(t, j.ID, minion, true, 1), true)
 	}
 	s.track(j.ID, "a", returner.Gone, "late")
-	want = "a=returned b=running c=sent d=returned e=returned f=acknowledged g=acknowledged"
+	want = "a=returned b=running c=sent d=returned e=returned f=acknowledged h=running i=returned g=acknowledged"
 	for range 2 {
 		s.wantTold(j.ID, want)
 		s.reopen()

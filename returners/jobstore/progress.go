@@ -60,7 +60,8 @@ func (r *stateRow) checksum() int64 {
 // trackText adds a state, or puts it in the place of one that it may follow; see returner.State.Follows.
 const trackText = `INSERT INTO progress (job, minion, state, since, why, sum) SELECT n, ?2, ?3, ?4, ?5, ?6 FROM jobs WHERE id = ?1
 	ON CONFLICT (job, minion) DO UPDATE SET (state, since, why, sum) = (excluded.state, excluded.since, excluded.why, excluded.sum)
-	WHERE excluded.state > progress.state OR progress.state = 6 AND excluded.state IN (4, 5)`
+	WHERE CASE WHEN excluded.state = 9 THEN progress.state <= 3 WHEN progress.state = 9 THEN excluded.state > 3
+	ELSE excluded.state > progress.state OR progress.state = 6 AND excluded.state IN (4, 5) END`
 
 func (f *file) track(r *stateRow) error {
 	_, err := f.do.track.Exec(string(r.id), r.minion, r.state, r.since, r.why, r.checksum())

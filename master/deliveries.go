@@ -1,0 +1,511 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/queue"
+	"github.com/brineproject/brine/returner"
+)
+
+// deliveries see to it that each minion which had a connection when a job was sent gets the job, or is told as one that missed it.
+//
+// A minion of ours that signs in again is sent the jobs that it has not acknowledged, since it never runs one twice. When the time
+// of a job is over, those that have said nothing are asked whether they run it; who does not answer has missed it. Nothing is
+// written for that while jobs are sent: after a restart of the master the records of jobs tell which were on their way.
+type deliveries struct {
+	jobs     returner.JobCache
+	offline  *offline
+	presence *presence
+	settings *settings
+	pub      *publishing
+	now      func() time.Time
+	log      logrus.FieldLogger
+	kept     bool   // returns are kept in jobs
+	file     string // says since when jobs may be on their way
+
+	mu      sync.Mutex
+	open    map[job.ID]*delivery
+	back    map[string]time.Time // minions of ours that have signed in, and when
+	behind  time.Time            // what started before is settled, as the file says
+	dirty   bool                 // jobs were sent since the file was written
+	written time.Time            // when it was
+
+	resumed bool // what an earlier master left was looked for; of look alone
+}
+
+// A delivery is one job on its way.
+type delivery struct {
+	minions []string // sorted
+	silent  []uint64 // a bit for each of them that has said nothing
+	left    int      // how many these are
+	started time.Time
+	sent    time.Time // for the last time
+	until   time.Time // the end of its time
+	asked   bool      // those that are silent were asked whether they run it
+	once    bool      // it is not sent again: a step of a batch, or a question
+	quiet   bool      // nobody is told who missed it
+}
+
+const (
+	deliveryTime  = time.Minute      // for which a job is sent again, at least: or for as long as who ordered it waits
+	deliveryMost  = 10 * time.Minute // at most
+	deliveryAgain = 15 * time.Second // after which a job that was not acknowledged is sent again
+	deliveryAsk   = 20 * time.Second // for the answer whether a minion runs a job
+	deliveryLook  = time.Second
+	mostOpen      = 20000 // jobs on their way
+	markPause     = 10 * time.Second
+	markMargin    = time.Minute // a job is recorded before it is known here
+)
+
+// Why a minion missed a job.
+const (
+	textLost   = "The connection of the minion was lost before it acknowledged the job, and it did not come back in time."
+	textSilent = "The minion did not acknowledge the job, and does not answer whether it runs it."
+)
+
+func newDeliveries(p *parts, pub *publishing) *deliveries {
+	return &deliveries{jobs: p.jobs, offline: pub.offline, presence: p.presence, settings: p.settings, pub: pub, now: p.o.Now, log: p.o.Log,
+		kept: p.cfg.JobCache && p.cfg.ExtJobCache == "", file: filepath.Join(p.cfg.CacheDir, "deliveries"), open: map[job.ID]*delivery{}, back: map[string]time.Time{}}
+}
+
+// begin takes up a job that is about to be sent.
+func (d *deliveries) begin(load, kwargs *data.Map, j *returner.Job) {
+	if d == nil || len(j.Absent) == len(j.Minions) {
+		return
+	}
+	one := newDelivery(j, deliveryLength(load.Value("timeout")))
+	one.once, one.quiet = data.Truth(kwargs.Value("batch")), load.Value("fun") == "saltutil.find_job"
+	one.once = one.once || one.quiet
+	d.put(j.ID, one)
+}
+
+// gave takes up a job that the queue has sent to a minion which is not known to be one of ours: it is not sent again.
+func (d *deliveries) gave(w waiting, now time.Time) {
+	if d == nil {
+		return
+	}
+	one := newDelivery(&returner.Job{Minions: []string{w.minion}, Started: now}, deliveryTime)
+	one.once = true
+	d.put(w.id, one)
+}
+
+// put takes up a delivery. A step of a batch adds its minions to those of the steps before.
+func (d *deliveries) put(id job.ID, one *delivery) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if old := d.open[id]; old != nil {
+		one.join(old)
+	} else if len(d.open) >= mostOpen {
+		return // a restart finds it
+	}
+	d.open[id] = one
+	d.dirty = true
+}
+
+// deliveryLength returns for how long a job is to be sent again whose sender waits so many seconds.
+func deliveryLength(seconds any) time.Duration {
+	n, _ := seconds.(int64)
+	return min(max(time.Duration(min(n, int64(deliveryMost/time.Second)))*time.Second, deliveryTime), deliveryMost)
+}
+
+// newDelivery returns the delivery of a job to the minions that had a connection.
+func newDelivery(j *returner.Job, long time.Duration) *delivery {
+	one := &delivery{minions: j.Minions, started: j.Started, sent: j.Started, until: j.Started.Add(long)}
+	if !slices.IsSorted(one.minions) {
+		one.minions = slices.Sorted(slices.Values(one.minions))
+	}
+	one.left = len(one.minions)
+	one.silent = make([]uint64, (one.left+63)/64)
+	for i := range one.minions {
+		one.silent[i/64] |= 1 << (i % 64)
+	}
+	for _, id := range j.Absent {
+		one.settle(id)
+	}
+	return one
+}
+
+// settle notes that a minion is not waited for any more, and reports whether it was.
+func (o *delivery) settle(minion string) bool {
+	i, found := slices.BinarySearch(o.minions, minion)
+	if !found || o.silent[i/64]&(1<<(i%64)) == 0 {
+		return false
+	}
+	o.silent[i/64] &^= 1 << (i % 64)
+	o.left--
+	return true
+}
+
+func (o *delivery) waits(minion string) bool {
+	i, found := slices.BinarySearch(o.minions, minion)
+	return found && o.silent[i/64]&(1<<(i%64)) != 0
+}
+
+// who returns the minions that have said nothing.
+func (o *delivery) who() []string {
+	ids := make([]string, 0, o.left)
+	for i, id := range o.minions {
+		if o.silent[i/64]&(1<<(i%64)) != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// join takes over whom an earlier step of the job waits for.
+func (o *delivery) join(old *delivery) {
+	silent := merge(o.who(), old.who())
+	*o = delivery{minions: silent, started: old.started, sent: o.sent, until: o.until, once: o.once, quiet: o.quiet,
+		left: len(silent), silent: make([]uint64, (len(silent)+63)/64)}
+	for i := range silent {
+		o.silent[i/64] |= 1 << (i % 64)
+	}
+}
+
+// settled notes that a minion has a job, or that it is known not to.
+func (d *deliveries) settled(id job.ID, minion string) {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one := d.open[id]; one != nil && one.settle(minion) && one.left == 0 {
+		delete(d.open, id)
+	}
+}
+
+// cameBack notes that a minion of ours has signed in.
+func (d *deliveries) cameBack(minion string) {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.open) > 0 || !d.resumed {
+		d.back[minion] = d.now()
+	}
+}
+
+// look sends again what minions may have missed, and settles the jobs whose time is over. One goroutine at a time calls it.
+func (d *deliveries) look(ctx context.Context) error {
+	var err error
+	if !d.resumed {
+		if err = d.resume(ctx); ctx.Err() != nil {
+			return err
+		}
+		d.mu.Lock()
+		d.resumed = true
+		d.mu.Unlock()
+	}
+	err = errors.Join(err, d.sendMissed(ctx))
+	for _, id := range d.overdue() {
+		err = errors.Join(err, d.end(ctx, id))
+	}
+	return errors.Join(err, d.mark())
+}
+
+// sendMissed sends jobs again: to minions that have come back since, and after a while to all of ours that are silent.
+func (d *deliveries) sendMissed(ctx context.Context) error {
+	var err error
+	for id, minions := range d.missed() {
+		err = errors.Join(err, d.again(ctx, id, minions))
+	}
+	return err
+}
+
+// missed returns for each job the minions that it is to be sent to again. Who has no connection yet stays among those that are back.
+func (d *deliveries) missed() map[job.ID][]string {
+	now := d.now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.open) == 0 {
+		clear(d.back)
+		return nil
+	}
+	here := d.arrivals(now)
+	jobs := map[job.ID][]string{}
+	for id, one := range d.open {
+		if one.once || !now.Before(one.until) {
+			continue
+		}
+		if now.Sub(one.sent).Abs() >= deliveryAgain && d.settings.now().JobAcks {
+			one.sent = now
+			jobs[id] = without(one.who(), slices.Sorted(slices.Values(d.presence.absent(one.who()))))
+			continue
+		}
+		for minion, came := range here {
+			if came.After(one.sent) && one.waits(minion) {
+				jobs[id] = append(jobs[id], minion)
+			}
+		}
+	}
+	return jobs
+}
+
+// arrivals takes out the minions that are back and connected, and those that are not within a minute. It returns when the former signed
+// in. The caller holds mu.
+func (d *deliveries) arrivals(now time.Time) (here map[string]time.Time) {
+	if len(d.back) == 0 {
+		return nil
+	}
+	all := make([]string, 0, len(d.back))
+	for id := range d.back {
+		all = append(all, id)
+	}
+	slices.Sort(all)
+	away := d.presence.absent(all)
+	for _, id := range away {
+		if now.Sub(d.back[id]).Abs() >= deliveryTime {
+			delete(d.back, id)
+		}
+	}
+	here = map[string]time.Time{}
+	for _, id := range without(all, away) {
+		here[id] = d.back[id]
+		delete(d.back, id)
+	}
+	return here
+}
+
+// again sends a job once more to those of some minions that are ours and surely meant by its target.
+func (d *deliveries) again(ctx context.Context, id job.ID, minions []string) error {
+	minions = slices.DeleteFunc(minions, func(minion string) bool {
+		_, ours := d.offline.ours.Load(minion)
+		return !ours || d.offline.waits(id, minion)
+	})
+	if len(minions) == 0 {
+		return nil
+	}
+	j, err := d.jobs.Job(ctx, id)
+	if err != nil {
+		return fmt.Errorf("send job %s again: %w", id, err)
+	}
+	item := queue.Item{ID: id, Load: j.Load, Minions: j.Minions}
+	load, err := loadOf(item)
+	if err != nil {
+		return err
+	}
+	if minions, err = d.meant(j, load, minions); err != nil || len(minions) == 0 {
+		return err
+	}
+	if err := d.pub.again(ctx, item, load, minions...); err != nil {
+		return fmt.Errorf("send job %s again: %w", id, err)
+	}
+	d.log.Infof("job %s was sent again to minions that have not acknowledged it: %s", id, strings.Join(minions, ", "))
+	return nil
+}
+
+// meant leaves out the minions that a target may not mean: they could not decide for themselves, since a job that is sent again
+// names them.
+func (d *deliveries) meant(j *returner.Job, load *data.Map, minions []string) ([]string, error) {
+	if exactTarget(j) {
+		return minions, nil
+	}
+	sure, _, err := d.pub.fleet.resolveAs(load.Value("tgt"), load.Text("tgt_type"), kwargsOf(load).Text("delimiter"), false)
+	if err != nil {
+		return nil, fmt.Errorf("send job %s again: %w", j.ID, err)
+	}
+	slices.Sort(sure)
+	return slices.DeleteFunc(minions, func(id string) bool {
+		_, found := slices.BinarySearch(sure, id)
+		return !found
+	}), nil
+}
+
+// overdue returns the jobs whose time is over, the oldest first.
+func (d *deliveries) overdue() (ids []job.ID) {
+	now := d.now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id, one := range d.open {
+		if !now.Before(one.until) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// end asks the minions that are silent whether they run a job whose time is over, and gives up those that do not answer, or have no
+// connection.
+func (d *deliveries) end(ctx context.Context, id job.ID) error {
+	d.mu.Lock()
+	one := d.open[id]
+	if one == nil {
+		d.mu.Unlock()
+		return nil
+	}
+	silent, asked := one.who(), one.asked || one.quiet
+	if one.asked = true; !asked {
+		one.until = d.now().Add(deliveryAsk)
+	}
+	d.mu.Unlock()
+	silent = d.unqueued(id, silent)
+	away := d.presence.absent(silent)
+	for _, minion := range away {
+		d.miss(id, minion, textLost, one.quiet)
+	}
+	there := without(silent, slices.Sorted(slices.Values(away)))
+	if !asked && len(there) > 0 {
+		return d.pub.ask(ctx, id, there)
+	}
+	for _, minion := range there {
+		d.miss(id, minion, textSilent, one.quiet)
+	}
+	return nil
+}
+
+// unqueued settles the minions of ours for which the queue keeps a job, and returns the others.
+func (d *deliveries) unqueued(id job.ID, minions []string) []string {
+	return slices.DeleteFunc(minions, func(minion string) bool {
+		_, ours := d.offline.ours.Load(minion)
+		queued := ours && d.offline.waits(id, minion)
+		if queued {
+			d.settled(id, minion)
+		}
+		return queued
+	})
+}
+
+// miss gives a job of a minion up.
+func (d *deliveries) miss(id job.ID, minion, why string, quiet bool) {
+	d.settled(id, minion)
+	d.offline.settled(id, minion)
+	d.offline.track(id, minion, returner.Missed, why)
+	if quiet {
+		return
+	}
+	d.log.Warnf("job %s of minion %s: %s", id, minion, why)
+	d.pub.announceMissed(id, minion, why)
+}
+
+// announceMissed tells those who wait for a job that a minion missed it.
+func (p *publishing) announceMissed(id job.ID, minion, why string) {
+	news := data.NewMap("id", minion, "jid", string(id), "reason", why)
+	if err := p.bus.Fire(eventbus.Tagify("job", string(id), "missed", minion), news); err != nil {
+		p.log.WithError(err).Errorf("announce that minion %s missed job %s", minion, id)
+	}
+}
+
+// ask asks minions whether they run a job.
+func (p *publishing) ask(ctx context.Context, about job.ID, minions []string) error {
+	load := data.NewMap("cmd", "publish", "tgt", data.Values(minions), "fun", "saltutil.find_job", "arg", []any{string(about)}, "tgt_type", "list", "ret", "",
+		"user", p.fleet.settings.now().User)
+	id := p.ids.Next()
+	load.Set("jid", string(id))
+	if _, err := p.send(ctx, load, nil, id, minions, nil); err != nil {
+		return fmt.Errorf("ask who runs job %s: %w", about, err)
+	}
+	return nil
+}
+
+// resume takes up the jobs that were on their way when an earlier master ended. Those whose time was over meanwhile are not sent any
+// more: once minions had time to come back they are asked whether they run them.
+func (d *deliveries) resume(ctx context.Context) error {
+	if !d.kept {
+		return nil
+	}
+	since := d.now().Add(-deliveryMost)
+	if at, err := readMark(d.file); err == nil {
+		since = at
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		d.log.WithError(err).Warn("since when jobs may be on their way")
+	}
+	list, err := d.jobs.Jobs(ctx, returner.Filter{Since: since, Until: d.presence.begun, Limit: mostOpen})
+	if err != nil {
+		return fmt.Errorf("look for jobs on their way: %w", err)
+	}
+	var errs []error
+	for i := range list {
+		errs = append(errs, d.resumeJob(ctx, &list[i]))
+	}
+	return errors.Join(errs...)
+}
+
+func (d *deliveries) resumeJob(ctx context.Context, j *returner.Job) error {
+	if len(j.Minions) == 0 || j.NoCache { // returns are not kept
+		return nil
+	}
+	states, err := returner.ProgressOf(ctx, d.jobs, j.ID)
+	if err != nil {
+		return fmt.Errorf("look for jobs on their way: %w", err)
+	}
+	silent := []string{}
+	for _, p := range states {
+		if p.State == returner.Sent {
+			silent = append(silent, p.Minion)
+		}
+	}
+	if len(silent) == 0 {
+		return nil
+	}
+	fields, err := payload.ParseFields(j.Load, payload.WireLimits())
+	if err != nil || !fields.Has("fun") {
+		return nil //nolint:nilerr // one of another master, of which returns alone are known
+	}
+	fun, _ := fields.Text("fun")
+	kwargs, _ := fields.Value("kwargs").(*data.Map)
+	one := newDelivery(&returner.Job{Minions: silent, Started: j.Started}, deliveryLength(fields.Value("timeout")))
+	one.quiet = fun == "saltutil.find_job"
+	one.once = one.quiet || data.Truth(kwargs.Value("batch"))
+	if end := d.presence.begun.Add(2 * returnTime); !d.now().Before(one.until) {
+		one.once, one.until = true, end
+	}
+	d.put(j.ID, one)
+	return nil
+}
+
+// mark writes down since when jobs may be on their way, now and then.
+func (d *deliveries) mark() error {
+	now := d.now()
+	d.mu.Lock()
+	due := d.dirty && now.Sub(d.written).Abs() >= markPause
+	oldest := now
+	for _, one := range d.open {
+		if due && one.started.Before(oldest) {
+			oldest = one.started
+		}
+	}
+	if due {
+		d.written, d.dirty = now, len(d.open) > 0
+	}
+	d.mu.Unlock()
+	if oldest = oldest.Add(-markMargin); !due || oldest.Equal(d.behind) {
+		return nil
+	}
+	d.behind = oldest
+	if err := atomicfile.Write(d.file, []byte(strconv.FormatInt(oldest.UnixMicro(), 10)+"\n"), atomicfile.Options{Mode: 0o600}); err != nil {
+		return fmt.Errorf("note since when jobs may be on their way: %w", err)
+	}
+	return nil
+}
+
+// readMark reads what mark wrote.
+func readMark(file string) (time.Time, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return time.Time{}, err
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read %s: %w", file, err)
+	}
+	return time.UnixMicro(n), nil
+}

@@ -1,0 +1,228 @@
+package master
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners/jobstore"
+)
+
+// A route is a master with minions of ours and of Salt's that are connected, and a clock.
+type route struct {
+	*bench
+	store *jobstore.Store
+	pub   *publishing
+	port  *crowd
+	now   time.Time
+}
+
+var routeIDs = []string{"ours1", "ours2", "real1", "real2"}
+
+func newRoute(t *testing.T) *route {
+	t.Helper()
+	b, store := follow(t, routeIDs...)
+	r := &route{bench: b, store: store, port: &crowd{}, now: time.Now()}
+	r.start()
+	return r
+}
+
+// start makes the parts of a master anew, which remember nothing but what lies on disk.
+func (r *route) start() {
+	r.parts.o.Now = func() time.Time { return r.now }
+	r.parts.presence = newPresence(r.port, nil, r.parts.settings, r.parts.o.Now)
+	r.pub = newPublishing(r.parts)
+	r.port.connect("10.0.0.1/ours1", "10.0.0.2/ours2", "10.0.0.3", "10.0.0.4")
+	for i, id := range routeIDs {
+		r.parts.presence.note(id, from("10.0.0."+string(rune('1'+i))))
+	}
+	for _, id := range routeIDs[:2] {
+		r.pub.offline.remembers(id)
+	}
+}
+
+// order publishes a job to all.
+func (r *route) order(t *testing.T, kwargs *data.Map) job.ID {
+	t.Helper()
+	load := r.load("*", "glob", "test.ping", []any{})
+	if kwargs != nil {
+		load.Set("kwargs", kwargs)
+	}
+	reply, err := r.pub.publish(t.Context(), commandOf(t, "publish", "", load))
+	must(t, err)
+	return job.ID(reply.(*data.Map).Value("load").(*data.Map).Text("jid"))
+}
+
+// looks lets the master look what is due, and holds how many publications it sends.
+func (r *route) looks(t *testing.T, want int) {
+	t.Helper()
+	before := len(r.wire.messages())
+	must(t, r.pub.deliveries.look(t.Context()))
+	must(t, r.pub.offline.look(t.Context()))
+	if got := len(r.wire.messages()) - before; got != want {
+		t.Errorf("%d publications, want %d", got, want)
+	}
+}
+
+func (r *route) wants(t *testing.T, id job.ID, want string) {
+	t.Helper()
+	list, err := r.store.Progress(t.Context(), id)
+	must(t, err)
+	var got []string
+	for _, p := range list {
+		got = append(got, p.Minion+"="+string(p.State))
+	}
+	slices.Sort(got)
+	if text := strings.Join(got, " "); text != want {
+		t.Errorf("job %s: %s, want %s", id, text, want)
+	}
+}
+
+// ack has a minion acknowledge a job, and say so by an event.
+func (r *route) ack(t *testing.T, id job.ID, minion string) {
+	t.Helper()
+	r.pub.progress.fired(t.Context(), minion, "salt/job/"+string(id)+"/ack/"+minion)
+}
+
+// TestJobsOnTheirWayAreSentAgainAfterARestart sends a job, ends the master, and starts it anew: minions of ours that have not
+// acknowledged it get it when they sign in, once each time; those of Salt do not. When its time is over those that are silent are asked,
+// and then they have missed it, which is announced.
+func TestJobsOnTheirWayAreSentAgainAfterARestart(t *testing.T) {
+	r := newRoute(t)
+	id := r.order(t, nil)
+	r.looks(t, 0)
+	r.ack(t, id, "ours2")
+	r.wants(t, id, "ours1=sent ours2=acknowledged real1=sent real2=sent")
+	r.now = r.now.Add(time.Second)
+	r.start()
+	r.looks(t, 1) // to ours1
+	r.looks(t, 0)
+	r.now = r.now.Add(time.Second)
+	r.pub.offline.remembers("ours1")
+	r.pub.offline.remembers("ours2")
+	r.looks(t, 1)
+	r.port.connect("10.0.0.1/ours1", "10.0.0.3", "10.0.0.4") // ours2 is away
+	r.pub.offline.remembers("ours2")
+	r.looks(t, 0)
+	r.now = r.now.Add(deliveryAgain)
+	r.looks(t, 1) // nobody has said more
+	r.ack(t, id, "ours1")
+	r.now = r.now.Add(deliveryTime)
+	events := r.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/job/" + string(id) + "/missed/"}})
+	defer events.Close()
+	r.port.connect("10.0.0.1/ours1", "10.0.0.3") // real2 is away
+	r.looks(t, 1)                                // the question
+	r.wants(t, id, "ours1=acknowledged ours2=acknowledged real1=sent real2=missed")
+	r.now = r.now.Add(deliveryAsk)
+	r.looks(t, 0)
+	r.wants(t, id, "ours1=acknowledged ours2=acknowledged real1=missed real2=missed")
+	for _, minion := range []string{"real2", "real1"} {
+		e, err := events.Next(t.Context())
+		must(t, err)
+		v, err := payload.UnmarshalText(e.Data, payload.WireLimits())
+		must(t, err)
+		if m := v.(*data.Map); m.Text("id") != minion || m.Text("jid") != string(id) || m.Text("reason") == "" {
+			t.Errorf("event %s %s, want one of %s", e.Tag, data.Repr(v), minion)
+		}
+	}
+	if n := len(r.pub.deliveries.open); n != 1 { // the question itself
+		t.Errorf("%d jobs are on their way", n)
+	}
+}
+
+// TestAnswersSettleJobsOnTheirWay has minions tell in each way that they have a job, or have not: nobody is asked, and none has missed it.
+func TestAnswersSettleJobsOnTheirWay(t *testing.T) {
+	r := newRoute(t)
+	id := r.order(t, nil)
+	r.ack(t, id, "ours1")
+	r.pub.progress.fired(t.Context(), "ours2", "salt/job/"+string(id)+"/prog/ours2/0")
+	known, err := r.store.Job(t.Context(), id)
+	must(t, err)
+	ret, err := payload.Marshal(returnOf("real1", id, true))
+	must(t, err)
+	fields, err := payload.ParseFields(ret, payload.WireLimits())
+	must(t, err)
+	r.pub.progress.returned(t.Context(), known, id, "real1", fields)
+	r.pub.progress.denied(t.Context(), id, "real2")
+	if n := len(r.pub.deliveries.open); n != 0 {
+		t.Errorf("%d jobs are on their way", n)
+	}
+	r.now = r.now.Add(2 * deliveryTime)
+	r.looks(t, 0)
+}
+
+// TestJobsWhoseTimeIsOverAreNotSentAgain starts a master a day after the one before ended: who has said nothing is asked and has missed
+// the job, and nobody is sent it.
+func TestJobsWhoseTimeIsOverAreNotSentAgain(t *testing.T) {
+	r := newRoute(t)
+	id := r.order(t, nil)
+	r.now = r.now.Add(markPause)
+	r.pub.deliveries.resumed = true
+	must(t, r.pub.deliveries.mark())
+	r.now = r.now.Add(24 * time.Hour)
+	r.start()
+	r.looks(t, 0)
+	r.now = r.now.Add(2 * returnTime)
+	r.looks(t, 1) // the question
+	r.now = r.now.Add(deliveryAsk)
+	r.looks(t, 0)
+	r.wants(t, id, "ours1=missed ours2=missed real1=missed real2=missed")
+}
+
+// TestQueuedJobIsKeptUntilItsMinionHasIt orders a job with a queue for minions that are connected: it is kept until they acknowledge it
+// and sent again when one of ours signs in anew, also by another run of the master, and those of Salt get it once.
+func TestQueuedJobIsKeptUntilItsMinionHasIt(t *testing.T) {
+	r := newRoute(t)
+	id := r.order(t, data.NewMap("queue", int64(600)))
+	if got := strings.Join(r.pub.offline.queue.Minions(), " "); got != "ours1 ours2 real1 real2" {
+		t.Fatalf("it is kept for %s", got)
+	}
+	r.wants(t, id, "ours1=sent ours2=sent real1=sent real2=sent")
+	r.ack(t, id, "ours2")
+	r.pub.offline.settled(id, "real1")
+	r.start()
+	r.looks(t, 1) // to ours1
+	r.now = r.now.Add(time.Second)
+	r.looks(t, 0)
+	r.pub.offline.remembers("ours1")
+	r.looks(t, 1)
+	r.ack(t, id, "ours1")
+	r.now = r.now.Add(deliveryTime)
+	r.looks(t, 1) // the question to real2
+	r.now = r.now.Add(deliveryAsk)
+	r.looks(t, 0)
+	r.wants(t, id, "ours1=acknowledged ours2=acknowledged real1=sent real2=missed")
+	if r.pub.offline.Has(id) {
+		t.Error("it is still kept")
+	}
+}
+
+// BenchmarkDelivery takes up a job for so many minions and hears of all of them: the time for one is to be the same for many.
+func BenchmarkDelivery(b *testing.B) {
+	for _, minions := range []int{1_000, 20_000} {
+		b.Run(strconv.Itoa(minions), func(b *testing.B) {
+			ids := make([]string, minions)
+			for i := range ids {
+				ids[i] = fmt.Sprintf("minion%05d", i)
+			}
+			d := &deliveries{open: map[job.ID]*delivery{}}
+			j := &returner.Job{ID: "20260301120001123456", Minions: ids, Started: time.Now()}
+			load := data.NewMap("timeout", int64(5), "fun", "test.ping")
+			for b.Loop() {
+				d.begin(load, nil, j)
+				for _, id := range ids {
+					d.settled(j.ID, id)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*minions), "ns/minion")
+		})
+	}
+}
