@@ -164,12 +164,13 @@ func TestAnswersOfSilentMinions(t *testing.T) {
 		{"silent", "here", client.NoResponse, true, "lookup_jid 7", noResponse, 1},
 		{"without a key", "away", client.NoKey, true, "lookup_jid 7\nNo such minion: the master has no accepted key of this id.", noResponse, 1},
 		{"at work", "here", client.AtWork, true, "is at work on it, as far as is known.", atWork, 1},
+		{"missed", "here", client.Undelivered, true, "Minion did not return. [Missed]\nit was away", noResponse, 1},
 		{"not running it", "here", client.NotRunning, true, "does not run this job.", noResponse, 1},
 		{"queued", "away", client.Queued, true, "queued for it until 2026-12-24 18:00:00 UTC.", queued, 0},
 		{"of a master of Salt's", "away", client.NoResponse, false, "lookup_jid 7", noResponse, 1},
 	} {
 		look := &connections{opts: data.NewMap("minion_data_cache", false, "cachedir", dir)}
-		a := answerOf(client.Result{ID: tt.id, Missing: true, Reason: tt.reason}, &client.Job{ID: "7", Told: tt.told, Expires: until}, look)
+		a := answerOf(client.Result{ID: tt.id, Missing: true, Reason: tt.reason, Why: "it was away"}, &client.Job{ID: "7", Told: tt.told, Expires: until}, look)
 		if text := a.value.(string); !strings.HasSuffix(text, tt.want) || a.silent != tt.silent || a.code != tt.code || a.out != "no_return" {
 			t.Errorf("%s: %q, %d, %d, %s", tt.name, text, a.silent, a.code, a.out)
 		}

@@ -282,7 +282,12 @@ func TestSilentMinionsSayWhy(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		reply := published(jid, "silent", "away", "taken", "steps", "denies", "late", "back", "queued")
+		for _, id := range []string{"missed", "taken", "stranger"} {
+			if err := m.bus.Fire("salt/job/"+jid+"/missed/"+id, data.NewMap("id", id, "reason", "it was away")); err != nil {
+				t.Error(err)
+			}
+		}
+		reply := published(jid, "silent", "away", "taken", "steps", "denies", "late", "back", "queued", "missed")
 		reply.Set("missing", []any{"nokey"})
 		reply.Set("absent", []any{"away", "late", "back", "queued"})
 		reply.Set("queued", []any{"queued"})
@@ -302,9 +307,11 @@ func TestSilentMinionsSayWhy(t *testing.T) {
 		if err != nil || !r.Missing {
 			t.Fatal(r, err)
 		}
-		got[r.ID] = r.Reason
+		if got[r.ID] = r.Reason; (r.Why == "it was away") != (r.ID == "missed") {
+			t.Errorf("of %s it is told: %q", r.ID, r.Why)
+		}
 	}
-	want := map[string]Reason{"silent": NoResponse, "away": NotConnected, "taken": AtWork, "steps": AtWork, "denies": NotRunning, "late": NotRunning,
+	want := map[string]Reason{"missed": Undelivered, "silent": NoResponse, "away": NotConnected, "taken": AtWork, "steps": AtWork, "denies": NotRunning, "late": NotRunning,
 		"back": NotConnected, "queued": Queued, "nokey": NoKey}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("reasons (-want +got):\n%s", d)

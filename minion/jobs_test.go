@@ -89,6 +89,28 @@ func TestCVE2022_22936(t *testing.T) {
 	}
 }
 
+// TestRepeatedJobIsAcknowledgedAgain takes a job twice, as from a master that was killed before it kept the acknowledgement, and a question
+// about jobs: the job runs once and waits to be acknowledged twice.
+func TestRepeatedJobIsAcknowledgedAgain(t *testing.T) {
+	w := newWorkshop(t, &config.Minion{CacheDir: t.TempDir()})
+	w.link.acks.want.Store(true)
+	for range 2 {
+		w.publish("test.count", 1)
+		w.publish("saltutil.find_job", 2)
+		w.wait()
+	}
+	var told []job.ID
+	for _, a := range w.link.acks.waiting {
+		told = append(told, a.jid)
+	}
+	if want := []job.ID{"00000000000000000001", "00000000000000000001"}; !slices.Equal(told, want) || w.ran.Load() != 2 {
+		t.Errorf("to be acknowledged: %v, want %v; %d jobs have run, want 2", told, want, w.ran.Load())
+	}
+	if err := w.jobs.sync(told); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestFloodIsBoundedAndQuestionsAreAnswered(t *testing.T) {
 	w := newWorkshop(t, &config.Minion{CacheDir: t.TempDir(), ProcessCountMax: 4})
 	w.jobs.work.room = 100
