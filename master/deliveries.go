@@ -410,7 +410,7 @@ func (p *publishing) ask(ctx context.Context, about job.ID, minions []string) er
 		"user", p.fleet.settings.now().User)
 	id := p.ids.Next()
 	load.Set("jid", string(id))
-	if _, err := p.send(ctx, load, nil, id, minions, nil); err != nil {
+	if _, err := p.send(ctx, load, nil, minions, nil); err != nil {
 		return fmt.Errorf("ask who runs job %s: %w", about, err)
 	}
 	return nil
