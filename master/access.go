@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/match"
+	presences "github.com/brineproject/brine/presence"
 )
 
 // access returns the options by which package auth decides who may do what.
@@ -62,7 +63,7 @@ type gatekeeper struct {
 
 // tell logs once a minute for each source, and kind of proof, that it was refused. Salt logs each time.
 func (g *gatekeeper) tell(what string, kind auth.Kind, from net.Addr) {
-	host := hostOf(from)
+	host := presences.HostOf(from)
 	if more, ok := g.quiet.tell("refusal " + kind.String() + " " + host); ok {
 		g.log.Warnf("Authentication failure of type %q occurred: %s of %s, and %d more since the last warning", kind, what, host, more)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/returner"
 )
 
@@ -156,8 +157,13 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-// runBatches runs the part that runs batches; the function it returns ends it.
+// runBatches runs the part that runs batches, with all minions connected; the function it returns ends it.
 func (b *bench) runBatches(t *testing.T) (end func()) {
+	ids, err := b.keys.List(pki.Accepted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.wire.connect(ids...)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.batches.serve(ctx) }()
@@ -334,9 +340,7 @@ func TestBatchOutlastsARestartDuringItsFirstPing(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
 		c := crewOf(ctx, b, nil, nil)
-		who.mu.Lock() // the publish port has a lock of its own
 		port.connect("a@10.0.0.1", "b@10.0.0.2", "c@10.0.0.3")
-		who.mu.Unlock()
 		done := until(t, events, "done")
 		same(t, "done", ids(done.Value("done_minions")), []string{"a", "b", "c"})
 		same(t, "how many ran it", len(c.ran), 3)

@@ -88,6 +88,8 @@ func (m *memoryJobs) all() []job.ID {
 
 // wire is a publish port that keeps what it is given.
 type wire struct {
+	watch transport.PeerWatch
+
 	mu   sync.Mutex
 	sent []transport.Message
 }
@@ -106,10 +108,18 @@ func (w *wire) messages() []transport.Message {
 
 func (w *wire) Serve(ctx context.Context) error { <-ctx.Done(); return nil }
 func (w *wire) Peers() int                      { return 0 }
-func (w *wire) PeerAddrs() []net.Addr           { return nil }
 func (w *wire) Addr() net.Addr                  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4505} }
 func (w *wire) Stats() transport.Stats          { return transport.Stats{} }
 func (w *wire) Close() error                    { return nil }
+
+func (w *wire) WatchPeers(f transport.PeerWatch) { w.watch = f }
+
+// connect gives minions connections that they have proved to be theirs.
+func (w *wire) connect(ids ...string) {
+	for _, id := range ids {
+		transport.NewPeerReport(w.watch, transport.Peer{Addr: w.Addr(), ID: id, Topics: []string{""}})
+	}
+}
 
 // silent is a log that says nothing.
 func silent(t testing.TB) *logrus.Logger {

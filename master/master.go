@@ -66,7 +66,7 @@ type Ports struct {
 // A PublishPort is a publisher that tells who is connected.
 type PublishPort interface {
 	transport.Publisher
-	PeerAddrs() []net.Addr
+	transport.PeerWatcher
 }
 
 // An Identifier is a [PublishPort] whose subscribers say who they are. See package transport/tcp for the methods.

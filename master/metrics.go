@@ -43,7 +43,7 @@ func (m *Master) ready() error {
 func (m *Master) samples() []metrics.Sample {
 	samples := []metrics.Sample{
 		{Name: "salt_health_minions_total", Help: "Total number of minions whose keys are accepted", Value: m.accepted},
-		{Name: "brine_minions_connected", Help: "Minions that are connected", Value: func() float64 { return float64(len(m.parts.presence.connected())) }},
+		{Name: "brine_minions_connected", Help: "Minions that are connected", Value: func() float64 { return float64(m.parts.presence.count()) }},
 		{Name: "brine_events_total", Help: "Events on the bus", Counter: true, Value: func() float64 { return float64(m.bus.Fired()) }},
 		{Name: "brine_batches", Help: "Batches under way", Value: func() float64 { return float64(m.batches.count()) }},
 	}

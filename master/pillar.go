@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/pki"
+	presences "github.com/brineproject/brine/presence"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -109,7 +110,7 @@ func sourceOf(c *channel.Command) string {
 	if c.Caller.Proved {
 		return c.Caller.ID
 	}
-	return c.Caller.ID + " at " + hostOf(c.Caller.Remote)
+	return c.Caller.ID + " at " + presences.HostOf(c.Caller.Remote)
 }
 
 // believed reports whether what a request says of its minion may be kept.
@@ -124,7 +125,7 @@ func (p *pillars) believed(c *channel.Command) bool {
 	}
 	if more, ok := p.quiet.tell("grains " + c.Caller.ID); ok {
 		p.log.Warnf("grains said to be of minion %s came from %s without proof and are not kept (%d more since the last warning)",
-			c.Caller.ID, hostOf(c.Caller.Remote), more)
+			c.Caller.ID, presences.HostOf(c.Caller.Remote), more)
 	}
 	return false
 }

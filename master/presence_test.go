@@ -1,7 +1,9 @@
 package master
 
 import (
+	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -10,39 +12,54 @@ import (
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
 )
 
 // crowd is a publish port with connections that a test chooses.
 type crowd struct {
 	wire
-	peers   []transport.Peer
-	changed uint64
-	asked   int
+	conns map[string][]transport.PeerReport // by their texts
 }
 
-func (c *crowd) PeerList() []transport.Peer { c.asked++; return c.peers }
-func (c *crowd) PeerChanges() uint64        { return c.changed }
-
-// connect replaces the connections: HOST, HOST/ID for one that bears a name, ID@HOST for one that has proved it, and
-// HOST- for one without a subscription.
+// connect makes these connections and ends all others: HOST, HOST/ID for one that bears a name, ID@HOST for one that has proved it,
+// and HOST- for one without a subscription.
 func (c *crowd) connect(texts ...string) {
-	c.peers, c.changed = nil, c.changed+1
+	before, now := c.conns, map[string][]transport.PeerReport{}
 	for _, text := range texts {
-		host, name, named := strings.Cut(text, "/")
-		id, at, proved := strings.Cut(text, "@")
-		p := transport.Peer{Topics: []string{""}}
-		switch {
-		case named:
-			p.Topics = []string{channel.Topic(name), ""}
-		case proved:
-			p.ID, host = id, at
-		case strings.HasSuffix(host, "-"):
-			host, p.Topics = strings.TrimSuffix(host, "-"), nil
+		if have := before[text]; len(have) > 0 {
+			now[text], before[text] = append(now[text], have[0]), have[1:]
+		} else {
+			now[text] = append(now[text], c.open(text))
 		}
-		p.Addr = from(host)
-		c.peers = append(c.peers, p)
 	}
+	for _, left := range before {
+		for i := range left {
+			left[i].End()
+		}
+	}
+	c.conns = now
+}
+
+// open makes a connection, of which more is known as it goes on.
+func (c *crowd) open(text string) transport.PeerReport {
+	host, name, named := strings.Cut(text, "/")
+	id, at, proved := strings.Cut(text, "@")
+	if proved {
+		host = at
+	}
+	r := transport.NewPeerReport(c.watch, transport.Peer{Addr: from(strings.TrimSuffix(host, "-"))})
+	switch {
+	case strings.HasSuffix(host, "-"):
+		return r
+	case named:
+		r.Change(func(p *transport.Peer) { p.Topics = []string{channel.Topic(name)} })
+	case proved:
+		r.Change(func(p *transport.Peer) { p.ID = id })
+	}
+	r.Change(func(p *transport.Peer) { p.Topics = append(slices.Clip(p.Topics), "") })
+	return r
 }
 
 func from(host string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(host), Port: 40000} }
@@ -86,13 +103,16 @@ func TestConnectionsBelongToMinions(t *testing.T) {
 				before[id] = host
 			}
 			p := newPresence(c, before, newSettings(config.DefaultMaster()), func() time.Time { return now })
-			for word := range strings.FieldsSeq(tt.proved) {
-				id, host, _ := strings.Cut(word, "=")
-				now = now.Add(time.Second)
-				p.note(id, from(host))
+			prove := func() {
+				for word := range strings.FieldsSeq(tt.proved) {
+					id, host, _ := strings.Cut(word, "=")
+					now = now.Add(time.Second)
+					p.note(id, from(host))
+				}
 			}
-			c.connect(tt.peers...)
+			prove()
 			for range 2 {
+				c.connect(tt.peers...)
 				if got := strings.Join(p.connected(), " "); got != tt.want {
 					t.Errorf("connected: %q, want %q", got, tt.want)
 				}
@@ -130,52 +150,88 @@ func TestMinionsThatNameTheirConnectionsHaveNoOthers(t *testing.T) {
 	steps("ours1 real1", "10.0.0.1", "10.0.0.1")
 }
 
-// TestPresenceIsNotLookedUpForEachJob asks often while nothing changes.
-func TestPresenceIsNotLookedUpForEachJob(t *testing.T) {
-	c, now := &crowd{}, time.Unix(1e9, 0)
-	p := newPresence(c, nil, newSettings(config.DefaultMaster()), func() time.Time { return now })
+// TestForgottenMinionsAreNotConnected holds that a connection is nobody's when the key of its minion is gone.
+func TestForgottenMinionsAreNotConnected(t *testing.T) {
+	c := &crowd{}
+	p := newPresence(c, map[string]string{"old": "10.0.0.3"}, newSettings(config.DefaultMaster()), time.Now)
 	p.note("web1", from("10.0.0.1"))
-	c.connect("10.0.0.1/web1")
-	for range 100 {
-		p.note("web1", from("10.0.0.1"))
-		if len(p.connected()) != 1 {
-			t.Fatal("web1 is not connected")
-		}
-	}
-	if c.asked != 1 {
-		t.Errorf("the connections were listed %d times", c.asked)
-	}
+	p.note("web2", from("10.0.0.2"))
+	c.connect("10.0.0.1/web1", "10.0.0.2", "10.0.0.3")
+	same(t, "connected", p.connected(), []string{"old", "web1", "web2"})
+	same(t, "strangers", p.strangers(), false)
 	p.prune(func(string) bool { return false })
-	if got := p.connected(); len(got) > 0 {
-		t.Errorf("connected without a key: %v", got)
+	same(t, "connected without a key", len(p.connected()), 0)
+	same(t, "strangers without a key", p.strangers(), true)
+	p.note("web1", from("10.0.0.1"))
+	same(t, "connected with a new key", p.connected(), []string{"web1"})
+}
+
+// starts lets a minion come again and again to a master where so many others are connected: it proves itself, its connection comes
+// and subscribes, it announces its start, and the connection goes.
+func starts(t testing.TB, others int) (start func()) {
+	b := newBench(t, nil)
+	var crowd []string
+	for i := range others {
+		id := fmt.Sprintf("crowd%05d", i)
+		b.parts.presence.note(id, from("10.0.0.1"))
+		crowd = append(crowd, id)
+	}
+	b.wire.connect(crowd...)
+	raw, err := payload.Marshal(data.NewMap("id", "web1", "cmd", "_minion_event", "pretag", nil, "tag", "salt/minion/web1/start", "data", "Minion web1 started"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		b.parts.presence.note("web1", from("10.0.0.1"))
+		conn := transport.NewPeerReport(b.wire.watch, transport.Peer{Addr: from("10.0.0.1")})
+		conn.Change(func(p *transport.Peer) { p.Topics = []string{""} })
+		fields, err := payload.ParseFields(raw, payload.WireLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.requests.Encrypted(t.Context(), &channel.Command{Name: "_minion_event", Load: fields, Version: 3,
+			Caller: channel.Caller{ID: "web1", Proved: true}}); err != nil {
+			t.Fatal(err)
+		}
+		conn.End()
 	}
 }
 
-// BenchmarkAbsent asks who of 5000 minions is away, once with new connections each time.
-func BenchmarkAbsent(b *testing.B) {
-	for _, changes := range []bool{false, true} {
-		b.Run(map[bool]string{false: "quiet", true: "changing"}[changes], func(b *testing.B) {
-			c := &crowd{}
-			p := newPresence(c, nil, newSettings(config.DefaultMaster()), time.Now)
-			var ids, peers []string
-			for i := range 5000 {
-				host := net.IPv4(10, 0, byte(i>>8), byte(i)).String()
-				id := "minion" + host
-				p.note(id, from(host))
-				ids, peers = append(ids, id), append(peers, host+"/"+id)
-			}
-			c.connect(peers...)
-			b.ReportAllocs()
-			for b.Loop() {
-				if changes {
-					c.changed++
-				}
-				if away := p.absent(ids); len(away) > 0 {
-					b.Fatal(len(away), "are away")
-				}
-			}
-		})
+// TestStartsCostTheSameInALargeCrowd holds that the memory which a start takes does not grow with the minions that are connected: looking
+// at all of them for each start made a fleet come up in a time that grew with its square.
+func TestStartsCostTheSameInALargeCrowd(t *testing.T) {
+	var allocs, bytes [2]uint64
+	for i, n := range []int{100, 5000} {
+		start := starts(t, n)
+		start()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 100 {
+			start()
+		}
+		runtime.ReadMemStats(&after)
+		allocs[i], bytes[i] = (after.Mallocs-before.Mallocs)/100, (after.TotalAlloc-before.TotalAlloc)/100
 	}
+	if allocs[1] > allocs[0]*3/2 || bytes[1] > bytes[0]*3/2 {
+		t.Errorf("a start takes %d allocations, %d bytes beside 100 minions, and %d, %d beside 5,000", allocs[0], bytes[0], allocs[1], bytes[1])
+	}
+}
+
+// BenchmarkStart is what the master does for the start of a minion beside 1,000 and beside 20,000 that are connected; ratio is that of
+// the second to the first.
+func BenchmarkStart(b *testing.B) {
+	var took [2]time.Duration
+	few, many := starts(b, 1000), starts(b, 20_000)
+	for b.Loop() {
+		for i, start := range []func(){few, many} {
+			begin := time.Now()
+			start()
+			took[i] += time.Since(begin)
+		}
+	}
+	b.ReportMetric(float64(took[0].Nanoseconds())/float64(b.N), "ns/1000")
+	b.ReportMetric(float64(took[1].Nanoseconds())/float64(b.N), "ns/20000")
+	b.ReportMetric(float64(took[1])/float64(took[0]), "ratio")
 }
 
 // TestStartWaitsForItsConnection holds that the start of a minion is announced when the publish port knows its connection, and
@@ -187,18 +243,14 @@ func TestStartWaitsForItsConnection(t *testing.T) {
 		want  time.Duration
 	}{
 		{"connected", 0, 0},
-		{"a connection that comes later", 30 * time.Millisecond, 40 * time.Millisecond},
+		{"a connection that comes later", 30 * time.Millisecond, 30 * time.Millisecond},
 		{"no connection", -1, arrivalTime},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := &crowd{}
 				p := newPresence(c, nil, newSettings(config.DefaultMaster()), time.Now)
-				connect := func() {
-					p.mu.Lock() // the publish port has a lock of its own
-					defer p.mu.Unlock()
-					c.connect("web2@10.0.0.1", "web1@10.0.0.1")
-				}
+				connect := func() { c.connect("web2@10.0.0.1", "web1@10.0.0.1") }
 				if tt.comes == 0 {
 					connect()
 				} else if tt.comes > 0 {
@@ -230,8 +282,8 @@ func TestOneStartWaits(t *testing.T) {
 			t.Errorf("the second start of a minion waited %s", took)
 		}
 		<-done
-		if len(p.awaited) > 0 {
-			t.Errorf("left: %v", p.awaited)
+		if again, end := p.index.Await("web1"); end == nil || again == nil {
+			t.Error("a later start of the minion does not wait")
 		}
 	})
 }

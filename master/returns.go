@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
+	presences "github.com/brineproject/brine/presence"
 	"github.com/brineproject/brine/returner"
 )
 
@@ -77,7 +78,7 @@ func (r *returning) ret(ctx context.Context, c *channel.Command) (any, error) {
 func (r *returning) refuse(c *channel.Command) {
 	if more, ok := r.quiet.tell("return " + c.Caller.ID); ok {
 		r.log.Warnf("return said to be of minion %s came from %s without proof and is refused (%d more since the last warning)",
-			c.Caller.ID, hostOf(c.Caller.Remote), more)
+			c.Caller.ID, presences.HostOf(c.Caller.Remote), more)
 	}
 }
 

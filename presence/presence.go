@@ -1,6 +1,8 @@
-// Package presence tells other programs on a master's host which minions are connected to it: the running master
-// writes the file CACHEDIR/presence when that changes, at most once a second, and [Read] believes it for as long as the
-// master holds its lock. Real masters have no such file; there one asks the system for connections.
+// Package presence knows which minions are connected to a master, and tells other programs on its host.
+//
+// The master keeps an [Index] of its connections. It writes the file CACHEDIR/presence when that changes, at most once
+// a second, and [Read] believes it for as long as the master holds its lock. Real masters have no such file; there one
+// asks the system for connections.
 //
 // The file is JSON: an object with the field minions, which has the host that each connected minion was heard from.
 package presence

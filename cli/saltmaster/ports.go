@@ -275,14 +275,6 @@ func (p *publishers) Peers() (n int) {
 	return n
 }
 
-// PeerAddrs returns the addresses of the subscribers of all ports.
-func (p *publishers) PeerAddrs() (addrs []net.Addr) {
-	for _, port := range p.each() {
-		addrs = append(addrs, port.PeerAddrs()...)
-	}
-	return addrs
-}
-
 // SetIdentify is for the ports whose subscribers say who they are.
 func (p *publishers) SetIdentify(f func(hello []byte) (id string, err error)) {
 	for _, port := range p.each() {
@@ -292,24 +284,11 @@ func (p *publishers) SetIdentify(f func(hello []byte) (id string, err error)) {
 	}
 }
 
-// PeerList returns the connections of all ports.
-func (p *publishers) PeerList() (list []transport.Peer) {
+// WatchPeers makes all ports tell w of their connections.
+func (p *publishers) WatchPeers(w transport.PeerWatch) {
 	for _, port := range p.each() {
-		if l, ok := port.(transport.PeerLister); ok {
-			list = append(list, l.PeerList()...)
-		}
+		port.WatchPeers(w)
 	}
-	return list
-}
-
-// PeerChanges counts the changes of all ports.
-func (p *publishers) PeerChanges() (n uint64) {
-	for _, port := range p.each() {
-		if l, ok := port.(transport.PeerLister); ok {
-			n += l.PeerChanges()
-		}
-	}
-	return n
 }
 
 // Close ends all ports.

@@ -28,7 +28,7 @@ type Publisher struct {
 	*server
 	shards   []*shard
 	next     atomic.Uint32
-	changes  atomic.Uint64 // of the list of peers
+	watch    transport.PeerWatch
 	identify func(hello []byte) (id string, err error)
 }
 
@@ -37,7 +37,7 @@ func NewPublisher(l net.Listener, o transport.Options, t *TLS) *Publisher {
 	p := &Publisher{server: newServer(l, o, t)}
 	p.limits.MaxUntrusted = maxHello // nothing else is expected of a subscriber
 	for range min(runtime.GOMAXPROCS(0), 8) {
-		p.shards = append(p.shards, newShard(&p.changes))
+		p.shards = append(p.shards, newShard())
 	}
 	return p
 }
@@ -92,36 +92,18 @@ func (p *Publisher) Peers() int {
 	return len(p.peers)
 }
 
-// PeerAddrs returns the addresses of the subscribers, in no order.
-func (p *Publisher) PeerAddrs() []net.Addr {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	addrs := make([]net.Addr, 0, len(p.peers))
-	for pe := range p.peers {
-		addrs = append(addrs, pe.remote())
-	}
-	return addrs
-}
-
-// PeerList returns the connections of now, in no order, each with who it has proved to be. Where the publisher asks for
-// proof, one that has not given any is nobody's and has no topics.
-func (p *Publisher) PeerList() []transport.Peer {
-	var list []transport.Peer
-	for _, s := range p.shards {
-		list = s.appendPeers(list, p.identify == nil)
-	}
-	return list
-}
-
-// PeerChanges counts the connections that came, proved who they are, and went.
-func (p *Publisher) PeerChanges() uint64 { return p.changes.Load() }
+// WatchPeers makes the publisher tell w of each connection. Where the publisher asks for proof, one that has not given any is
+// nobody's and has no topics.
+func (p *Publisher) WatchPeers(w transport.PeerWatch) { p.watch = w }
 
 // converse listens to what one peer says of itself.
 func (p *Publisher) converse(ctx context.Context, pe *peer) error {
-	l := &listening{publisher: p, peer: pe, shard: p.shards[int(p.next.Add(1))%len(p.shards)], sub: &subscriber{out: pe.out, addr: pe.remote(), since: time.Now()}}
+	l := &listening{publisher: p, peer: pe, shard: p.shards[int(p.next.Add(1))%len(p.shards)], sub: &subscriber{out: pe.out}}
 	pe.frames.SetRoom(subscriberRoom)
 	l.shard.join(l.sub)
 	defer l.shard.remove(l.sub)
+	l.report = transport.NewPeerReport(p.watch, l.asPeer())
+	defer l.report.End()
 	pe.settled() // to say who it is a minion has to sign in first, which takes long when all come at once
 	if p.identify != nil {
 		pe.idle = l.checkIdle
@@ -147,6 +129,7 @@ type listening struct {
 	publisher *Publisher
 	shard     *shard
 	sub       *subscriber
+	report    transport.PeerReport
 	known     bool
 	heard     int // messages before it was known
 }
@@ -166,8 +149,18 @@ func (l *listening) hear(ctx context.Context, body data.Raw) error {
 	case id != "":
 		l.known = true
 		l.shard.identify(l.sub, id)
+		l.report.Change(func(p *transport.Peer) { p.ID, p.Topics = id, []string{""} })
 	}
 	return nil
+}
+
+// asPeer returns what is known of a peer that came.
+func (l *listening) asPeer() transport.Peer {
+	p := transport.Peer{Addr: l.remote(), Since: time.Now()}
+	if l.publisher.identify == nil {
+		p.Topics = []string{""}
+	}
+	return p
 }
 
 // mistaken ends a connection whose proof is wrong. The pause is for a minion that comes again at once.

@@ -1,10 +1,7 @@
 package tcp
 
 import (
-	"net"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/brineproject/brine/transport"
 )
@@ -23,7 +20,6 @@ func (p *publication) size() int { return len(p.ids)*32 + len(p.frame) + 64 }
 // what is for everybody and writes once per subscriber.
 type shard struct {
 	*transport.Feed[publication]
-	changes *atomic.Uint64 // of the lists below
 
 	index   sync.Mutex // of what follows
 	all     []*subscriber
@@ -36,16 +32,14 @@ type shard struct {
 
 // A subscriber is one peer of a publisher.
 type subscriber struct {
-	out   *transport.Outbox
-	addr  net.Addr
-	since time.Time
-	id    string
-	at    int    // in the list of all
-	sent  uint64 // number of the last publication for some that it got
+	out  *transport.Outbox
+	id   string
+	at   int    // in the list of all
+	sent uint64 // number of the last publication for some that it got
 }
 
-func newShard(changes *atomic.Uint64) *shard {
-	return &shard{Feed: transport.NewFeed((*publication).size), changes: changes, ids: map[string][]*subscriber{}, unknown: map[*subscriber]struct{}{}}
+func newShard() *shard {
+	return &shard{Feed: transport.NewFeed((*publication).size), ids: map[string][]*subscriber{}, unknown: map[*subscriber]struct{}{}}
 }
 
 // deliver sends what is pending.
@@ -110,7 +104,6 @@ func (s *shard) join(sub *subscriber) {
 	sub.at = len(s.all)
 	s.all = append(s.all, sub)
 	s.unknown[sub] = struct{}{}
-	s.changes.Add(1)
 }
 
 // identify notes who a subscriber is.
@@ -120,7 +113,6 @@ func (s *shard) identify(sub *subscriber, id string) {
 	delete(s.unknown, sub)
 	sub.id = id
 	s.ids[id] = append(s.ids[id], sub)
-	s.changes.Add(1)
 }
 
 func (s *shard) remove(sub *subscriber) {
@@ -133,7 +125,6 @@ func (s *shard) remove(sub *subscriber) {
 	s.all = s.all[:last]
 	delete(s.unknown, sub)
 	s.forget(sub)
-	s.changes.Add(1)
 }
 
 // forget takes a subscriber from those with its id.
@@ -150,17 +141,4 @@ func (s *shard) forget(sub *subscriber) {
 	if s.ids[sub.id] = others; others == nil {
 		delete(s.ids, sub.id)
 	}
-}
-
-func (s *shard) appendPeers(list []transport.Peer, unproved bool) []transport.Peer {
-	s.index.Lock()
-	defer s.index.Unlock()
-	for _, sub := range s.all {
-		p := transport.Peer{Addr: sub.addr, ID: sub.id, Since: sub.since}
-		if unproved || sub.id != "" {
-			p.Topics = []string{""}
-		}
-		list = append(list, p)
-	}
-	return list
 }

@@ -30,13 +30,13 @@ import (
 )
 
 var (
-	_ transport.Replier    = (*Replier)(nil)
-	_ transport.Publisher  = (*Publisher)(nil)
-	_ transport.PeerLister = (*Publisher)(nil)
-	_ transport.Requester  = (*Requester)(nil)
-	_ transport.Hurrier    = (*Requester)(nil)
-	_ transport.Subscriber = (*Subscriber)(nil)
-	_ transport.Request    = (*request)(nil)
+	_ transport.Replier     = (*Replier)(nil)
+	_ transport.Publisher   = (*Publisher)(nil)
+	_ transport.PeerWatcher = (*Publisher)(nil)
+	_ transport.Requester   = (*Requester)(nil)
+	_ transport.Hurrier     = (*Requester)(nil)
+	_ transport.Subscriber  = (*Subscriber)(nil)
+	_ transport.Request     = (*request)(nil)
 )
 
 // ListenReply binds endpoint and returns a replier, whose Serve answers the requests. A nil t is no TLS.

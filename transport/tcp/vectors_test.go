@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
 	"github.com/brineproject/brine/transport/tcp"
+	"github.com/brineproject/brine/transport/transporttest"
 )
 
 const vectorFile = "15-tcp-transport.json"
@@ -285,16 +286,23 @@ func serveReplies(t *testing.T, o transport.Options, h transport.Handler) (s *tc
 	return s, run(t, func(ctx context.Context) error { return s.Serve(ctx, h) })
 }
 
+// watched is a publisher with what it tells of its connections.
+type watched struct {
+	*tcp.Publisher
+	*transporttest.Roster
+}
+
 // servePublications runs a publisher until stop is called.
-func servePublications(t *testing.T, o transport.Options, identify func([]byte) (string, error)) (p *tcp.Publisher, stop func()) {
+func servePublications(t *testing.T, o transport.Options, identify func([]byte) (string, error)) (p *watched, stop func()) {
 	t.Helper()
-	p, err := tcp.ListenPub(t.Context(), "tcp://127.0.0.1:0", o, nil)
+	port, err := tcp.ListenPub(t.Context(), "tcp://127.0.0.1:0", o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if identify != nil {
-		p.SetIdentify(identify)
+		port.SetIdentify(identify)
 	}
+	p = &watched{port, transporttest.NewRoster(t, port)}
 	return p, run(t, p.Serve)
 }
 
@@ -313,9 +321,9 @@ func run(t *testing.T, serve func(context.Context) error) (stop func()) {
 }
 
 // idsOf returns the minions that are connected, each once, sorted.
-func idsOf(p *tcp.Publisher) []string {
+func idsOf(p *watched) []string {
 	var ids []string
-	for _, peer := range p.PeerList() {
+	for _, peer := range p.List() {
 		if peer.ID != "" && len(peer.Topics) > 0 && peer.Addr != nil {
 			ids = append(ids, peer.ID)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -17,10 +18,16 @@ type Publisher struct {
 	*server
 	shards []*shard
 	next   atomic.Uint32
-	roster roster
+	watch  transport.PeerWatch
 }
 
-var _ transport.PeerLister = (*Publisher)(nil)
+var _ transport.PeerWatcher = (*Publisher)(nil)
+
+// How much is told of what a peer subscribed to: the names of a minion are a hash and a word.
+const (
+	toldTopics     = 4
+	toldTopicBytes = 64 // longer ones are left out
+)
 
 // NewPublisher returns a publisher on a listener, which it owns from then on.
 func NewPublisher(l net.Listener, o transport.Options) *Publisher {
@@ -80,34 +87,20 @@ func (p *Publisher) Peers() int {
 	return len(p.peers)
 }
 
-// PeerAddrs returns the addresses of the subscribers, in no order.
-func (p *Publisher) PeerAddrs() []net.Addr {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	addrs := make([]net.Addr, 0, len(p.peers))
-	for pe := range p.peers {
-		addrs = append(addrs, pe.guard.RemoteAddr())
-	}
-	return addrs
-}
-
-// PeerList returns the connections of now, in no order.
-func (p *Publisher) PeerList() []transport.Peer { return p.roster.list() }
-
-// PeerChanges counts the connections that came and went, and what they first subscribed to.
-func (p *Publisher) PeerChanges() uint64 { return p.roster.changes.Load() }
+// WatchPeers makes the publisher tell w of each connection and of what it first subscribes to.
+func (p *Publisher) WatchPeers(w transport.PeerWatch) { p.watch = w }
 
 // converse listens to what one peer subscribes to.
 func (p *Publisher) converse(ctx context.Context, pe *peer) error {
 	shard := p.shards[int(p.next.Add(1))%len(p.shards)]
 	sub := &subscriber{out: pe.out}
 	defer shard.remove(sub)
-	p.roster.enter(pe)
-	defer p.roster.leave(pe)
+	report := transport.NewPeerReport(p.watch, transport.Peer{Addr: pe.remote(), Since: time.Now()})
+	defer report.End()
 	pe.subscribe = func(on bool, topic []byte) error {
 		err := shard.subscribe(sub, on, topic)
 		if err == nil && on {
-			p.roster.note(pe, topic)
+			tellTopic(&report, topic)
 		}
 		return err
 	}
@@ -127,6 +120,16 @@ func (p *Publisher) converse(ctx context.Context, pe *peer) error {
 			}
 		}
 	}
+}
+
+// tellTopic tells what a peer has subscribed to. The end of a subscription is not told: it still says who the peer is.
+func tellTopic(r *transport.PeerReport, topic []byte) {
+	r.Change(func(p *transport.Peer) {
+		text := string(topic)
+		if len(p.Topics) < toldTopics && len(text) <= toldTopicBytes && !slices.Contains(p.Topics, text) {
+			p.Topics = append(slices.Clip(p.Topics), text)
+		}
+	})
 }
 
 // checkIdle closes a peer that never subscribes to anything.

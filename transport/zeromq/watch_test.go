@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/transport"
+	"github.com/brineproject/brine/transport/transporttest"
 	"github.com/brineproject/brine/transport/zeromq"
 )
 
-// TestPeerListTellsWhoSubscribed follows two subscribers from their connection to their end.
-func TestPeerListTellsWhoSubscribed(t *testing.T) {
+// TestWatchTellsWhoSubscribed follows two subscribers from their connection to their end.
+func TestWatchTellsWhoSubscribed(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	p, err := zeromq.ListenPub(ctx, "tcp://127.0.0.1:0", transport.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	roster := transporttest.NewRoster(t, p)
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(ctx) }()
-	before := p.PeerChanges()
 	leave := map[string]context.CancelFunc{}
 	for _, topics := range [][]string{{"one", ""}, {"two"}} {
 		own, end := context.WithCancel(ctx)
@@ -28,22 +29,22 @@ func TestPeerListTellsWhoSubscribed(t *testing.T) {
 		s := zeromq.NewSubscriber(transport.Dialer{Addr: "tcp://" + p.Addr().String()}, topics...)
 		go s.Run(own, func([]byte, []byte) {})
 	}
-	await(t, func() bool { return slices.Equal(topicsOf(p), []string{"one,", "two"}) })
-	if p.PeerChanges() == before {
-		t.Error("nothing is said to have changed")
-	}
+	await(t, func() bool { return slices.Equal(topicsOf(roster), []string{"one,", "two"}) })
 	leave["one"]()
-	await(t, func() bool { return slices.Equal(topicsOf(p), []string{"two"}) })
+	await(t, func() bool { return slices.Equal(topicsOf(roster), []string{"two"}) })
 	stop()
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
+	if left := roster.List(); len(left) > 0 {
+		t.Errorf("connected to a publisher that has ended: %+v", left)
+	}
 }
 
 // topicsOf returns what each peer subscribed to, sorted.
-func topicsOf(p *zeromq.Publisher) []string {
+func topicsOf(r *transporttest.Roster) []string {
 	var list []string
-	for _, peer := range p.PeerList() {
+	for _, peer := range r.List() {
 		text := ""
 		for i, topic := range peer.Topics {
 			if i > 0 {
