@@ -33,6 +33,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/cli/flags"
 )
 
@@ -78,11 +79,7 @@ func (e *Exit) Print(stdout, stderr io.Writer) int {
 }
 
 func (in Invocation) home() string {
-	if home := in.Env("HOME"); home != "" {
-		return home
-	}
-	home, _ := os.UserHomeDir() // "" makes paths relative, which find nothing
-	return home
+	return accounts.Home(in.Env) // "" makes paths relative, which find nothing
 }
 
 // abs returns an absolute path, with ~ at its beginning replaced by the home directory.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
 )
 
@@ -195,8 +196,8 @@ func (a *assembly) common() {
 	case true:
 		a.opts.Set("ssl", &data.Map{})
 	}
-	if home := a.env("HOME"); home != "" && strings.HasPrefix(a.text("ssh_config_file"), "~/") {
-		a.opts.Set("ssh_config_file", filepath.Join(home, a.text("ssh_config_file")[2:]))
+	if rest, ok := strings.CutPrefix(a.text("ssh_config_file"), "~/"); ok {
+		a.opts.Set("ssh_config_file", filepath.Join(accounts.Home(a.env), rest))
 	}
 	if a.role == minionRole {
 		if !a.opts.Has("beacons") {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/yaml"
 )
@@ -104,8 +105,8 @@ func (s *source) matches(pattern, from string, mustMatch bool) []string {
 	if pattern == "" {
 		return nil
 	}
-	if rest, ok := strings.CutPrefix(pattern, "~/"); ok && s.env("HOME") != "" {
-		pattern = filepath.Join(s.env("HOME"), rest)
+	if rest, ok := strings.CutPrefix(pattern, "~/"); ok {
+		pattern = filepath.Join(accounts.Home(s.env), rest)
 	}
 	if !filepath.IsAbs(pattern) {
 		pattern = filepath.Join(filepath.Dir(from), pattern)

@@ -3,6 +3,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -11,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/brineproject/brine/accounts"
 )
 
 func defaultShell() string {
@@ -91,13 +94,7 @@ func (m *module) home(ctx context.Context, name string) string {
 		}
 		return "~" + name
 	}
-	if home := os.Getenv("HOME"); home != "" {
-		return home
-	}
-	if u, err := user.Current(); err == nil {
-		return u.HomeDir
-	}
-	return "~"
+	return cmp.Or(accounts.Home(os.Getenv), "~")
 }
 
 // ask returns what a small program prints, "" when it fails.

@@ -17,12 +17,10 @@
 package file
 
 import (
-	"os"
-	"os/user"
 	"slices"
-	"strings"
 	"sync"
 
+	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
 )
@@ -170,32 +168,8 @@ func (m *module) looking() []loader.Func {
 	}
 }
 
-// home returns a path with the home folder that ~ or ~USER at its beginning stands for, as Python's os.path.expanduser does.
-func home(path string) string {
-	if !strings.HasPrefix(path, "~") {
-		return path
-	}
-	name, rest, _ := strings.Cut(path[1:], "/")
-	dir := os.Getenv("HOME")
-	if name != "" || dir == "" {
-		u, err := user.Lookup(name)
-		if name == "" {
-			u, err = user.Current()
-		}
-		if err != nil {
-			return path
-		}
-		dir = u.HomeDir
-	}
-	dir = strings.TrimRight(dir, "/")
-	if len(path) > len(name)+1 {
-		dir += "/" + rest
-	}
-	if dir == "" {
-		return "/"
-	}
-	return dir
-}
+// home returns a path with the home directory that ~ or ~USER at its beginning stands for.
+func home(path string) string { return accounts.Expand(path) }
 
 // osError returns an error of a file as Python's exception of it.
 func osError(err error) error { return loader.OSError(err) }

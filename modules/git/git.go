@@ -136,7 +136,7 @@ func (m *module) where(path, user any) string {
 	if filepath.IsAbs(s) {
 		return s
 	}
-	home := os.Getenv("HOME")
+	home := accounts.Home(os.Getenv)
 	if data.Truth(user) {
 		home = "~" + data.Str(user)
 		users, _ := accounts.Users(m.env.Root) // one who is not found has no home

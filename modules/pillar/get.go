@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/loader"
@@ -326,9 +326,6 @@ func isFile(dir, path string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, filepath.FromSlash(path))
 	}
-	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(path, "~"+string(filepath.Separator)) {
-		path = filepath.Join(home, path[2:])
-	}
-	st, err := os.Stat(path)
+	st, err := os.Stat(accounts.Expand(path))
 	return err == nil && st.Mode().IsRegular()
 }

@@ -2,13 +2,13 @@ package archive
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/loader"
@@ -111,20 +111,13 @@ func (e *extraction) findSource(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	path := strings.TrimRight(strings.TrimPrefix(e.source, "file://"), "/")
-	if real, err := filepath.EvalSymlinks(home(path)); err == nil {
+	if real, err := filepath.EvalSymlinks(accounts.Expand(path)); err == nil {
 		path = real
 	}
 	if e.source = path; !isFile(path) {
 		return e.fail("Source file '" + e.shown() + "' does not exist")
 	}
 	return false, nil
-}
-
-func home(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		return filepath.Join(os.Getenv("HOME"), rest)
-	}
-	return path
 }
 
 const formats = "tar, rar, zip"

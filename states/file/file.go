@@ -15,10 +15,10 @@ package file
 import (
 	"context"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strings"
 
+	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/difflib"
 	"github.com/brineproject/brine/loader"
@@ -75,25 +75,8 @@ func (m *module) call(ctx context.Context, fun string, kwargs *data.Map, args ..
 	return m.env.Call(ctx, fun, args, kwargs)
 }
 
-// home returns a path with the home folder that ~ or ~USER at its beginning stands for.
-func home(path string) string {
-	name, rest, deeper := strings.Cut(strings.TrimPrefix(path, "~"), "/")
-	if !strings.HasPrefix(path, "~") {
-		return path
-	}
-	dir := os.Getenv("HOME")
-	if name != "" {
-		u, err := user.Lookup(name)
-		if err != nil {
-			return path
-		}
-		dir = u.HomeDir
-	}
-	if deeper {
-		dir = strings.TrimRight(dir, "/") + "/" + rest
-	}
-	return dir
-}
+// home returns a path with the home directory that ~ or ~USER at its beginning stands for.
+func home(path string) string { return accounts.Expand(path) }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

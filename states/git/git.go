@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
@@ -241,10 +242,7 @@ func identities(v any, word string) (any, string) {
 		return nil, word + " must be either a list or a string"
 	}
 	for i := range list {
-		path := data.Str(list[i])
-		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(os.Getenv("HOME"), rest)
-		}
+		path := accounts.Expand(data.Str(list[i]))
 		if !strings.Contains(path, "salt://") && !filepath.IsAbs(path) {
 			return nil, word + " '" + path + "' is not an absolute path"
 		}
