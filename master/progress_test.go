@@ -197,7 +197,7 @@ func TestQueuedJobsAreForSureMinions(t *testing.T) {
 		{"role:web", "grain", data.NewMap("queue", int64(0)), "['web1']"},
 		{"*", "glob", data.NewMap("queue", int64(60)), "['db1', 'web1']"},
 		{"*", "glob", data.NewMap(), "None"},
-		{"*", "glob", data.NewMap("queue", int64(60), "id", "db1"), "None"},
+		{"*", "glob", data.NewMap("queue", int64(60), "id", "db1"), "['db1', 'web1']"}, // no sender makes it a job of a minion
 		{"*", "glob", data.NewMap("queue", "x"), "None"},
 	} {
 		reply := order(tt.tgt, tt.kind, tt.kwargs)
