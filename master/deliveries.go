@@ -57,7 +57,7 @@ type delivery struct {
 	left    int      // how many these are
 	started time.Time
 	sent    time.Time // for the last time
-	until   time.Time // the end of its time
+	until   time.Time // the end of its time: it is not sent again then
 	asked   bool      // those that are silent were asked whether they run it
 	once    bool      // it is not sent again: a step of a batch, or a question
 	quiet   bool      // nobody is told who missed it
@@ -67,7 +67,8 @@ const (
 	deliveryTime  = time.Minute      // for which a job is sent again, at least: or for as long as who ordered it waits
 	deliveryMost  = 10 * time.Minute // at most
 	deliveryAgain = 15 * time.Second // after which a job that was not acknowledged is sent again
-	deliveryAsk   = 20 * time.Second // for the answer whether a minion runs a job
+	deliveryAsk   = 12 * time.Second // how long before the end those that are silent are asked whether they run a job
+	deliveryRest  = 8 * time.Second  // for the last answers: less than a sender waits after its own time (gather_job_timeout)
 	deliveryLook  = time.Second
 	mostOpen      = 20000 // jobs on their way
 	markPause     = 10 * time.Second
@@ -329,13 +330,13 @@ func (d *deliveries) meant(j *returner.Job, load *data.Map, minions []string) ([
 	}), nil
 }
 
-// overdue returns the jobs whose time is over, the oldest first.
+// overdue returns the jobs whose time is nearly over, the oldest first.
 func (d *deliveries) overdue() (ids []job.ID) {
 	now := d.now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for id, one := range d.open {
-		if !now.Before(one.until) {
+		if one.over(now) || !one.asked && !one.quiet && !now.Before(one.until.Add(-deliveryAsk)) {
 			ids = append(ids, id)
 		}
 	}
@@ -343,8 +344,10 @@ func (d *deliveries) overdue() (ids []job.ID) {
 	return ids
 }
 
-// end asks the minions that are silent whether they run a job whose time is over, and gives up those that do not answer, or have no
-// connection.
+// over reports whether nobody is waited for any more.
+func (o *delivery) over(now time.Time) bool { return !now.Before(o.until.Add(deliveryRest)) }
+
+// end asks the minions that are silent whether they run a job whose time is nearly over, and gives them up when it is.
 func (d *deliveries) end(ctx context.Context, id job.ID) error {
 	d.mu.Lock()
 	one := d.open[id]
@@ -352,19 +355,20 @@ func (d *deliveries) end(ctx context.Context, id job.ID) error {
 		d.mu.Unlock()
 		return nil
 	}
-	silent, asked := one.who(), one.asked || one.quiet
-	if one.asked = true; !asked {
-		one.until = d.now().Add(deliveryAsk)
-	}
+	silent, over := one.who(), one.over(d.now())
+	one.asked = true
 	d.mu.Unlock()
 	silent = d.unqueued(id, silent)
 	away := d.presence.absent(silent)
+	there := without(silent, slices.Sorted(slices.Values(away)))
+	if !over {
+		if len(there) == 0 {
+			return nil
+		}
+		return d.pub.ask(ctx, id, there)
+	}
 	for _, minion := range away {
 		d.miss(id, minion, textLost, one.quiet)
-	}
-	there := without(silent, slices.Sorted(slices.Values(away)))
-	if !asked && len(there) > 0 {
-		return d.pub.ask(ctx, id, there)
 	}
 	for _, minion := range there {
 		d.miss(id, minion, textSilent, one.quiet)

@@ -115,16 +115,18 @@ func TestJobsOnTheirWayAreSentAgainAfterARestart(t *testing.T) {
 	r.now = r.now.Add(deliveryAgain)
 	r.looks(t, 1) // nobody has said more
 	r.ack(t, id, "ours1")
-	r.now = r.now.Add(deliveryTime)
+	r.now = r.now.Add(deliveryTime - deliveryAsk - deliveryAgain - 2*time.Second)
 	events := r.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/job/" + string(id) + "/missed/"}})
 	defer events.Close()
 	r.port.connect("10.0.0.1/ours1", "10.0.0.3") // real2 is away
 	r.looks(t, 1)                                // the question
-	r.wants(t, id, "ours1=acknowledged ours2=acknowledged real1=sent real2=missed")
 	r.now = r.now.Add(deliveryAsk)
 	r.looks(t, 0)
+	r.wants(t, id, "ours1=acknowledged ours2=acknowledged real1=sent real2=sent")
+	r.now = r.now.Add(deliveryRest)
+	r.looks(t, 0)
 	r.wants(t, id, "ours1=acknowledged ours2=acknowledged real1=missed real2=missed")
-	for _, minion := range []string{"real2", "real1"} {
+	for _, minion := range []string{"real2", "real1"} { // who is away comes first
 		e, err := events.Next(t.Context())
 		must(t, err)
 		v, err := payload.UnmarshalText(e.Data, payload.WireLimits())
@@ -170,9 +172,9 @@ func TestJobsWhoseTimeIsOverAreNotSentAgain(t *testing.T) {
 	r.now = r.now.Add(24 * time.Hour)
 	r.start()
 	r.looks(t, 0)
-	r.now = r.now.Add(2 * returnTime)
+	r.now = r.now.Add(2*returnTime - deliveryAsk)
 	r.looks(t, 1) // the question
-	r.now = r.now.Add(deliveryAsk)
+	r.now = r.now.Add(deliveryAsk + deliveryRest)
 	r.looks(t, 0)
 	r.wants(t, id, "ours1=missed ours2=missed real1=missed real2=missed")
 }
@@ -195,9 +197,9 @@ func TestQueuedJobIsKeptUntilItsMinionHasIt(t *testing.T) {
 	r.pub.offline.remembers("ours1")
 	r.looks(t, 1)
 	r.ack(t, id, "ours1")
-	r.now = r.now.Add(deliveryTime)
+	r.now = r.now.Add(deliveryTime - deliveryAsk)
 	r.looks(t, 1) // the question to real2
-	r.now = r.now.Add(deliveryAsk)
+	r.now = r.now.Add(deliveryAsk + deliveryRest)
 	r.looks(t, 0)
 	r.wants(t, id, "ours1=acknowledged ours2=acknowledged real1=sent real2=missed")
 	if r.pub.offline.Has(id) {

@@ -127,7 +127,7 @@ const docPrintJob = "\n" +
 	"    "
 
 const docStatus = "\n" +
-	"    Returns how far a job has come on each minion: sent, not connected, queued, acknowledged, running, gone, refused or\n" +
+	"    Returns how far a job has come on each minion: sent, not connected, queued, acknowledged, running, gone, refused, missed or\n" +
 	"    returned, since when that is known, and why where there is a reason. Salt has no such function.\n" +
 	"\n" +
 	"    CLI Example:\n" +

@@ -152,7 +152,7 @@ func (m *module) exitSuccess(ctx context.Context, a jidArgs) (any, error) {
 
 type statusArgs struct{ Jid string }
 
-// status returns how far a job has come on each minion: sent, not connected, queued, acknowledged, running, gone, refused or
+// status returns how far a job has come on each minion: sent, not connected, queued, acknowledged, running, gone, refused, missed or
 // returned, since when that is known, and why where there is a reason. Salt has no such function.
 //
 // CLI Example:
