@@ -3,15 +3,14 @@ package render
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/crypto/curve25519"
-	"golang.org/x/crypto/nacl/box"
-	"golang.org/x/crypto/nacl/secretbox"
+	"github.com/brineproject/brine/crypto"
 )
 
 // NaCl is the renderer nacl: it decrypts texts of the form NACL[…], sealed for the key of the option nacl.config (sk, or
@@ -84,21 +83,16 @@ func (k *naclKey) open(text string) ([]byte, error) {
 	if err != nil {
 		return nil, Errorf("NACL[…]: %w", err)
 	}
-	var plain []byte
-	ok := false
+	open := crypto.OpenSealed
 	if k.shared {
-		if len(b) > 24 {
-			plain, ok = secretbox.Open(nil, b[24:], (*[24]byte)(b), &k.secret)
-		}
-	} else {
-		public, err := curve25519.X25519(k.secret[:], curve25519.Basepoint)
-		if err != nil {
-			return nil, Errorf("the secret key of nacl.config: %w", err)
-		}
-		plain, ok = box.OpenAnonymous(nil, b, (*[32]byte)(public), &k.secret)
+		open = crypto.OpenSecretBox
 	}
-	if !ok {
+	plain, err := open(b, &k.secret)
+	if errors.Is(err, crypto.ErrBox) {
 		return nil, Errorf("NACL[…] was not encrypted for the key of nacl.config")
+	}
+	if err != nil {
+		return nil, Errorf("the secret key of nacl.config: %w", err)
 	}
 	return plain, nil
 }

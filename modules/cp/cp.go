@@ -14,6 +14,7 @@ package cp
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/brineproject/brine/data"
@@ -129,10 +130,18 @@ func told(err error) error {
 		return err
 	case errors.As(err, &relative):
 		return loader.Execution("%w", relative)
+	case errors.As(err, &scheme) && ofSalts(scheme.URL):
+		return loader.Execution("cannot fetch %s: this version gets no files of s3:// and swift://, only of salt://, http://, https://, ftp:// and file://",
+			fileclient.Redact(scheme.URL))
 	case errors.As(err, &scheme):
 		return loader.Exception("ValueError", "%w", scheme)
 	case errors.As(err, &fetch):
 		return loader.Exception("salt.exceptions.MinionError", "%w", fetch)
 	}
 	return loader.OSError(err)
+}
+
+// ofSalts reports whether Salt can get files of a URL's scheme, so that a state that worked with it may ask for one.
+func ofSalts(url string) bool {
+	return strings.HasPrefix(url, "s3:") || strings.HasPrefix(url, "swift:")
 }

@@ -328,3 +328,20 @@ func TestWithoutAFileServer(t *testing.T) {
 		}
 	}
 }
+
+// TestSchemesOfSaltThatAreNotHere gets a sentence, without the secrets of the URL, where a traceback would say nothing.
+func TestSchemesOfSaltThatAreNotHere(t *testing.T) {
+	m := newMinion(t)
+	for _, fun := range []string{"cp.get_url", "cp.cache_file", "cp.get_file_str"} {
+		for _, url := range []string{"s3://key:hunter2@bucket/x", "swift://container/x"} {
+			got := m.call(t, fun, url)
+			if fun == "cp.get_url" {
+				got = m.call(t, fun, url, m.out+"/x")
+			}
+			text := data.Str(got.Value)
+			if !strings.HasPrefix(text, "ERROR: cannot fetch "+url[:2]) || !strings.Contains(text, "only of salt://") || strings.Contains(text, "hunter2") || got.Retcode == 0 {
+				t.Errorf("%s %s: %s, code %d", fun, url, text, got.Retcode)
+			}
+		}
+	}
+}

@@ -70,10 +70,10 @@ func (m *module) find(uri any) (place, error) {
 	return place{}, loader.Invocation(`SDB profile "%s" wasnt found in the minion configuration`, name)
 }
 
-// absent is the error for what a driver cannot do, and for one that is not there, of which the log says more.
+// absent is the error for what a driver cannot do, and for a driver that is not there, where Salt has a KeyError for both.
 func (m *module) absent(p place, verb string) error {
 	if p.driver != "env" && p.driver != "yaml" {
-		m.env.Log.Errorf("There is no driver '%s' of sdb; there are env, yaml", p.driver)
+		return loader.Execution("There is no driver '%s' of sdb here, only: env, yaml", p.driver)
 	}
 	return loader.Exception("KeyError", "%s", data.Repr(p.driver+"."+verb))
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	logtest "github.com/sirupsen/logrus/hooks/test"
-
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/calls"
 	"github.com/brineproject/brine/loader"
@@ -87,21 +85,13 @@ func TestGetOrSetHash(t *testing.T) {
 	}
 }
 
-// A driver that there is not is told of in the log, with those that there are.
+// TestDriverThatThereIsNot gets a sentence that names the drivers, where Salt has a traceback.
 func TestDriverThatThereIsNot(t *testing.T) {
-	log, hook := logtest.NewNullLogger()
-	env := &loader.Env{Opts: data.NewMap("kept", data.NewMap("driver", "sqlite3", "password", "hunter2")), Log: log}
-	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(render.Brought{})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range []string{"sdb.get", "sdb.delete"} {
-		hook.Reset()
-		if _, err := r.Invoke(t.Context(), f, []any{"sdb://kept/x"}, nil); err == nil {
-			t.Errorf("%s gives no error", f)
-		}
-		if e := hook.LastEntry(); e == nil || e.Message != "There is no driver 'sqlite3' of sdb; there are env, yaml" {
-			t.Errorf("%s logs %v", f, e)
+	r := registry(t, data.NewMap("kept", data.NewMap("driver", "sqlite3", "password", "hunter2")))
+	for _, f := range []string{"sdb.get", "sdb.delete", "sdb.get_or_set_hash"} {
+		got := r.Call(t.Context(), f, []any{"sdb://kept/x"}, loader.CallOptions{})
+		if want := "ERROR: There is no driver 'sqlite3' of sdb here, only: env, yaml"; got.Value != want || got.Retcode == 0 {
+			t.Errorf("%s: %s, code %d, want %s", f, data.Repr(got.Value), got.Retcode, want)
 		}
 	}
 }

@@ -11,15 +11,20 @@ import (
 	"github.com/brineproject/brine/runners/event"
 	"github.com/brineproject/brine/runners/fileserver"
 	"github.com/brineproject/brine/runners/gitpillar"
+	"github.com/brineproject/brine/runners/http"
 	"github.com/brineproject/brine/runners/jobs"
 	"github.com/brineproject/brine/runners/manage"
 	"github.com/brineproject/brine/runners/match"
 	"github.com/brineproject/brine/runners/mine"
+	"github.com/brineproject/brine/runners/nacl"
+	"github.com/brineproject/brine/runners/network"
 	"github.com/brineproject/brine/runners/pillar"
+	"github.com/brineproject/brine/runners/pkg"
 	"github.com/brineproject/brine/runners/queue"
 	"github.com/brineproject/brine/runners/reactor"
 	"github.com/brineproject/brine/runners/salt"
 	"github.com/brineproject/brine/runners/saltutil"
+	"github.com/brineproject/brine/runners/sdb"
 	"github.com/brineproject/brine/runners/state"
 	"github.com/brineproject/brine/runners/survey"
 	"github.com/brineproject/brine/runners/test"
@@ -36,15 +41,20 @@ func Plugins(n Needs) []loader.Plugin {
 		event.Plugin(),
 		fileserver.Plugin(n.Files),
 		gitpillar.Plugin(n.GitPillar),
+		http.Plugin(),
 		jobs.Plugin(jobs.Needs{Jobs: n.Jobs, Other: n.OtherJobs}),
 		manage.Plugin(manage.Needs{Keys: n.Keys, Bank: n.Bank, Connected: n.Connected}),
 		match.Plugin(n.Keys, n.Bank),
 		mine.Plugin(n.Mine),
+		nacl.Plugin(),
+		network.Plugin(),
 		pillar.Plugin(pillar.Needs{Keys: n.Keys, Bank: n.Bank, Compiler: n.Pillar}),
+		pkg.Plugin(pkg.Needs{Jobs: n.Jobs, Other: n.OtherJobs}),
 		queue.Plugin(),
 		reactor.Plugin(),
 		salt.Plugin(),
 		saltutil.Plugin(n.Files),
+		sdb.Plugin(),
 		state.Plugin(n.Pillar),
 		survey.Plugin(),
 		test.Plugin(),

@@ -1,0 +1,67 @@
+package crypto
+
+import (
+	"crypto/rand"
+	"errors"
+
+	"golang.org/x/crypto/curve25519"
+	"golang.org/x/crypto/nacl/box"
+	"golang.org/x/crypto/nacl/secretbox"
+)
+
+// boxNonce is how many bytes stand before the text in a secret box.
+const boxNonce = 24
+
+// ErrBox is returned for a box that was not made for the key.
+var ErrBox = errors.New("the box was not made for this key")
+
+// NaClPublic returns the public key that belongs to a secret key of NaCl (crypto_box).
+func NaClPublic(secret *[32]byte) (*[32]byte, error) {
+	public, err := curve25519.X25519(secret[:], curve25519.Basepoint)
+	if err != nil {
+		return nil, err
+	}
+	return (*[32]byte)(public), nil
+}
+
+// NewNaClKey returns a new pair of keys of NaCl (crypto_box).
+func NewNaClKey() (public, secret *[32]byte, err error) { return box.GenerateKey(rand.Reader) }
+
+// Seal encrypts a text for a public key (crypto_box_seal; PyNaCl's SealedBox).
+func Seal(text []byte, public *[32]byte) ([]byte, error) {
+	return box.SealAnonymous(nil, text, public, rand.Reader)
+}
+
+// OpenSealed decrypts what Seal made. The error is ErrBox for what was not made for the key.
+func OpenSealed(sealed []byte, secret *[32]byte) ([]byte, error) {
+	public, err := NaClPublic(secret)
+	if err != nil {
+		return nil, err
+	}
+	text, ok := box.OpenAnonymous(nil, sealed, public, secret)
+	if !ok {
+		return nil, ErrBox
+	}
+	return text, nil
+}
+
+// SecretBox encrypts a text with a key (crypto_secretbox; PyNaCl's SecretBox). A nonce by chance stands first.
+func SecretBox(text []byte, key *[32]byte) ([]byte, error) {
+	nonce := [boxNonce]byte{}
+	if _, err := rand.Read(nonce[:]); err != nil {
+		return nil, err
+	}
+	return secretbox.Seal(nonce[:], text, &nonce, key), nil
+}
+
+// OpenSecretBox decrypts what SecretBox made. The error is ErrBox for what was not made with the key.
+func OpenSecretBox(made []byte, key *[32]byte) ([]byte, error) {
+	if len(made) < boxNonce {
+		return nil, ErrBox
+	}
+	text, ok := secretbox.Open(nil, made[boxNonce:], (*[boxNonce]byte)(made), key)
+	if !ok {
+		return nil, ErrBox
+	}
+	return text, nil
+}
