@@ -28,6 +28,7 @@ var ErrUnknownCommand = errors.New("unknown command")
 type Command struct {
 	Name    string
 	Load    payload.Fields // what was sent, without cmd's proofs (tok, nonce)
+	Body    []byte         // where the values of Load lie, for who wants to write over them; nil for a clear command
 	Caller  Caller
 	Version int    // protocol version of the request
 	EncAlgo string // names that a private reply is to use
@@ -274,6 +275,7 @@ func (s *Server) encrypted(ctx context.Context, env *payload.Envelope, r transpo
 		}
 		return encodeReply(replyBadLoad)
 	}
+	c.Body = plain
 	r.Trust()
 	if c.Caller.Proved && s.opts.OnRequest != nil {
 		s.opts.OnRequest(c.Caller.ID, r.Remote())
@@ -402,7 +404,7 @@ func (s *Server) dispatch(ctx context.Context, c *Command, key *crypto.Crypticle
 // put in front when its length is known.
 func sealed(key *crypto.Crypticle, nonce string, reply any) ([]byte, error) {
 	const room = 5 // of the longest head
-	body, err := key.AppendSeal(make([]byte, room, 256), nonce, func(dst []byte) ([]byte, error) { return payload.Append(dst, reply) })
+	body, err := key.AppendSeal(make([]byte, room, 512+bulk(reply)), nonce, func(dst []byte) ([]byte, error) { return payload.Append(dst, reply) })
 	if err != nil {
 		return nil, err
 	}
@@ -410,6 +412,13 @@ func sealed(key *crypto.Crypticle, nonce string, reply any) ([]byte, error) {
 	n := len(payload.AppendBytesHead(head[:0], len(body)-room))
 	copy(body[room-n:], head[:n])
 	return body[room-n:], nil
+}
+
+// bulk returns how many bytes a reply holds in one piece, as that of a file.
+func bulk(reply any) int {
+	m, _ := reply.(*data.Map)
+	piece, _ := m.Value("data").([]byte)
+	return len(piece)
 }
 
 func (s *Server) failed(c *Command, err error) {

@@ -168,6 +168,9 @@ func (c *encoder) encodeMap(tag string, m data.Raw) (Event, error) {
 	if err := CheckTag(tag); err != nil {
 		return Event{}, err
 	}
+	if len(m)+pythonBytes > c.max {
+		m = shorten(m, float64(c.max)/2)
+	}
 	n, rest, ok := cutMapHead(m)
 	if !ok || n >= 1<<16-1 || bytes.Contains(m, []byte("_stamp")) {
 		f, err := payload.ParseFields(m, payload.Limits{Size: len(m)})

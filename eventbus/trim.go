@@ -12,6 +12,9 @@ import (
 // trimmed replaces a value that is too large.
 const trimmed = "VALUE_TRIMMED"
 
+// pythonList is what a Python list takes beside its places.
+const pythonList = 56
+
 // pythonBytes is what a Python bytes object takes beside its content.
 const pythonBytes = 33
 
@@ -36,6 +39,43 @@ func trim(raw []byte, max int) ([]byte, error) {
 			return raw, nil
 		}
 	}
+}
+
+// shorten does for an encoded map what trim does first, as far as it is sure without decoding: it replaces values that are larger
+// than limit by far. So a large value is not copied. A map that it cannot read stays as it is.
+func shorten(raw data.Raw, limit float64) data.Raw {
+	fields, err := payload.ParseFields(raw, payload.Limits{Size: len(raw)})
+	if err != nil {
+		return raw
+	}
+	changed := false
+	for i := range fields {
+		value := fields[i].Value
+		if float64(len(value)) <= limit {
+			continue
+		}
+		switch {
+		case isMap(value):
+			value = shorten(value, limit)
+		case surelyLarge(value, limit):
+			value = append(data.Raw{0xa0 | byte(len(trimmed))}, trimmed...)
+		}
+		changed = changed || len(value) != len(fields[i].Value)
+		fields[i].Value = value
+	}
+	if !changed {
+		return raw
+	}
+	return fields.AppendBinTo(nil)
+}
+
+// surelyLarge reports whether pythonSize would be above limit. A text takes at least half of its UTF-8 in Python.
+func surelyLarge(value data.Raw, limit float64) bool {
+	if s, ok := payload.Bytes(value); ok {
+		return float64(len(s)) > 2*limit
+	}
+	n, ok := payload.ListLen(value)
+	return ok && float64(pythonList+8*n) > limit
 }
 
 func trimMap(m *data.Map, limit float64) {
@@ -63,7 +103,7 @@ func pythonSize(v any) int {
 	case []byte:
 		return pythonBytes + len(v)
 	case []any:
-		return 56 + 8*len(v)
+		return pythonList + 8*len(v)
 	case data.Tuple:
 		return 40 + 8*len(v)
 	case int64:

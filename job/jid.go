@@ -31,6 +31,10 @@ const (
 // takes that id, so that a return that comes twice is one; real ones find another.
 const OwnID = "minion_jid"
 
+// OwnOf is the field of a job's load that marks a job which nobody ordered. It holds the id of the minion whose return made
+// the job; all that the load says is the word of that minion.
+const OwnOf = "minion_own"
+
 // ErrID is wrapped by ParseID and ID.Time when the text is not a job id.
 var ErrID = errors.New("not a job id")
 

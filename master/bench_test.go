@@ -48,7 +48,8 @@ const perJob = 100
 
 func benchmarkReturn(b *testing.B, store returner.JobCache) {
 	m := newBench(b, nil, "web1")
-	ret := &returning{jobs: m.jobs, bus: m.bus, keys: m.keys, ids: job.NewIDs(time.Now), settings: newSettings(config.DefaultMaster()), cacheReturns: true, now: time.Now, log: silent(b)}
+	ret := &returning{jobs: m.jobs, bus: m.bus, keys: m.keys, ids: job.NewIDs(time.Now), settings: newSettings(config.DefaultMaster()), cacheReturns: true, now: time.Now, log: silent(b),
+		quota: newOwnQuota(time.Now, func() time.Duration { return 0 })}
 	if store != nil {
 		ret.jobs = store
 	}

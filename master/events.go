@@ -158,3 +158,12 @@ func ping(_ context.Context, c *channel.Command) (any, error) { return rawMap(c.
 
 // rawMap returns fields as a value that is forwarded and not decoded.
 func rawMap(f payload.Fields) data.Raw { return f.Marshal() }
+
+// sizeOf returns about how many bytes a load takes.
+func sizeOf(load payload.Fields) int {
+	n := 16
+	for i := range load {
+		n += len(load[i].Key) + len(load[i].Value) + len(load[i].Value)/32 + 8
+	}
+	return n
+}

@@ -240,6 +240,7 @@ func newPublishing(p *parts) *publishing {
 // newRequests lists the commands of a master.
 func newRequests(p *parts, pub *publishing) *requests {
 	ret := &returning{jobs: p.jobs, bus: p.bus, keys: p.keys, ids: p.ids, presence: p.presence, progress: pub.progress, quiet: p.quiet,
+		quota:    newOwnQuota(p.o.Now, func() time.Duration { return p.settings.now().KeepJobsSeconds }),
 		settings: p.settings, cacheReturns: p.cfg.JobCache && p.cfg.ExtJobCache == "", now: p.o.Now, log: p.o.Log}
 	events := &minionEvents{bus: p.bus, progress: pub.progress, presence: p.presence, quiet: p.quiet, log: p.o.Log}
 	pillar := &pillars{data: p.data, presence: p.presence, bus: p.bus, quiet: p.quiet, settings: p.settings, compiler: p.compiler, log: p.o.Log}

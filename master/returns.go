@@ -36,6 +36,7 @@ type returning struct {
 	progress     *progress
 	quiet        *quiet
 	settings     *settings
+	quota        *ownQuota
 	cacheReturns bool // job_cache
 	now          func() time.Time
 	log          logrus.FieldLogger
@@ -64,7 +65,7 @@ func (r *returning) ret(ctx context.Context, c *channel.Command) (any, error) {
 	load.Delete("sig")
 	r.log.Infof("Got return from %s for job %s", id, job.ID(jid))
 	// What has come is stored, also when the minion does not wait for the answer.
-	if err := r.store(context.WithoutCancel(ctx), job.ID(jid), id, load); err != nil {
+	if err := r.store(context.WithoutCancel(ctx), job.ID(jid), id, load, c.Body); err != nil {
 		if errors.Is(err, errRefused) || errors.Is(err, returner.ErrConflict) {
 			r.log.WithError(err).Warnf("return of minion %s for job %s", id, strconv.QuoteToGraphic(jid))
 			return nil, nil
@@ -112,15 +113,18 @@ func (r *returning) checkSignature(load payload.Fields, id string, version int) 
 	return nil
 }
 
-// store finds the job of a return, keeps the return and announces it.
-func (r *returning) store(ctx context.Context, jid job.ID, id string, load payload.Fields) error {
+// store finds the job of a return, keeps the return and announces it. body is what load lies in; it may be written over.
+func (r *returning) store(ctx context.Context, jid job.ID, id string, load payload.Fields, body []byte) error {
 	known, jid, load, err := r.find(ctx, jid, id, load)
 	if err != nil {
 		return err
 	}
-	raw, err := load.AppendRewrite(make([]byte, 0, sizeOf(load)))
+	raw, load, err := rewritten(load, body)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errRefused, err)
+	}
+	if err := r.admit(ctx, &known, id, len(raw)); err != nil {
+		return err
 	}
 	if r.cacheReturns && !known.NoCache {
 		fresh, err := r.jobs.SaveReturn(ctx, jid, &returner.Return{Minion: id, Load: raw, Received: r.now()})
@@ -128,7 +132,7 @@ func (r *returning) store(ctx context.Context, jid job.ID, id string, load paylo
 			return err
 		}
 	}
-	r.progress.returned(ctx, known, jid, id, load)
+	r.progress.returned(ctx, known.Job, jid, id, load)
 	if err := r.bus.FireMap(eventbus.Tagify("job", string(jid), "ret", id), raw); err != nil {
 		r.log.WithError(err).Errorf("announce return of minion %s for job %s", id, jid)
 	}
@@ -136,55 +140,81 @@ func (r *returning) store(ctx context.Context, jid job.ID, id string, load paylo
 	return nil
 }
 
-// sizeOf returns about how many bytes a load takes.
-func sizeOf(load payload.Fields) int {
-	n := 16
-	for i := range load {
-		n += len(load[i].Key) + len(load[i].Value) + len(load[i].Value)/32 + 8
+// rewritten returns a load as it is kept and fired, and its fields to read on with: a long one is written over the old one.
+func rewritten(load payload.Fields, body []byte) (data.Raw, payload.Fields, error) {
+	raw, inPlace, err := load.RewriteWithin(body)
+	if err != nil || !inPlace {
+		return raw, load, err
 	}
-	return n
+	load, err = payload.ParseFields(raw, payload.WireLimits())
+	return raw, load, err
+}
+
+// admit saves a job that nobody ordered and that is new. Where its minion has brought too much of these already, nothing of the
+// job is kept; it is announced all the same.
+func (r *returning) admit(ctx context.Context, known *returned, id string, size int) error {
+	switch {
+	case !known.own:
+	case !r.quota.take(id, size):
+		if more, ok := r.quiet.tell("own jobs " + id); ok {
+			r.log.Warnf("minion %s has returned more than %d jobs or %d MiB that nobody ordered, in the time for which jobs are kept: "+
+				"no more of them are kept (%d more since the last warning)", id, ownJobs, ownJobBytes>>20, more)
+		}
+		known.Job = &returner.Job{ID: known.ID, NoCache: true}
+		return nil
+	}
+	if known.fresh {
+		return r.jobs.SaveJob(ctx, known.Job)
+	}
+	return nil
 }
 
 // find returns the job that a return is for; a return without one gets a job of its own.
-func (r *returning) find(ctx context.Context, jid job.ID, id string, load payload.Fields) (*returner.Job, job.ID, payload.Fields, error) {
+func (r *returning) find(ctx context.Context, jid job.ID, id string, load payload.Fields) (returned, job.ID, payload.Fields, error) {
 	switch jid {
 	case job.NoCache:
-		return &returner.Job{NoCache: true}, jid, load, nil
+		return returned{Job: &returner.Job{NoCache: true}}, jid, load, nil
 	case job.Req:
 		return r.adopt(ctx, id, load)
 	}
-	known, err := r.jobs.Job(ctx, jid)
+	j, err := r.jobs.Job(ctx, jid)
 	if errors.Is(err, returner.ErrUnknownJob) {
-		known, err = r.unknown(ctx, jid)
+		unknown, err := r.unknown(jid, id)
+		return unknown, jid, load, err
 	}
 	if err != nil {
-		return nil, "", nil, err
+		return returned{}, "", nil, err
 	}
-	if !slices.Contains(known.Minions, id) && exactTarget(known) {
-		return nil, "", nil, fmt.Errorf("%w: the job was not for it", errRefused)
+	if !slices.Contains(j.Minions, id) && exactTarget(j) {
+		return returned{}, "", nil, fmt.Errorf("%w: the job was not for it", errRefused)
 	}
-	return known, jid, load, nil
+	return returned{Job: j, own: isOwn(j)}, jid, load, nil
 }
 
 // adopt gives an id to a return that has none, as salt-call and schedules send, and makes it a job.
-func (r *returning) adopt(ctx context.Context, id string, load payload.Fields) (*returner.Job, job.ID, payload.Fields, error) {
+func (r *returning) adopt(ctx context.Context, id string, load payload.Fields) (returned, job.ID, payload.Fields, error) {
 	jid, known, err := r.ownID(ctx, id, load)
 	if err != nil {
-		return nil, "", nil, err
+		return returned{}, "", nil, err
 	}
 	load.Delete(job.OwnID)
 	if err := errors.Join(load.Set("jid", string(jid)), setArg(&load), load.Set("tgt_type", "glob"), load.Set("tgt", id)); err != nil {
-		return nil, "", nil, err
-	}
-	raw, err := load.AppendRewrite(nil)
-	if err != nil {
-		return nil, "", nil, fmt.Errorf("%w: %w", errRefused, err)
+		return returned{}, "", nil, err
 	}
 	if known != nil {
-		return known, jid, load, nil
+		return returned{Job: known, own: true}, jid, load, nil
+	}
+	about := load.Clone()
+	about.Delete("return") // which is kept as the return
+	if err := about.Set(job.OwnOf, id); err != nil {
+		return returned{}, "", nil, err
+	}
+	raw, err := about.AppendRewrite(nil)
+	if err != nil {
+		return returned{}, "", nil, fmt.Errorf("%w: %w", errRefused, err)
 	}
 	j := &returner.Job{ID: jid, Load: raw, Minions: []string{id}, Started: r.now()}
-	return j, jid, load, r.jobs.SaveJob(ctx, j)
+	return returned{Job: j, own: true, fresh: true}, jid, load, nil
 }
 
 // ownID returns the id of a job that a minion has run by itself, and the job when its return came before. A minion that
@@ -231,24 +261,23 @@ const clockSkew = 5 * time.Minute
 
 // unknown makes a record for a job that this master does not know, as one that another master published, if its id
 // is of a time for which jobs are kept.
-func (r *returning) unknown(ctx context.Context, jid job.ID) (*returner.Job, error) {
+func (r *returning) unknown(jid job.ID, minion string) (returned, error) {
 	id, err := job.ParseID(string(jid))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errRefused, err)
+		return returned{}, fmt.Errorf("%w: %w", errRefused, err)
 	}
 	if !r.recent(id) {
-		return nil, fmt.Errorf("%w: nobody knows the job", errRefused)
+		return returned{}, fmt.Errorf("%w: nobody knows the job", errRefused)
 	}
 	started, err := id.Time()
 	if err != nil {
-		return nil, err
+		return returned{}, err
 	}
-	empty, err := payload.MarshalBin(data.NewMap())
+	load, err := payload.MarshalBin(data.NewMap(job.OwnOf, minion))
 	if err != nil {
-		return nil, err
+		return returned{}, err
 	}
-	j := &returner.Job{ID: id, Load: empty, Started: started}
-	return j, r.jobs.SaveJob(ctx, j)
+	return returned{Job: &returner.Job{ID: id, Load: load, Started: started}, own: true, fresh: true}, nil
 }
 
 // exactTarget reports whether the minions of a job are known for sure, and not by what the master remembers of grains.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,3 +182,130 @@ func TestVectorReturns(t *testing.T) {
 }
 
 var _ returner.JobCache = (*memoryJobs)(nil)
+
+// TestJobsThatNobodyOrderedAreMarked returns what nobody ordered: the record of the job names the minion, whatever the return says.
+func TestJobsThatNobodyOrderedAreMarked(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	asked := job.NewID(time.Now().UTC())
+	b.publish(t, []any{"web1"}, "list", asked)
+	for name, jid := range map[string]job.ID{"of the minion's own": job.Req, "for a job that nobody knows": job.NewID(time.Now().UTC().Add(-time.Minute)), "that was ordered": asked} {
+		before := b.jobs.all()
+		load := returnOf("web1", jid, "a result")
+		load.Update(data.NewMap("user", "root", job.OwnOf, "db1"))
+		b.send(t, "_return", "web1", load)
+		id := asked
+		for _, now := range b.jobs.all() {
+			if !slices.Contains(before, now) {
+				id = now
+			}
+		}
+		j, err := b.jobs.Job(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		about, err := payload.ParseFields(j.Load, payload.WireLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, marked := about.Text(job.OwnOf)
+		if marked != (id != asked) || marked && own != "web1" || about.Has("return") {
+			t.Errorf("return %s: the job is marked %v %q, has the result: %v", name, marked, own, about.Has("return"))
+		}
+		if returns, _ := b.jobs.Returns(t.Context(), id); len(returns) != 1 {
+			t.Errorf("return %s: %d returns are kept", name, len(returns))
+		}
+	}
+}
+
+// TestJobsThatNobodyOrderedHaveAQuota lets one minion return more than it may: the rest is announced and not kept, by word req and by
+// ids that nobody knows. Others are not concerned.
+func TestJobsThatNobodyOrderedHaveAQuota(t *testing.T) {
+	b := newBench(t, nil, "web1", "db1")
+	for range ownJobs - 1 {
+		b.send(t, "_return", "web1", returnOf("web1", job.Req, true))
+	}
+	unknown := time.Now().UTC().Add(-time.Hour)
+	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
+	defer s.Close()
+	for i, want := range []int{ownJobs, ownJobs} {
+		b.send(t, "_return", "web1", returnOf("web1", job.NewID(unknown.Add(time.Duration(i)*time.Second)), true))
+		if got := len(b.jobs.all()); got != want {
+			t.Errorf("%d jobs, want %d", got, want)
+		}
+	}
+	b.send(t, "_return", "web1", returnOf("web1", job.Req, true))
+	if got := len(b.jobs.all()); got != ownJobs {
+		t.Errorf("%d jobs, want %d", got, ownJobs)
+	}
+	if tags := returnTags(t, b, s); len(tags) != 3 {
+		t.Errorf("announced %v, want three", tags)
+	}
+	b.send(t, "_return", "db1", returnOf("db1", job.Req, true))
+	if got := len(b.jobs.all()); got != ownJobs+1 {
+		t.Errorf("%d jobs after another minion's, want %d", got, ownJobs+1)
+	}
+	ordered := job.NewID(time.Now().UTC())
+	b.publish(t, []any{"web1"}, "list", ordered)
+	b.send(t, "_return", "web1", returnOf("web1", ordered, true))
+	if returns, _ := b.jobs.Returns(t.Context(), ordered); len(returns) != 1 {
+		t.Error("the return to an ordered job is not kept")
+	}
+}
+
+func TestOwnQuota(t *testing.T) {
+	now := time.Unix(0, 0)
+	q := newOwnQuota(func() time.Time { return now }, func() time.Duration { return 10 * time.Hour })
+	for _, tt := range []struct {
+		after time.Duration
+		n     int
+		want  bool
+	}{
+		{0, 2 * ownJobBytes, true}, // the first has no bound of its own
+		{0, 1, false},
+		{5 * time.Hour, 1, false},
+		{10 * time.Hour, ownJobBytes / 2, true},
+		{0, ownJobBytes/2 + 1, false},
+		{time.Hour, ownJobBytes/2 + 1, true},
+		{1000 * time.Hour, 1, true},
+	} {
+		if now = now.Add(tt.after); q.take("web1", tt.n) != tt.want {
+			t.Errorf("after %v, %d bytes: taken is %v", tt.after, tt.n, !tt.want)
+		}
+	}
+}
+
+// TestLongReturnIsKept returns a long text over the wire: it is rewritten where it lies, and kept and announced as a short one is.
+func TestLongReturnIsKept(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	b.listen(t)
+	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/job/"}})
+	defer s.Close()
+	text := strings.Repeat("é", 3<<20)
+	b.send(t, "_return", "web1", returnOf("web1", job.Req, data.NewMap("stdout", text, "more", []any{[]byte{0xff}, "x"})))
+	ids := b.jobs.all()
+	if len(ids) != 1 {
+		t.Fatalf("jobs %v", ids)
+	}
+	returns, err := b.jobs.Returns(t.Context(), ids[0])
+	if err != nil || len(returns) != 1 {
+		t.Fatal(returns, err)
+	}
+	v, err := payload.UnmarshalText(returns[0].Load, payload.WireLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := returnOf("web1", ids[0], data.NewMap("stdout", text, "more", []any{[]byte{0xff}, "x"}))
+	for k, field := range want.All() {
+		if got := v.(*data.Map).Value(k); !data.Equal(got, field) {
+			t.Errorf("field %v is %.100s", k, data.Repr(got))
+		}
+	}
+	e, err := s.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := e.Map()
+	if err != nil || data.Repr(told.Value("return")) != "{'stdout': 'VALUE_TRIMMED', 'more': [b'\\xff', 'x']}" {
+		t.Errorf("event %.300s, %v", data.Repr(told.Value("return")), err)
+	}
+}

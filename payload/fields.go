@@ -254,3 +254,12 @@ func Bytes(r data.Raw) ([]byte, bool) {
 	}
 	return r[h.size:], true
 }
+
+// ListLen returns how many elements the list in r says that it has; ok is false when r holds something else.
+func ListLen(r data.Raw) (n int, ok bool) {
+	h, ok := readHead(r)
+	if !ok || h.kind != kindArray {
+		return 0, false
+	}
+	return int(h.n), true
+}

@@ -2,6 +2,7 @@ package payload_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/data"
@@ -92,6 +93,56 @@ func FuzzRewrite(f *testing.F) {
 			checkRewrite(t, src)
 		}
 	})
+}
+
+// FuzzRewriteWithin holds that a value is rewritten in place as it is rewritten elsewhere, with what stands around it.
+func FuzzRewriteWithin(f *testing.F) {
+	seed(f, "dumps", "dumps_bin", "bytes")
+	f.Fuzz(func(t *testing.T, src []byte) {
+		if len(src) <= 1<<14 && payload.Check(src, payload.Limits{}) == nil {
+			checkRewriteWithin(t, src)
+		}
+	})
+}
+
+func checkRewriteWithin(t *testing.T, src []byte) (inPlace bool) {
+	t.Helper()
+	for _, tok := range []string{"t", strings.Repeat("t", 300)} {
+		all := payload.Fields{
+			{Key: "cmd", Value: marshalOrFail(t, "_return")}, {Key: "tok", Value: marshalOrFail(t, tok)}, {Key: "return", Value: src},
+			{Key: "jid", Value: marshalOrFail(t, "1")}, {Key: "fun_args", Value: marshalOrFail(t, []any{int64(1)})},
+		}
+		body := append(all.Marshal(), make([]byte, 48)...)
+		body = body[:len(body)-48]
+		fields, err := payload.ParseFields(body, payload.WireLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields.Delete("tok")
+		if err := fields.Set("jid", "20260101000000000000"); err != nil {
+			t.Fatal(err)
+		}
+		want, wantErr := fields.AppendRewrite(nil)
+		before := bytes.Clone(body)
+		got, ok := fields.RewriteShortWithin(body, max(len(src), 30))
+		switch {
+		case !ok && !bytes.Equal(body, before):
+			t.Fatalf("%x: not rewritten in place, but changed", src)
+		case ok && (wantErr != nil || !bytes.Equal(got, want)):
+			t.Fatalf("%x in place:\n got %x\nwant %x, %v", src, got, want, wantErr)
+		}
+		inPlace = inPlace || ok
+	}
+	return inPlace
+}
+
+func marshalOrFail(t *testing.T, v any) data.Raw {
+	t.Helper()
+	b, err := payload.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // FuzzEnvelope holds that an envelope written again is read as the same.

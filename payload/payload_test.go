@@ -440,3 +440,29 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestRewriteWithin rewrites long values where they lie: texts and lists of them in both forms, and what would outgrow its place.
+func TestRewriteWithin(t *testing.T) {
+	texts, floats, binary := make([]any, 200), []byte{0xdc, 0, 200}, make([]any, 200)
+	for i := range texts {
+		texts[i], binary[i] = strings.Repeat("é", i), []byte{0xff, byte(i)}
+		floats = append(floats, 0xca, 0x3f, 0x80, 0, 0) // 32 bits, which become 64
+	}
+	nested := data.NewMap("a", texts, strings.Repeat("k", 5000), true)
+	for name, tt := range map[string]struct {
+		src     data.Raw
+		inPlace bool
+	}{
+		"text":                         {marshalOrFail(t, strings.Repeat("x", 100_000)), true},
+		"list of texts":                {marshalOrFail(t, texts), true},
+		"map with a long key":          {marshalOrFail(t, nested), false},
+		"floats that become longer":    {floats, false},
+		"short bytes that are no text": {marshalOrFail(t, binary), false},
+		"long bytes that are no text":  {marshalOrFail(t, bytes.Repeat([]byte{0xff}, 100_000)), true},
+		"keys that meet":               {data.Raw("\x82\xa1a\x01\xa1a\xda\x00\x20" + strings.Repeat("x", 32)), false},
+	} {
+		if got := checkRewriteWithin(t, tt.src); got != tt.inPlace {
+			t.Errorf("%s: in place %v, want %v", name, got, tt.inPlace)
+		}
+	}
+}

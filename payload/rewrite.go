@@ -79,9 +79,19 @@ type rewriter struct {
 	bin      bool
 	seed     maphash.Seed
 	seeded   bool
+
+	dry      bool // a trial: dst is forgotten from time to time
+	written  int  // bytes that were forgotten
+	overtook bool // what was written is longer than what was read
 }
 
 func (w *rewriter) value() error {
+	err := w.write()
+	w.tried()
+	return err
+}
+
+func (w *rewriter) write() error {
 	start := w.pos
 	h, ok := readHead(w.src[start:])
 	if !ok || h.body() > uint64(len(w.src)-start-h.size) {
@@ -118,6 +128,10 @@ func (w *rewriter) str(s []byte) {
 	} else {
 		w.dst = appendTextHead(w.dst, len(s), w.bin)
 	}
+	if w.dry && len(s) >= longText {
+		w.written += len(s)
+		return
+	}
 	w.dst = append(w.dst, s...)
 }
 
@@ -148,10 +162,12 @@ func (w *rewriter) list(h *head) error {
 		return err
 	}
 	w.dst = appendArrayHead(w.dst, int(h.n))
+	w.tried()
 	for range h.n {
 		if err := w.value(); err != nil {
 			return err
 		}
+		w.forget()
 	}
 	w.depth++
 	return nil
@@ -162,6 +178,7 @@ func (w *rewriter) dict(h *head) error {
 		return err
 	}
 	w.dst = appendMapHead(w.dst, int(h.n))
+	w.tried()
 	var room [16]uint64
 	keys := room[:0]
 	if h.n > uint64(len(room)) {
@@ -170,11 +187,13 @@ func (w *rewriter) dict(h *head) error {
 	for range h.n {
 		key, err := w.key(h.n)
 		if err == nil {
+			w.forget()
 			err = w.value()
 		}
 		if err != nil {
 			return err
 		}
+		w.forget()
 		keys = append(keys, key)
 	}
 	if repeated(keys) {
@@ -195,6 +214,9 @@ func (w *rewriter) key(n uint64) (hash uint64, err error) {
 		if n > 1 {
 			return 0, errDecode
 		}
+	}
+	if w.dry && h.body() >= longText { // its bytes would not be there
+		return 0, errDecode
 	}
 	start := len(w.dst)
 	if err := w.value(); err != nil {

@@ -206,6 +206,9 @@ func instance(jid string, load *data.Map) *data.Map {
 			break
 		}
 	}
+	if id, ok := load.Get(job.OwnOf); ok {
+		m.Set("Ordered-by", "minion "+data.Str(id))
+	}
 	m.Set("StartTime", start)
 	return m
 }

@@ -19,6 +19,8 @@ const (
 	wholeFrame = 2 << 20
 	// bigFrame is the size from which a frame is assembled before the library hears of it.
 	bigFrame = 64 << 10
+	// growth is by how much the memory of a frame in assembly grows when it is full.
+	growth = 4
 	// maxFrame bounds a message whatever the limits say, so that its length fits in an int of 32 bits.
 	maxFrame = 1 << 30
 	// quietTick is how often a silent connection is looked at when heartbeats are off.
@@ -96,6 +98,36 @@ func (g *guard) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// frame returns the body of the next frame of a message, in memory of its own, and whether another one follows in the message.
+// A large frame is returned as it was assembled, where the library would copy it.
+func (g *guard) frame() (body []byte, more bool, err error) {
+	for len(g.big) == 0 && g.pass == 0 {
+		if err := g.next(); err != nil {
+			return nil, false, err
+		}
+	}
+	if len(g.big) > 0 {
+		h, _, err := parseHeader(g.big)
+		body, g.big = g.big[h.len:], nil
+		return body, g.more, err
+	}
+	h, err := g.header()
+	if err != nil {
+		return nil, false, err
+	}
+	g.rpos += h.len
+	g.pass -= h.len
+	body = make([]byte, g.pass)
+	for at := 0; at < len(body); {
+		n, err := g.passOn(body[at:])
+		if err != nil {
+			return nil, false, err
+		}
+		at += n
+	}
+	return body, g.more, nil
 }
 
 func (g *guard) passOn(p []byte) (n int, err error) {
@@ -233,7 +265,7 @@ func (g *guard) assemble(h header) error {
 	g.rpos += len(b)
 	for len(b) < total {
 		if len(b) == cap(b) {
-			room := min(max(2*cap(b), bigFrame), total)
+			room := min(max(growth*cap(b), bigFrame), total)
 			if !g.take(room - cap(b)) {
 				return errBudget
 			}

@@ -32,7 +32,6 @@ type profile struct {
 // A peer is one connection after its handshake. One goroutine reads; any may send.
 type peer struct {
 	guard *guard
-	conn  *zmq4.Conn
 	out   *transport.Outbox
 	quiet time.Duration // without a message; kept by the reader
 	// subscribe is told of each subscription and its end; nil where there are none.
@@ -66,11 +65,11 @@ func (pr *profile) handshake(conn net.Conn) (p *peer, err error) {
 	}
 	g := newGuard(conn, &pr.limits, pr.budget, pr.readAhead, pr.server)
 	g.identity = len(pr.identity)
-	zc, err := zmq4.Open(g, mechanism{pr.kind, pr.identity}, pr.kind, nil, pr.server, nil)
+	_, err = zmq4.Open(g, mechanism{pr.kind, pr.identity}, pr.kind, nil, pr.server, nil)
 	if err != nil {
 		return nil, err
 	}
-	p = &peer{guard: g, conn: zc, out: transport.NewOutbox(conn, &pr.limits, pr.counters)}
+	p = &peer{guard: g, out: transport.NewOutbox(conn, &pr.limits, pr.counters)}
 	return p, p.begin(pr.readAhead)
 }
 
@@ -95,12 +94,17 @@ func (p *peer) begin(readAhead int) error {
 
 // receive returns the next message.
 func (p *peer) receive() ([][]byte, error) {
-	msg, err := p.conn.RecvMsg()
-	if err != nil {
-		return nil, err
+	var frames [][]byte
+	for more := true; more; {
+		var body []byte
+		var err error
+		if body, more, err = p.guard.frame(); err != nil {
+			return nil, err
+		}
+		frames = append(frames, body)
 	}
 	p.quiet = 0
-	return msg.Frames, nil
+	return frames, nil
 }
 
 // command does what a command asks for. Unknown ones are ignored, as ZMTP wants it.

@@ -2,10 +2,10 @@
 // publisher (PUB) and a replier (ROUTER) on the master, a subscriber (SUB) and a requester (DEALER, where Salt has a REQ)
 // on minions and in programs, and a receiver (PULL) for the socket publish_pull.ipc.
 //
-// The handshake and the reading of messages are those of github.com/go-zeromq/zmq4, which is imported here only. Each
-// connection is wrapped in a guard that reads ahead: it bounds the handshake, refuses frames by their announced length,
-// assembles large ones as they arrive, takes the commands (heartbeats, subscriptions) out of the stream and counts
-// silence. What goes out is encoded once and written past the library without waiting: what the kernel does not take is
+// The handshake is that of github.com/go-zeromq/zmq4, which is imported here only. Each connection is wrapped in a guard
+// that reads ahead: it bounds the handshake, refuses frames by their announced length, assembles large ones as they
+// arrive, takes the commands (heartbeats, subscriptions) out of the stream and counts silence. After the handshake
+// messages are read from the guard, without the library, which would copy large frames. What goes out is encoded once and written past the library without waiting: what the kernel does not take is
 // queued, and a goroutine that lives until the queue is empty sends it. An idle connection costs one goroutine.
 //
 // To other peers all of it looks like libzmq 4.3: the same greeting, the same order of properties, subscriptions as
