@@ -109,9 +109,12 @@ func (m *minion) listen(ctx context.Context) error {
 	dialer.Identity = []byte(m.id)
 	up := make(chan struct{})
 	first := sync.OnceFunc(func() { close(up) })
+	listening := false // a first connection that cannot be made is told of too
 	dialer.OnState = func(is bool, _ error) {
-		m.swarm.listens(is)
-		if is {
+		if is != listening {
+			m.swarm.listens(is)
+		}
+		if listening = is; is {
 			first()
 		}
 	}

@@ -89,9 +89,9 @@ func TestVectorReplier(t *testing.T) {
 		got := make(chan []byte, len(k.c2s))
 		n := 0
 		s, stop := serveReplies(t, transport.Options{}, func(_ context.Context, r transport.Request) {
-			got <- r.Body()
 			_ = r.Reply(wireForm(t, k.s2c[n].body))
 			n++
+			got <- r.Body() // the next request is sent after that
 		})
 		c := dial(t, s.Addr())
 		sent, received := 0, 0

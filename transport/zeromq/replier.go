@@ -26,7 +26,7 @@ type Replier struct {
 
 // NewReplier returns a replier on a listener, which it owns from then on.
 func NewReplier(l net.Listener, o transport.Options) *Replier {
-	s := &Replier{server: newServer(zmq4.Router, 4<<10, l, o)}
+	s := &Replier{server: newServer(zmq4.Router, 1<<10, l, o)}
 	s.crew = transport.NewCrew(s.opts.Workers, s.answer)
 	return s
 }

@@ -104,7 +104,7 @@ func (s *server) start(stop context.CancelFunc) error {
 // welcome leads one connection through its life.
 func (s *server) welcome(ctx context.Context, conn net.Conn, h *transport.Handshake, converse func(context.Context, *peer) error) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	p, err := s.handshake(conn)
+	p, err := s.greet(conn)
 	h.Done()
 	if err != nil {
 		s.counters.HandshakeFailures.Add(1)
@@ -117,6 +117,18 @@ func (s *server) welcome(ctx context.Context, conn net.Conn, h *transport.Handsh
 	s.add(p)
 	s.account(p, converse(ctx, p))
 	p.finish(ctx)
+}
+
+// greet does the handshake on a goroutine of its own: the stack that it grows does not stay for the life of the
+// connection.
+func (s *server) greet(conn net.Conn) (p *peer, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p, err = s.handshake(conn)
+	}()
+	<-done
+	return p, err
 }
 
 func (s *server) add(p *peer) {
