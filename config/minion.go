@@ -169,7 +169,7 @@ func DefaultMinion() *Minion {
 //
 // The ID is the option id; else what the file minion_id holds, below root_dir in the system's folder for
 // configuration; else a guess from the names and addresses of this host, for which name servers are asked for at most
-// ten seconds. An id_function cannot be called here: its option is in Map, and who calls it sets the field.
+// ten seconds. An id_function is not called here: see IDFunction.
 func LoadMinion(dir string, env func(string) string) (*Minion, *Report, error) {
 	return loadMinion(dir, env, localHost())
 }

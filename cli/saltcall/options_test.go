@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/testsalt"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/version"
 )
 
 // jids are job ids.
@@ -292,5 +293,33 @@ func TestPillarCacheOfAMinion(t *testing.T) {
 	stdout, stderr, code := s.call(t, "--local", "--pillar-root", filepath.Join(s.dir, "cache", "pillar"), "--out", "raw", "pillar.get", "alpha:b:a")
 	if stdout != "{'local': 3}\n" || code != 0 {
 		t.Errorf("without the master: %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// TestIDFunction has functions of execution modules give a minion its id, as salt/config/__init__.py, call_id_function, does.
+func TestIDFunction(t *testing.T) {
+	for _, tt := range []struct {
+		name, options, stdout, stderr string
+		code                          int
+	}{
+		{"mapping with arguments", "id_function: {test.echo: {text: web7}}\n", "{'local': 'web7'}\n", "", 0},
+		{"name alone", "id_function: test.version\n", "{'local': '" + version.Salt() + "'}\n", "", 0},
+		{"append_domain", "id_function: {test.echo: {text: web7}}\nappend_domain: example.org\n", "{'local': 'web7.example.org'}\n", "", 0},
+		{"grains", "id_function: {grains.get: {key: who}}\ngrains: {who: me}\n", "{'local': 'me'}\n", "", 0},
+		{"an id goes before", "id: m\nid_function: {test.echo: {text: web7}}\n", "{'local': 'm'}\n", "", 0},
+		{"no function", "id_function: no.such\n", "", "salt-call: id_function: call no.such: 'no.such'\n", 1},
+		{"wrong arguments", "id_function: {test.echo: {txt: a}}\n", "", "salt-call: id_function: call test.echo: ", 1},
+		{"arguments that are none", "id_function: {test.echo: a}\n", "", "salt-call: id_function: test.echo: expected keyword arguments, got the text \"a\"\n", 1},
+		{"no text", "id_function: test.ping\n", "", "salt-call: id_function: expected a text as the id, got true\n", 1},
+		{"no id", "id_function: {test.echo: {text: a/b}}\n", "", "salt-call: id_function: \"a/b\" cannot be an id: ", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSite(t, "")
+			s.write(t, "conf/minion", "root_dir: "+s.dir+"\npki_dir: /pki\ncachedir: /cache\nsock_dir: /run\nlog_file: /log\n"+tt.options)
+			stdout, stderr, code := s.call(t, "--local", "--out", "raw", "grains.get", "id")
+			if code != tt.code || stdout != tt.stdout || !strings.HasPrefix(stderr, tt.stderr) || tt.stderr == "" && stderr != "" {
+				t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+			}
+		})
 	}
 }

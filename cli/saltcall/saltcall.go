@@ -46,6 +46,11 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	if err != nil {
 		return cli.Leave(fmt.Errorf("salt-call: %w", err), stdout, stderr)
 	}
+	if o.ID == "" {
+		if err := saltminion.Identify(ctx, cfg, in.Env); err != nil {
+			return cli.Leave(fmt.Errorf("salt-call: %w", err), stdout, stderr)
+		}
+	}
 	r := &run{o: o, cfg: cfg}
 	r.configure()
 	if o.FileRoot == "" && o.PillarRoot == "" {

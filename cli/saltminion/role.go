@@ -40,10 +40,24 @@ func newProgram(in cli.Invocation, o *cli.MinionOptions) (*program, error) {
 // load reads the configuration and checks it.
 func (p *program) load() (*config.Minion, *config.Report, error) {
 	cfg, report, err := config.LoadMinion(p.o.ConfigDir, p.in.Env)
+	if err == nil {
+		err = p.identify(cfg)
+	}
 	if err != nil {
 		return nil, report, err
 	}
 	return cfg, report, wrong(cfg, report)
+}
+
+// identify calls the id_function of a configuration. One that is read again keeps the ID of the start.
+func (p *program) identify(cfg *config.Minion) error {
+	if now := p.cfg.Load(); now != nil {
+		if fun, _, err := cfg.IDFunction(); err == nil && fun != "" {
+			return cfg.SetID(now.ID)
+		}
+		return nil
+	}
+	return Identify(context.Background(), cfg, p.in.Env)
 }
 
 // opts returns all options, with those of the command line.

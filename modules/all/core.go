@@ -23,6 +23,7 @@ import (
 	"github.com/brineproject/brine/modules/ini"
 	"github.com/brineproject/brine/modules/iptables"
 	"github.com/brineproject/brine/modules/jinja"
+	"github.com/brineproject/brine/modules/key"
 	"github.com/brineproject/brine/modules/kmod"
 	"github.com/brineproject/brine/modules/linuxservice"
 	"github.com/brineproject/brine/modules/locale"
@@ -75,6 +76,7 @@ func core(b render.Brought) []loader.Plugin {
 		ini.Plugin(),
 		iptables.Plugin(),
 		jinja.Plugin(b),
+		key.Plugin(),
 		kmod.Plugin(),
 		linuxservice.Plugin(),
 		locale.Plugin(),
