@@ -91,12 +91,12 @@ func (j *jobs) call(r *running, fun string, arg []any) (out loader.Result) {
 			out = loader.Result{Value: fmt.Sprintf("The minion function caused an exception: %v", p), Retcode: 1, Out: "nested"}
 		}
 	}()
-	if text := j.forbids(r.pub, fun); text != "" {
+	if text := j.forbids(r, fun); text != "" {
 		j.log.Errorf("Problem executing '%s': %s", fun, text)
 		return loader.Result{Value: fmt.Sprintf("ERROR executing '%s': %s", fun, text), Retcode: 1, Out: "nested"}
 	}
 	j.m.funcs.Retry() // as in Salt, where each job loads the modules that it needs
-	out = j.m.funcs.Call(r.ctx, fun, arg, loader.CallOptions{
+	out = j.executors().Call(r.ctx, j.ways(r), r.pub.ExecutorOpts, fun, arg, loader.CallOptions{
 		Pub:      r.told(),
 		Progress: func(n int, value any) { j.progress(r, n, value) },
 	})
@@ -143,7 +143,7 @@ func (j *jobs) progress(r *running, n int, value any) {
 }
 
 // forbids says why a function that is available must not run now, or "" (salt/minion.py, _execute_job_function).
-func (j *jobs) forbids(pub *job.Publication, fun string) string {
+func (j *jobs) forbids(r *running, fun string) string {
 	switch {
 	case !j.m.funcs.Has(fun):
 		return ""
@@ -151,7 +151,13 @@ func (j *jobs) forbids(pub *job.Publication, fun string) string {
 		return "Minion in blackout mode. Set 'minion_blackout' to False in pillar or grains to resume operations. Only " +
 			"saltutil.refresh_pillar allowed in blackout mode."
 	}
-	return j.badExecutor(pub)
+	if r.own {
+		return ""
+	}
+	if _, err := j.executors().Names(j.askedWays(r.pub)); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // blackedOut reports whether pillar or grains forbid fun.
@@ -172,31 +178,36 @@ func blackout(facts *data.Map, fun string) bool {
 	return true
 }
 
-// badExecutor says what is wrong with the executors that a job is to run by. There is one, direct_call.
-func (j *jobs) badExecutor(pub *job.Publication) string {
+func (j *jobs) executors() Executors {
+	return Executors{Opts: j.m.settings.all(), Functions: j.m.funcs}
+}
+
+// ways returns the executors of a job. Those that the minion orders itself are called directly.
+func (j *jobs) ways(r *running) []string {
+	if r.own {
+		return []string{"direct_call"}
+	}
+	names, err := j.executors().Names(j.askedWays(r.pub))
+	if err != nil {
+		return []string{"direct_call"} // of a function that is not there
+	}
+	return names
+}
+
+// askedWays returns module_executors of a job or of the options. With sudo_user, sudo takes the place of the last one.
+func (j *jobs) askedWays(pub *job.Publication) any {
 	asked := pub.ModuleExecutors
 	if !data.Truth(asked) {
 		asked = j.m.settings.all().Value("module_executors")
 	}
-	var names []any
-	switch asked := asked.(type) {
-	case nil:
-		names = []any{"direct_call"}
-	case string:
-		names = []any{asked}
-	case []any:
-		names = slices.Clone(asked)
+	if !data.Truth(j.m.settings.all().Value("sudo_user")) {
+		return asked
 	}
-	if len(names) == 0 {
-		return fmt.Sprintf("Wrong executors specification: %s. String or non-empty list expected", data.Str(asked))
+	list, ok := asked.([]any)
+	if !ok || len(list) == 0 {
+		return []any{"sudo"}
 	}
-	if data.Truth(j.m.settings.all().Value("sudo_user")) {
-		names[len(names)-1] = "sudo"
-	}
-	if names[0] != "direct_call" {
-		return fmt.Sprintf("Executor '%s' is not available", data.Str(names[0]))
-	}
-	return ""
+	return append(slices.Clone(list[:len(list)-1]), "sudo")
 }
 
 // cache keeps a return on disk where cache_jobs asks for it (salt/utils/minion.py, cache_jobs).

@@ -76,6 +76,7 @@ type running struct {
 	pub      *job.Publication
 	link     *link     // nil for a scheduled job of a minion without a master
 	schedule string    // the name of a scheduled job
+	own      bool      // ordered by the minion itself
 	load     *data.Map // what tells of it, where that is not the publication
 	tree     *process.Tree
 	ctx      context.Context

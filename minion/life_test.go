@@ -194,9 +194,9 @@ func TestOneJobAtATimeStillAnswersQuestions(t *testing.T) {
 
 func TestWhatIsNotAllowed(t *testing.T) {
 	f := startFleet(t, func(cfg *config.Minion) { cfg.Return = []string{"nowhere"} })
-	jid := f.order(t, client.Request{Fun: "test.ping", Kwargs: data.NewMap("module_executors", []any{"splay"})})
+	jid := f.order(t, client.Request{Fun: "test.ping", Kwargs: data.NewMap("module_executors", []any{"docker"})})
 	ret := f.await(t, "salt/job/"+jid+"/ret/web1")
-	if want := "ERROR executing 'test.ping': Executor 'splay' is not available"; ret.Value("return") != want {
+	if want := "ERROR executing 'test.ping': Executor 'docker' is not available"; ret.Value("return") != want {
 		t.Errorf("another executor: %s", data.Repr(ret))
 	}
 }

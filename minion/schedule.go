@@ -138,7 +138,7 @@ func (j *jobs) scheduled(ctx context.Context, c schedule.Call) error {
 // newScheduled makes a job of a firing.
 func (j *jobs) newScheduled(c schedule.Call) *running {
 	pub := &job.Publication{JID: j.ids.Next(), Fun: []string{c.Fun}, Arg: loader.ConditionInput(c.Args, c.Kwargs), Target: j.m.cfg.ID, TargetType: "glob"}
-	r := &running{pub: pub, tree: process.NewTree(), schedule: c.Name}
+	r := &running{pub: pub, tree: process.NewTree(), schedule: c.Name, own: true}
 	if len(j.m.links) > 0 {
 		r.link = j.m.links[0]
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/payload"
 )
 
@@ -28,11 +29,12 @@ func (r *run) function(ctx context.Context) int {
 	if err := r.misfit(fun, args, about); err != nil {
 		return r.fail(err)
 	}
-	if err := r.checkExecutors(); err != nil {
+	ways, err := r.executors().Names(r.ways())
+	if err != nil {
 		return r.failed(fun, loader.Result{Err: err})
 	}
 	file := r.enter(jid, about)
-	res := r.call.Functions().Call(loader.WithContext(ctx, &loader.Context{}), fun, args, loader.CallOptions{Pub: about})
+	res := r.executors().Call(loader.WithContext(ctx, &loader.Context{}), ways, loader.YAMLArg(r.o.ExecutorOpts), fun, args, loader.CallOptions{Pub: about})
 	if file != "" {
 		_ = os.Remove(file) // a file that stays is cleaned by the daemon
 	}
@@ -68,21 +70,14 @@ func (r *run) misfit(fun string, args []any, about *data.Map) error {
 	return err
 }
 
-// checkExecutors refuses what would run the function in another way than directly.
-func (r *run) checkExecutors() error {
-	names := []any{}
-	switch v := loader.YAMLArg(r.o.ModuleExecutors).(type) {
-	case []any:
-		names = v
-	case string:
-		if v != "" {
-			names = []any{v}
-		}
-	}
-	for _, name := range names {
-		if name != "direct_call" {
-			return loader.Invocation("Executor '%s' is not available", data.Str(name))
-		}
+func (r *run) executors() minion.Executors {
+	return minion.Executors{Opts: r.opts, Functions: r.call.Functions()}
+}
+
+// ways returns the executors of the command line, or those of the configuration.
+func (r *run) ways() any {
+	if typed := loader.YAMLArg(r.o.ModuleExecutors); data.Truth(typed) {
+		return typed
 	}
 	return nil
 }
