@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
@@ -38,6 +39,7 @@ const (
 // acknowledged it, the oldest first.
 type courier struct {
 	call  func(ctx context.Context, load *data.Map) (any, error) // an encrypted request
+	sign  func(load []byte) (sig []byte, err error)              // nil where returns are not signed
 	gate  *gate
 	spool *spool
 	id    string
@@ -52,6 +54,9 @@ type courier struct {
 
 func newCourier(m *Minion, l *link) *courier {
 	c := &courier{call: l.client.Call, gate: l.gate, id: m.cfg.ID, log: l.log, turn: semaphore.NewWeighted(atOnce), wake: make(chan struct{}, 1)}
+	if m.cfg.MinionSignMessages {
+		c.sign = func(load []byte) ([]byte, error) { return m.key.Sign(load, crypto.SHA1Sign) }
+	}
 	lost := func(jid string, why error) {
 		l.log.WithError(why).Errorf("the return of job %s was never acknowledged by the master and is given up", jid)
 		event := data.NewMap("jid", jid, "master", l.address.text, "reason", why.Error())
@@ -281,6 +286,9 @@ func (c *courier) send(ctx context.Context, body []byte) error {
 	for _, f := range fields {
 		load.Set(f.Key, f.Value)
 	}
+	if err := c.addSignature(load); err != nil {
+		return err
+	}
 	reply, err := c.call(ctx, load)
 	if err != nil {
 		return err
@@ -289,10 +297,32 @@ func (c *courier) send(ctx context.Context, body []byte) error {
 	case nil, true:
 		return nil
 	case false:
-		c.log.Errorf("the master has dropped the return of job %s", data.Str(load.Value("jid")))
+		jid, _ := fields.Text("jid")
+		c.log.Errorf("the master has dropped the return of job %s", jid)
 		return nil
 	}
 	return fmt.Errorf("%w: it answers %s", errNotTaken, data.Repr(reply))
+}
+
+// addSignature signs a load where the option minion_sign_messages is on: the bytes that Salt gets when it encodes the load anew
+// (salt/minion.py, _send_req_sync; salt/master.py, AESFuncs._return).
+func (c *courier) addSignature(load *data.Map) error {
+	if c.sign == nil {
+		return nil
+	}
+	body, err := payload.Marshal(load)
+	if err != nil {
+		return fmt.Errorf("sign the return: %w", err)
+	}
+	if body, err = payload.Rewrite(body, true); err != nil {
+		return fmt.Errorf("sign the return: %w", err)
+	}
+	sig, err := c.sign(body)
+	if err != nil {
+		return fmt.Errorf("sign the return: %w", err)
+	}
+	load.Set("sig", sig)
+	return nil
 }
 
 // finish gives what is in the spool a little time to be delivered, and makes the rest durable.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 )
 
 // A parallel is a state that runs aside of the others.
@@ -16,6 +17,7 @@ type parallel struct {
 // start runs a state aside and returns what stands for its result until it is done.
 func (w *walk) start(ctx context.Context, t *task) *data.Map {
 	p := &parallel{done: make(chan struct{})}
+	free := w.r.enter(ctx)
 	w.parallel[tagOf(t.low)] = p
 	t.low = t.low.Clone() // the walk goes on and marks its chunks
 	t.call.Low = t.low
@@ -23,9 +25,33 @@ func (w *walk) start(ctx context.Context, t *task) *data.Map {
 	t.call.Chunks = func() []*data.Map { return chunks }
 	go func() {
 		defer close(p.done)
+		defer free()
 		p.ret = w.r.aside(ctx, t)
 	}()
 	return data.NewMap("name", t.low.Value("name"), "result", nil, "changes", &data.Map{}, "comment", "Started in a separate process")
+}
+
+// enter waits until another state may run aside: state_max_parallel says how many may at once, 0 any number. It returns what makes
+// room again.
+func (r *Runner) enter(ctx context.Context) (leave func()) {
+	if r.places == nil {
+		return func() {}
+	}
+	select {
+	case r.places <- struct{}{}:
+		return func() { <-r.places }
+	case <-ctx.Done():
+		return func() {}
+	}
+}
+
+// places returns room for as many states as may run aside at once, nil where there is no bound.
+func places(most any) chan struct{} {
+	n, err := loader.Int(most)
+	if err != nil || n <= 0 {
+		return nil
+	}
+	return make(chan struct{}, n)
 }
 
 // copies returns copies of the chunks, which nobody changes, for states that run aside of the walk.

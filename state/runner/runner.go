@@ -41,6 +41,8 @@ type Runner struct {
 	agg      any                  // option state_aggregate
 	aggKnown bool
 
+	places chan struct{} // what runs aside takes one; nil for any number
+
 	mu sync.Mutex // of what states see while they run in parallel: results
 }
 
@@ -51,7 +53,7 @@ func New(o Options) (*Runner, error) {
 	}
 	return &Runner{
 		env: o.Env, states: o.States, o: o, id: rand.Text(), context: &loader.Context{},
-		pre: map[string]*data.Map{}, begun: map[string]bool{},
+		pre: map[string]*data.Map{}, begun: map[string]bool{}, places: places(o.Env.Option("state_max_parallel")),
 	}, nil
 }
 

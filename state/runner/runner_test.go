@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -242,6 +243,40 @@ func TestStatesRunInParallel(t *testing.T) {
 		}
 	}
 	b.ran(t, "after")
+}
+
+// TestStateMaxParallel counts how many of six states run aside at once.
+func TestStateMaxParallel(t *testing.T) {
+	for _, tt := range []struct {
+		option any
+		most   int64
+	}{{int64(2), 2}, {int64(1), 1}, {int64(0), 6}, {nil, 6}} {
+		synctest.Test(t, func(t *testing.T) {
+			var now, most atomic.Int64
+			b := newBench(t, loader.F("stay", "", func(ctx context.Context, a xArgs) (any, error) {
+				most.Store(max(most.Load(), now.Add(1)))
+				defer now.Add(-1)
+				select {
+				case <-time.After(time.Minute):
+				case <-ctx.Done():
+				}
+				return change.New(a.Name, true, nil, ""), nil
+			}))
+			b.opts.Set("state_max_parallel", tt.option)
+			var chunks []*data.Map
+			for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+				chunks = append(chunks, x(name, "fun", "stay", "parallel", true))
+			}
+			for _, v := range b.chunks(t, chunks...).All() {
+				if ret, _ := v.(*data.Map); ret.Value("result") != true {
+					t.Errorf("a state gives %s", data.Repr(v))
+				}
+			}
+			if most.Load() != tt.most {
+				t.Errorf("state_max_parallel %v: %d states ran at once, want %d", tt.option, most.Load(), tt.most)
+			}
+		})
+	}
 }
 
 // The walk marks its chunks while a state runs aside, which must not read them then: a map that is read and changed at once ends the
