@@ -71,9 +71,9 @@ func clientConfig(l *Line, dir string, in Invocation, stderr io.Writer) (*config
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range report.Warnings {
-		fmt.Fprintf(stderr, "[WARNING ] %s\n", w)
-	}
+	opts := cfg.Map()
+	l.Merge(opts)
+	TellWarnings(stderr, opts, report)
 	return cfg, nil
 }
 

@@ -61,7 +61,7 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 		return cli.Leave(fmt.Errorf("salt-call: %w", err), stdout, stderr)
 	}
 	defer closer.Close()
-	cli.Warn(log, report)
+	cli.TellWarnings(stderr, r.opts, report)
 	r.log = log
 	if len(o.ModuleDirs) > 0 || o.StatesDir != "" {
 		log.Warn("--module-dirs and --states-dir are there for modules in Python, which salt-call does not run: they have no effect")

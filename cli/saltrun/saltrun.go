@@ -48,7 +48,7 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 		return cli.Leave(fmt.Errorf("salt-run: %w", err), stdout, stderr)
 	}
 	defer closer.Close()
-	cli.Warn(log, report)
+	cli.TellWarnings(stderr, r.opts, report)
 	r.log = log
 	if r.out, err = o.NewPrinter(r.opts, o.Call.Fun, stdout, stderr); err != nil {
 		return cli.Leave(err, stdout, stderr)
