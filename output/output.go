@@ -142,6 +142,7 @@ func table() map[string]func(Options) Outputter {
 		"overstatestage":      newStage,
 		"highstate":           newHighstate,
 		"table":               newTable,
+		"profile":             newProfile,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/aliases"
 	"github.com/brineproject/brine/modules/alternatives"
 	"github.com/brineproject/brine/modules/archive"
 	"github.com/brineproject/brine/modules/disk"
@@ -36,6 +37,7 @@ import (
 // extra are the modules that a small build leaves out.
 func extra(render.Brought) []loader.Plugin {
 	return []loader.Plugin{
+		aliases.Plugin(),
 		alternatives.Plugin(),
 		archive.Plugin(),
 		disk.Plugin(),
