@@ -159,7 +159,7 @@ func (s *Spec) Split(arg []any, pub *data.Map) (args []any, kwargs *data.Map, er
 func keywords(a any) (*data.Map, bool) {
 	switch a := a.(type) {
 	case *data.Map:
-		if mark, _ := a.Get(kwargMark); mark != true {
+		if !isKeywords(a) {
 			return nil, false
 		}
 		return withoutMark(a).(*data.Map), true
@@ -169,6 +169,12 @@ func keywords(a any) (*data.Map, bool) {
 		}
 	}
 	return nil, false
+}
+
+// isKeywords reports whether an argument is a map of keyword arguments.
+func isKeywords(a any) bool {
+	m, _ := a.(*data.Map)
+	return m.Value(kwargMark) == true
 }
 
 // withoutMark returns a map argument without its mark, and other arguments as they are.
@@ -182,8 +188,8 @@ func withoutMark(a any) any {
 	return c
 }
 
-// published returns a field of the publication as functions see it: the maps of keyword arguments lose their mark, as Salt 3006
-// takes it away in place.
+// published returns a field of the publication as functions see it: maps of keyword arguments keep their mark, others lose one that is
+// not True, as Salt 3006.18 takes it away in place.
 func published(field, v any) any {
 	list, ok := v.([]any)
 	if field != "arg" || !ok {
@@ -191,7 +197,9 @@ func published(field, v any) any {
 	}
 	clean := make([]any, len(list))
 	for i, a := range list {
-		clean[i] = withoutMark(a)
+		if clean[i] = a; !isKeywords(a) {
+			clean[i] = withoutMark(a)
+		}
 	}
 	return clean
 }

@@ -90,7 +90,7 @@ func (n *nested) dict(out []string, m *data.Map, indent int, prefix string) []st
 	if indent > 0 {
 		out = append(out, n.line(indent, colour, "----------"))
 	}
-	keys, sorted := m.Keys(), n.keepOrder
+	keys, sorted := m.Keys(), n.keepOrder || m.Ordered()
 	if !sorted {
 		keys, sorted = sortedKeys(m)
 	}

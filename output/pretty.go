@@ -55,6 +55,10 @@ func (w *prettyWriter) value(v any, indent, allowance, level int) {
 	}
 	switch v := v.(type) {
 	case *data.Map:
+		if v.Ordered() && v.Len() > 0 {
+			w.orderedDict(v, indent, allowance, level+1)
+			return
+		}
 		w.dict(v, indent, allowance+1, level+1)
 	case []any:
 		w.items("[", v, "]", indent, allowance, level+1)
@@ -99,6 +103,23 @@ func (w *prettyWriter) dict(m *data.Map, indent, allowance, level int) {
 		}
 	}
 	w.b.WriteByte('}')
+}
+
+// orderedDict writes a map as Python's pprint writes an OrderedDict: by its items, in their order.
+func (w *prettyWriter) orderedDict(m *data.Map, indent, allowance, level int) {
+	const name = "OrderedDict("
+	w.b.WriteString(name)
+	w.value(itemsOf(m), indent+len(name), allowance+1, level)
+	w.b.WriteString(")")
+}
+
+// itemsOf returns the keys and values of a map as a list of pairs.
+func itemsOf(m *data.Map) []any {
+	var items []any
+	for k, v := range m.All() {
+		items = append(items, data.Tuple{k, v})
+	}
+	return items
 }
 
 func (w *prettyWriter) items(open string, list []any, end string, indent, allowance, level int) {
@@ -235,6 +256,14 @@ func prettyRepr(v any) string {
 func writePretty(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case *data.Map:
+		if v.Ordered() {
+			b.WriteString("OrderedDict(")
+			if v.Len() > 0 {
+				writePretty(b, itemsOf(v))
+			}
+			b.WriteByte(')')
+			return
+		}
 		b.WriteByte('{')
 		for i, k := range prettyKeys(v) {
 			if i > 0 {

@@ -20,7 +20,7 @@ import (
 // The result is that of cmd.run_all. Arguments, beside those of cmd.run:
 //
 //	source    salt://…, http://…, file://… or a path on the minion
-//	args      the arguments of the script, as text
+//	args      the arguments of the script, as text or as a list
 //	template  engine that renders the script first
 //
 // CLI Example:
@@ -90,9 +90,25 @@ func (m *module) runScript(ctx context.Context, a *arguments, r *request) (*outc
 	}
 	r.cmd, r.script, r.template = quoteWord(path), true, ""
 	if args := a.get("args"); data.Truth(args) {
-		r.cmd = quoteWord(path) + " " + data.Str(args)
+		words, err := scriptWords(args)
+		if err != nil {
+			return nil, err
+		}
+		r.cmd, r.useShell = append([]any{path}, words...), false
 	}
 	return m.execute(ctx, r)
+}
+
+// scriptWords returns the arguments of a script: a list as it is, a text split at its blanks outside quotes. No shell sees them.
+func scriptWords(args any) ([]any, error) {
+	switch args := args.(type) {
+	case []any:
+		return args, nil
+	case data.Tuple:
+		return args, nil
+	}
+	words, err := splitWords(data.Str(args))
+	return data.Values(words), err
 }
 
 // fetch writes the script to f, and reports whether it could be had.

@@ -87,6 +87,25 @@ func TestScriptFileIsNotTakenByName(t *testing.T) {
 	t.Logf("cmd.script: %v", err)
 }
 
+// The arguments of a script are words, from a list or a text, and no shell changes them.
+func TestScriptArguments(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "x.sh")
+	write(t, src, "#!/bin/sh\nfor a; do echo \"<$a>\"; done\n", 0o644)
+	for _, tt := range []struct {
+		args any
+		want string
+	}{
+		{[]any{"foo foo", "bar", int64(3)}, "<foo foo>\n<bar>\n<3>"},
+		{`a "b c" $HOME`, "<a>\n<b c>\n<$HOME>"},
+		{nil, ""},
+	} {
+		v, err := call(t, &loader.Env{}, "cmd.script", []any{src}, "args", tt.args, "python_shell", true)
+		if m, ok := v.(*data.Map); err != nil || !ok || m.Text("stdout") != tt.want {
+			t.Errorf("args %s: %s, %v; want %q", data.Repr(tt.args), data.Repr(v), err, tt.want)
+		}
+	}
+}
+
 func TestSafeFolder(t *testing.T) {
 	mine := t.TempDir()
 	mine, err := filepath.EvalSymlinks(mine)

@@ -42,7 +42,9 @@ func (m *module) imported(ctx context.Context, tag, variable string) (any, error
 	if err != nil {
 		return nil, err
 	}
-	v, err := e.Render(ctx, render.Input{Text: "{% " + tag + " %}\n{{ " + variable + " | tojson }}\n", SaltEnv: "base"})
+	// To a template that is imported with context tpldir is ".", so that names made of it count from its own directory.
+	vars := map[string]any{"tplfile": "map", "tpldir": ".", "tpldot": ""}
+	v, err := e.Render(ctx, render.Input{Text: "{% " + tag + " %}\n{{ " + variable + " | tojson }}\n", SaltEnv: "base", Vars: vars})
 	var bad *render.Error
 	if errors.As(err, &bad) {
 		return nil, loader.Exception("salt.exceptions.SaltRenderError", "%w", err)

@@ -1,6 +1,7 @@
 package jinja_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -34,4 +35,34 @@ func TestCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls.Check(t, "testdata/calls.json", minion(t, srv).Invoke)
+}
+
+// Names made of tpldir in a map count from the directory of the map, and absolute paths below the roots are found.
+func TestLoadMapFindsItsFiles(t *testing.T) {
+	srv := t.TempDir()
+	for name, text := range map[string]string{
+		"app/map.jinja":     `{% set root = tpldir.split("/")[0] %}{% import_yaml root ~ "/defaults.yaml" as app %}`,
+		"app/defaults.yaml": "port: 1\n",
+		"abs.jinja":         `{% from "` + srv + `/app/x.jinja" import x with context %}{% set y = x %}`,
+		"app/x.jinja":       `{% set x = "here" %}`,
+	} {
+		if err := os.MkdirAll(filepath.Join(srv, "app"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(srv, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		path, name string
+		want       any
+	}{{"app/map.jinja", "app", data.NewMap("port", int64(1))}, {"abs.jinja", "y", "here"}} {
+		v, err := minion(t, srv).Invoke(t.Context(), "jinja.load_map", []any{tt.path, tt.name}, nil)
+		if err != nil || !data.Equal(v, tt.want) {
+			t.Errorf("jinja.load_map %s %s = %s, %v, want %s", tt.path, tt.name, data.Repr(v), err, data.Repr(tt.want))
+		}
+	}
+	if _, err := minion(t, srv).Invoke(t.Context(), "jinja.load_map", []any{"/etc/passwd", "x"}, nil); err == nil {
+		t.Error("a file outside the roots was read")
+	}
 }

@@ -182,9 +182,10 @@ func humanToBytes(c *jinja.Call) (any, error) {
 	return jinja.Import(n), nil
 }
 
+// checkLists is check_whitelist_blacklist. What is no text, as a number, matches nothing (salt/utils/stringutils.py, expr_match).
 func checkLists(c *jinja.Call) (any, error) {
 	p := bind(c, "check_whitelist_blacklist", "value", "whitelist=", "blacklist=")
-	value := p.text(0)
+	value := p.or(0, nil)
 	white, black := p.patterns(1, "whitelist"), p.patterns(2, "blacklist")
 	if p.err != nil {
 		return nil, p.err
@@ -201,31 +202,33 @@ func checkLists(c *jinja.Call) (any, error) {
 }
 
 // patterns are those of a list, or one text.
-func (p *params) patterns(i int, name string) []string {
+func (p *params) patterns(i int, name string) []any {
 	v := p.or(i, nil)
 	if ok, err := p.c.Truth(v); err != nil || !ok {
 		p.note(err)
 		return nil
 	}
 	if s, ok := textOf(v); ok {
-		return []string{s}
+		return []any{s}
 	}
 	if ok, _ := iterable(p.c, v); !ok {
 		p.note(jinja.Raise(jinja.TypeError, "Expecting iterable %s, but got %s (%s)", name, jinja.TypeName(v), data.Str(plain(v))))
 		return nil
 	}
-	var out []string
-	for _, item := range p.items(i) {
-		if s, ok := textOf(item); ok {
-			out = append(out, s)
-		}
-	}
-	return out
+	return p.items(i)
 }
 
-// exprMatch reports whether one of the patterns, globs or regular expressions, matches the whole of s.
-func exprMatch(s string, patterns []string) bool {
-	for _, pattern := range patterns {
+// exprMatch reports whether a text matches one of patterns, as a glob or as a whole by a regular expression.
+func exprMatch(v any, patterns []any) bool {
+	s, ok := textOf(v)
+	if !ok {
+		return false
+	}
+	for _, v := range patterns {
+		pattern, ok := textOf(v)
+		if !ok {
+			continue
+		}
 		if loader.Glob(pattern, s) {
 			return true
 		}

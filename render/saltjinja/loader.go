@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/jinja"
 	"github.com/brineproject/brine/render"
@@ -62,19 +63,43 @@ func (st *state) find(ctx context.Context, name string) (render.File, error) {
 // findIn finds a template in an environment. From then on it is the one that relative names count from, unless it was
 // named by such a one itself.
 func (st *state) findIn(ctx context.Context, name, saltenv string, relative bool) (render.File, error) {
-	at := strings.TrimLeft(path.Clean("/"+name), "/")
+	full, at := path.Clean(name), strings.TrimLeft(path.Clean("/"+name), "/")
 	if relative {
 		dir, ok := st.place["tpldir"].(string)
-		if at = path.Join(dir, name); !ok || at == ".." || strings.HasPrefix(at, "../") {
+		full = path.Join(dir, name)
+		if at = full; !ok || at == ".." || strings.HasPrefix(at, "../") {
 			st.warn("Discarded template path %q: attempts to ascend outside of salt://", name)
 			return render.File{}, fileclient.ErrNotFound
 		}
 	}
-	f, err := st.step.Engine.Files().Get(ctx, at, saltenv)
+	f, err := st.step.Engine.Files().Get(ctx, strings.TrimLeft(at, "/"), saltenv)
+	if errors.Is(err, fileclient.ErrNotFound) && filepath.IsAbs(full) {
+		if own, failed := st.findOwn(ctx, full, saltenv); failed == nil {
+			at, f, err = full, own, nil
+		}
+	}
 	if err == nil || errors.Is(err, fileclient.ErrNotFound) {
 		st.move(at, name, relative)
 	}
 	return f, err
+}
+
+// findOwn finds a template by its absolute path on this host, below a directory that the options name for the environment.
+func (st *state) findOwn(ctx context.Context, full, saltenv string) (render.File, error) {
+	for _, option := range []string{"file_roots", "pillar_roots"} {
+		roots, _ := st.option(option).(*data.Map)
+		dirs, _ := roots.Value(saltenv).([]any)
+		for _, dir := range dirs {
+			rel, err := filepath.Rel(data.Str(dir), full)
+			if err != nil || !filepath.IsLocal(rel) {
+				continue
+			}
+			if f, err := (render.Roots{"": {data.Str(dir)}}).Get(ctx, filepath.ToSlash(rel), ""); !errors.Is(err, fileclient.ErrNotFound) {
+				return f, err
+			}
+		}
+	}
+	return render.File{}, fileclient.ErrNotFound
 }
 
 // move makes a template the place that imported ones see.

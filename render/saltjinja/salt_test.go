@@ -120,6 +120,7 @@ func TestTemplates(t *testing.T) {
 			"[(1, 1), (1, 2), (2, 2)] [(0, 0), (0, 1), (1, 0), (1, 1)] 6"},
 		{"a table of mysql", `{{ ["+--+", "| a | b |", "| x | 1 |"] | mysql_to_dict("a") }}`, "{'x': {'a': 'x', 'b': 1}}"},
 		{"words", `{{ "HTTPServerName" | to_snake_case }} {{ "a_b" | to_camelcase }} {{ "10" | to_num + 1 }} {{ "zz" | is_hex }} {{ "-0xfF" | is_hex }}`, "http_server_name aB 11 False True"},
+		{"a number and lists", `{{ 5 | check_whitelist_blacklist(whitelist=[5, 6]) }} {{ 5 | check_whitelist_blacklist(blacklist=[5, 6]) }}`, "False True"},
 		{"bytes", `{{ "00:1A:ff:00:00:01" | mac_str_to_bytes }} {{ "aGk" | base64_encode }}`, `b'\x00\x1a\xff\x00\x00\x01' YUdr`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

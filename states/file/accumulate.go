@@ -50,7 +50,7 @@ func (m *module) accumulated(ctx context.Context, a accumulatedArgs) (any, error
 	if a.Text == nil {
 		return change.Failed(a.Name, "No text supplied for accumulator"), nil
 	}
-	users, used := filesOf(low)
+	users, used := filesOf(low, change.CallOf(ctx).Chunks)
 	if !used {
 		return change.Failed(a.Name, "Orphaned accumulator "+a.Name+" in "+low.Text("__sls__")+":"+low.Text("__id__")), nil
 	}
@@ -76,13 +76,13 @@ func (m *module) accumulated(ctx context.Context, a accumulatedArgs) (any, error
 }
 
 // filesOf returns what the states are called that a chunk is required or watched by, and whether one is of files.
-func filesOf(low *data.Map) (names []any, file bool) {
+func filesOf(low *data.Map, chunks func() []*data.Map) (names []any, file bool) {
 	for _, key := range []string{"require_in", "watch_in"} {
 		list, _ := low.Value(key).([]any)
 		for _, v := range list {
 			one, ok := v.(*data.Map)
 			if !ok {
-				names = append(names, v)
+				names, file = append(names, v), file || namesFile(chunks(), v)
 				continue
 			}
 			file = file || one.Has("file")
@@ -92,4 +92,11 @@ func filesOf(low *data.Map) (names []any, file bool) {
 		}
 	}
 	return names, file
+}
+
+// namesFile reports whether a requisite without a module, an ID or a name, is that of a state of files.
+func namesFile(chunks []*data.Map, id any) bool {
+	return slices.ContainsFunc(chunks, func(low *data.Map) bool {
+		return low.Value("state") == "file" && (data.Equal(low.Value("__id__"), id) || data.Equal(low.Value("name"), id))
+	})
 }

@@ -105,15 +105,16 @@ func (m *module) folder(ctx context.Context, a directoryArgs) (*data.Map, error)
 	if complaint != "" {
 		return change.Failed(a.Name, complaint), nil
 	}
-	forced, failed, err := m.clearPlace(ctx, a)
-	if err != nil || failed != nil {
-		return failed, err
+	forced, ended, err := m.clearPlace(ctx, a)
+	if err != nil || ended != nil {
+		return ended, err
 	}
 	return m.folderAt(ctx, a, forced)
 }
 
-// clearPlace removes or moves a file or link that is in the way, and returns what it did.
-func (m *module) clearPlace(ctx context.Context, a directoryArgs) (changes, failed *data.Map, err error) {
+// clearPlace removes or moves a file or link that is in the way, and returns what it did, or the result of the state where there is no
+// more to do.
+func (m *module) clearPlace(ctx context.Context, a directoryArgs) (changes, ended *data.Map, err error) {
 	changes = data.NewMap()
 	if !isFile(a.Name) && !(isLink(a.Name) && (!a.AllowSymlink || a.Force)) {
 		return changes, nil, nil
@@ -124,7 +125,7 @@ func (m *module) clearPlace(ctx context.Context, a directoryArgs) (changes, fail
 	}
 	switch {
 	case a.Backupname != nil:
-		failed, err = m.moveAway(ctx, a)
+		ended, err = m.moveAway(ctx, a)
 	case a.Force && change.Test(ctx):
 		changes.Set("forced", kind+" would be forcibly replaced")
 	case a.Force:
@@ -133,19 +134,25 @@ func (m *module) clearPlace(ctx context.Context, a directoryArgs) (changes, fail
 		}
 		changes.Set("forced", kind+" was forcibly replaced")
 	default:
-		failed = change.Failed(a.Name, "Specified location "+a.Name+" exists and is a "+word)
+		ended = change.Failed(a.Name, "Specified location "+a.Name+" exists and is a "+word)
 	}
-	return changes, failed, err
+	return changes, ended, err
 }
 
-// moveAway gives what is in the way its other name, or returns the failure that this name is taken.
-func (m *module) moveAway(ctx context.Context, a directoryArgs) (failed *data.Map, err error) {
+// moveAway gives what is in the way its other name. A result means that there is no more to do: this name is taken, or it is test mode.
+func (m *module) moveAway(ctx context.Context, a directoryArgs) (ended *data.Map, err error) {
 	backup := data.Str(a.Backupname)
 	switch taken := lexists(backup); {
 	case taken && !a.Force:
 		return change.Failed(a.Name, "File exists where the backup target "+backup+" should go"), nil
 	case change.Test(ctx):
-		return nil, nil
+		changes := data.NewMap()
+		if taken {
+			changes.Set("forced", "Existing file at backup path "+backup+" would be removed")
+		}
+		changes.Set("backup", a.Name+" would be renamed to "+backup)
+		changes.Set(a.Name, data.NewMap("directory", "new"))
+		return change.Would(a.Name, changes, a.Name+" would be backed up and replaced with a new directory"), nil
 	case taken:
 		if _, err := m.call(ctx, "file.remove", nil, backup); err != nil {
 			return nil, err
@@ -300,8 +307,8 @@ func relative(base, path string) string {
 	return rel
 }
 
-// walk tells of all below a folder; links to folders are folders that nothing is in. At a depth of 0 there are the files of the folder
-// itself.
+// walk tells of all below a folder; links to folders are folders that nothing is in. At a depth of 1 there is what lies in the folder
+// itself, at 0 nothing.
 func walk(top string, depth any, tell func(path string, dir bool)) error {
 	most := -1
 	if depth != nil {
@@ -324,7 +331,7 @@ func walk(top string, depth any, tell func(path string, dir bool)) error {
 		}
 		path := filepath.Join(top, relative(real, at))
 		dir := isDir(path)
-		if deep := strings.Count(relative(real, at), string(filepath.Separator)); dir && most >= 0 && deep >= most {
+		if deep := strings.Count(relative(real, at), string(filepath.Separator)); most >= 0 && deep >= most {
 			if d.IsDir() {
 				return fs.SkipDir
 			}

@@ -235,7 +235,7 @@ type commentArgs struct {
 func (m *module) comment(ctx context.Context, a commentArgs) (any, error) {
 	name := home(a.Name)
 	plain := unanchored(a.Regex)
-	c := commenting{name, a.Regex, a.Char, a.Backup, true, `^(?!\s*` + a.Char + ").*" + plain, a.Char + plain}
+	c := commenting{name, a.Regex, a.Char, a.Backup, true, `^(?!\s*` + a.Char + `)\s*` + plain, a.Char + plain}
 	return m.commentLines(ctx, c, "file.comment", "commented", func() *data.Map {
 		if a.IgnoreMissing {
 			return change.Done(name, "Pattern not found and ignore_missing set to True")

@@ -223,13 +223,12 @@ func looseExpr(text string) (string, error) {
 	return "(?m)^" + expr + "$", nil
 }
 
-// words splits a line at white space that is not between quotes, as Python's shlex does.
+// words splits a line at white space that is not between quotes, as Python's shlex does. A line that holds one kind of quotes is split
+// by the other, so that an apostrophe is a character as any other (salt/utils/stringutils.py, build_whitespace_split_regex).
 func words(line string) ([]string, error) {
 	quotes := ""
-	if strings.Contains(line, `"`) {
+	if strings.Contains(line, "'") && !strings.Contains(line, `'\"`) {
 		quotes = `"`
-	} else if strings.Contains(line, "'") {
-		quotes = "'"
 	}
 	var out []string
 	word, open := "", rune(0)

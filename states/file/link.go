@@ -204,7 +204,9 @@ func (m *module) link(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	switch {
 	case err == nil && path.Clean(to) == path.Clean(a.Target):
 		return m.ownLink(ctx, a)
-	case err != nil && exists(a.Name):
+	case err == nil: // Salt 3006.18 removes a link to another target, 3006.0 refused without force
+		a.Force = true
+	case exists(a.Name):
 		if failed, err := m.makeWay(ctx, a); err != nil || failed != nil {
 			return failed, err
 		}

@@ -167,7 +167,7 @@ func (m *module) manage(ctx context.Context, a managedArgs) (*data.Map, error) {
 	if complaint != "" {
 		return change.Failed(a.Name, complaint), nil
 	}
-	if !a.Replace && exists(a.Name) {
+	if exists(a.Name) && (!a.Replace || m.hasSourceHash(ctx, a)) {
 		return m.permitted(ctx, a)
 	}
 	if texts := accumulatorsOf(ctx).texts[a.Name]; texts != nil {
@@ -183,6 +183,31 @@ func (m *module) manage(ctx context.Context, a managedArgs) (*data.Map, error) {
 		return m.forecast(ctx, a, keep)
 	}
 	return m.apply(ctx, a, keep)
+}
+
+// hasSourceHash reports whether the file already has the hash of a source from elsewhere, which is then not fetched. What goes wrong here
+// comes up again where the source is fetched.
+func (m *module) hasSourceHash(ctx context.Context, a managedArgs) bool {
+	if !data.Truth(a.Source) || !data.Truth(a.SourceHash) || a.SkipVerify || a.Contents != nil || data.Truth(a.Template) {
+		return false
+	}
+	saltenv := change.CallOf(ctx).SaltEnv
+	v, err := m.call(ctx, "file.source_list", nil, a.Source, a.SourceHash, saltenv)
+	pair, ok := v.(data.Tuple)
+	if err != nil || !ok || len(pair) != 2 || !data.Truth(pair[0]) || !data.Truth(pair[1]) {
+		return false
+	}
+	source := data.Str(pair[0])
+	if scheme := fileclient.Scheme(source); scheme == "salt" || scheme == "file" || filepath.IsAbs(source) {
+		return false
+	}
+	v, err = m.call(ctx, "file.get_source_sum", data.NewMap("verify_ssl", a.VerifySSL), a.Name, source, pair[1], a.SourceHashName, saltenv)
+	sum, _ := v.(*data.Map)
+	if err != nil || sum.Text("hsum") == "" {
+		return false
+	}
+	has, err := m.call(ctx, "file.get_hash", nil, a.Name, sum.Value("hash_type"))
+	return err == nil && has == sum.Value("hsum")
 }
 
 // complaint says what is wrong with the arguments.

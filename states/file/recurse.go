@@ -230,6 +230,9 @@ func (m *module) planEmpty(ctx context.Context, a recurseArgs, p *plan, root, en
 	if !a.IncludeEmpty {
 		return nil
 	}
+	if !exists(a.Name) { // in test mode, where Salt names the directory itself as DIR/. (salt/states/file.py, recurse)
+		p.dirs = append(p.dirs, a.Name+"/.")
+	}
 	dirs, err := m.list(ctx, "cp.list_master_dirs", env, root)
 	for _, dir := range dirs {
 		rel, ok := strings.CutPrefix(dir, root)
