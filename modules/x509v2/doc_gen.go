@@ -172,7 +172,7 @@ const docEncodeCsr = "\n" +
 	"    "
 
 const docEncodePrivateKey = "\n" +
-	"    Returns a private key, which must not be encrypted, in another encoding.\n" +
+	"    Returns a private key in another encoding; private_key_passphrase is that of a key that is encrypted.\n" +
 	"\n" +
 	"    encoding\n" +
 	"\n" +

@@ -224,11 +224,12 @@ type encodeKeyArgs struct {
 	PrivateKey             any
 	Encoding               string `default:"'pem'"`
 	Passphrase             any    `default:"None"`
+	PrivateKeyPassphrase   any    `default:"None"`
 	Pkcs12EncryptionCompat bool   `default:"False"`
 	Raw                    bool   `default:"False"`
 }
 
-// encodePrivateKey returns a private key, which must not be encrypted, in another encoding.
+// encodePrivateKey returns a private key in another encoding; private_key_passphrase is that of a key that is encrypted.
 //
 // encoding
 //
@@ -245,7 +246,7 @@ func (m *module) encodePrivateKey(_ context.Context, a encodeKeyArgs) (any, erro
 	if err := checkEncoding(a.Encoding, "der", "pem", "pkcs12"); err != nil {
 		return nil, err
 	}
-	key, _, err := m.reader().Key(a.PrivateKey, nil)
+	key, _, err := m.reader().Key(a.PrivateKey, a.PrivateKeyPassphrase)
 	if err != nil {
 		return nil, err
 	}

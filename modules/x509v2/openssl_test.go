@@ -77,6 +77,19 @@ func TestOpenSSLReadsKeys(t *testing.T) {
 	}
 }
 
+// An encrypted key is read with private_key_passphrase and written without, or with another passphrase.
+func TestEncodeEncryptedKey(t *testing.T) {
+	r := registry(t, nil)
+	secret := must(t, r, "create_private_key", "algo", "ec", "passphrase", "old")
+	plain := must(t, r, "encode_private_key", "private_key", secret, "private_key_passphrase", "old")
+	if s, _ := plain.(string); !strings.HasPrefix(s, "-----BEGIN PRIVATE KEY-----") {
+		t.Errorf("got %v", plain)
+	}
+	if _, err := r.Invoke(t.Context(), "x509.encode_private_key", nil, data.NewMap("private_key", secret, "private_key_passphrase", "wrong")); err == nil {
+		t.Error("a wrong passphrase opens the key")
+	}
+}
+
 func TestOpenSSLReadsCertificates(t *testing.T) {
 	r, dir := registry(t, nil), t.TempDir()
 	at := func(f string) string { return filepath.Join(dir, f) }

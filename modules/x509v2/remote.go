@@ -14,7 +14,10 @@ import (
 
 // askServer has another minion make a certificate. No private key goes there.
 func (m *module) askServer(ctx context.Context, server string, policy any, k *data.Map) (*certificate.Certificate, crypto.Signer, error) {
+	asked := k
 	k = k.Clone()
+	k.Delete("copypath") // of this host, where the copy is kept
+	k.Delete("prepend_cn")
 	key, err := m.question(k)
 	if err != nil {
 		return nil, nil, err
@@ -27,7 +30,7 @@ func (m *module) askServer(ctx context.Context, server string, policy any, k *da
 	if err != nil {
 		return nil, nil, loader.Execution("ca_server did not return a certificate: %s", data.Str(v))
 	}
-	return cert, key, nil
+	return cert, key, m.copy(cert, asked)
 }
 
 // question makes arguments what another minion can use, and returns the private key among them, nil where there is none.

@@ -3,6 +3,7 @@ package x509v2
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,16 +35,20 @@ func TestNoPrivateKeyGoesToAnotherMinion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := t.TempDir()
 	for _, tt := range []struct {
 		signing any
 		goes    bool
 	}{{string(key), false}, {key, false}, {"/etc/pki/ca.key", true}} {
 		args := data.NewMap("ca_server", "ca", "signing_policy", "www", "private_key", string(key), "private_key_passphrase", nil,
-			"signing_private_key", tt.signing, "signing_private_key_passphrase", "geheim", "CN", "www")
+			"signing_private_key", tt.signing, "signing_private_key_passphrase", "geheim", "CN", "www", "copypath", dir)
 		if _, err := r.Invoke(t.Context(), "x509.create_certificate", nil, args); err != nil {
 			t.Fatal(err)
 		}
 		wish, _ := sent[1].(*data.Map)
+		if copies, err := filepath.Glob(filepath.Join(dir, "*.crt")); err != nil || len(copies) != 1 || wish.Has("copypath") {
+			t.Errorf("copies here: %v, %v; asked for %s", copies, err, data.Repr(wish))
+		}
 		if text := data.Repr(sent); strings.Contains(text, "PRIVATE") || strings.Contains(text, "geheim") {
 			t.Errorf("sent %s", text)
 		}
