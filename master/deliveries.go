@@ -72,6 +72,7 @@ const (
 	deliveryLook  = time.Second
 	mostOpen      = 20000 // jobs on their way
 	markPause     = 10 * time.Second
+	markPrefix    = ".deliveries-" // of the file on its way, which an end of the master leaves
 	markMargin    = time.Minute // a job is recorded before it is known here
 )
 
@@ -423,8 +424,12 @@ func (p *publishing) ask(ctx context.Context, about job.ID, minions []string) er
 // resume takes up the jobs that were on their way when an earlier master ended. Those whose time was over meanwhile are not sent any
 // more: once minions had time to come back they are asked whether they run them.
 func (d *deliveries) resume(ctx context.Context) error {
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(d.file), markPrefix+"*"))
+	for _, file := range left {
+		err = errors.Join(err, os.Remove(file))
+	}
 	if !d.kept {
-		return nil
+		return err
 	}
 	since := d.now().Add(-deliveryMost)
 	if at, err := readMark(d.file); err == nil {
@@ -432,11 +437,11 @@ func (d *deliveries) resume(ctx context.Context) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		d.log.WithError(err).Warn("since when jobs may be on their way")
 	}
-	list, err := d.jobs.Jobs(ctx, returner.Filter{Since: since, Until: d.presence.begun, Limit: mostOpen})
-	if err != nil {
-		return fmt.Errorf("look for jobs on their way: %w", err)
+	list, jobsErr := d.jobs.Jobs(ctx, returner.Filter{Since: since, Until: d.presence.begun, Limit: mostOpen})
+	if jobsErr != nil {
+		return errors.Join(err, fmt.Errorf("look for jobs on their way: %w", jobsErr))
 	}
-	var errs []error
+	errs := []error{err}
 	for i := range list {
 		errs = append(errs, d.resumeJob(ctx, &list[i]))
 	}
@@ -495,7 +500,7 @@ func (d *deliveries) mark() error {
 		return nil
 	}
 	d.behind = oldest
-	if err := atomicfile.Write(d.file, []byte(strconv.FormatInt(oldest.UnixMicro(), 10)+"\n"), atomicfile.Options{Mode: 0o600}); err != nil {
+	if err := atomicfile.Write(d.file, []byte(strconv.FormatInt(oldest.UnixMicro(), 10)+"\n"), atomicfile.Options{Mode: 0o600, Prefix: markPrefix}); err != nil {
 		return fmt.Errorf("note since when jobs may be on their way: %w", err)
 	}
 	return nil

@@ -79,7 +79,21 @@ func eachLine(t *testing.T, file string, do func(line string)) {
 	}
 }
 
-// readCache reads the returns of all orders, and finds those that are not recorded.
+// jids returns the jobs that were asked for, and those that minions know of: the master sends some itself.
+func (j *judge) jids() map[string]bool {
+	all := map[string]bool{}
+	for jid := range j.orders {
+		all[jid] = true
+	}
+	for _, known := range []map[answer]int{j.started, j.acked} {
+		for a := range known {
+			all[a.jid] = true
+		}
+	}
+	return all
+}
+
+// readCache reads the returns of all jobs, and finds orders that are not recorded.
 func (j *judge) readCache(t *testing.T, s *site) {
 	t.Helper()
 	cache, err := jobstore.OpenReadOnly(context.Background(), filepath.Join(s.masterCfg.CacheDir, "jobs.db"), jobstore.Options{})
@@ -88,8 +102,9 @@ func (j *judge) readCache(t *testing.T, s *site) {
 	}
 	defer cache.Close()
 	j.kept = map[answer][]*data.Map{}
-	for jid, o := range j.orders {
-		if _, err := cache.Job(t.Context(), job.ID(jid)); o.confirmed && err != nil {
+	for jid := range j.jids() {
+		o := j.orders[jid]
+		if _, err := cache.Job(t.Context(), job.ID(jid)); o != nil && o.confirmed && err != nil {
 			j.fault("lost", "job %s: %v", jid, err)
 		}
 		returns, err := cache.Returns(t.Context(), job.ID(jid))
@@ -170,6 +185,9 @@ func (j *judge) checkContent(a answer, ret *data.Map) {
 		if ret.Value("success") != false || ret.Value("retcode") != int64(1) {
 			j.fault("wrong", "job %s of %s was interrupted and is no failure: %s", a.jid, a.minion, data.Repr(ret))
 		}
+		return
+	}
+	if o == nil { // of the master itself
 		return
 	}
 	if ret.Text("id") != a.minion || ret.Text("jid") != a.jid || ret.Value("success") != true || !o.right(value) {
