@@ -73,7 +73,7 @@ const (
 	mostOpen      = 20000 // jobs on their way
 	markPause     = 10 * time.Second
 	markPrefix    = ".deliveries-" // of the file on its way, which an end of the master leaves
-	markMargin    = time.Minute // a job is recorded before it is known here
+	markMargin    = time.Minute    // a job is recorded before it is known here
 )
 
 // Why a minion missed a job.

@@ -30,7 +30,7 @@ var routeIDs = []string{"ours1", "ours2", "real1", "real2"}
 func newRoute(t *testing.T) *route {
 	t.Helper()
 	b, store := follow(t, routeIDs...)
-	r := &route{bench: b, store: store, port: &crowd{}, now: time.Now()}
+	r := &route{bench: b, store: store, now: time.Now()}
 	r.start()
 	return r
 }
@@ -38,6 +38,7 @@ func newRoute(t *testing.T) *route {
 // start makes the parts of a master anew, which remember nothing but what lies on disk.
 func (r *route) start() {
 	r.parts.o.Now = func() time.Time { return r.now }
+	r.port = &crowd{}
 	r.parts.presence = newPresence(r.port, nil, r.parts.settings, r.parts.o.Now)
 	r.pub = newPublishing(r.parts)
 	r.port.connect("10.0.0.1/ours1", "10.0.0.2/ours2", "10.0.0.3", "10.0.0.4")
