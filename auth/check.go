@@ -26,7 +26,7 @@ func CheckPeers(option *data.Map) error {
 	_, err := ReadPeers(option)
 	errs := []error{err}
 	for ids, list := range option.All() {
-		errs = append(errs, config.Below(ids, checkList(list)))
+		errs = append(errs, config.Below(ids, checkList(layered(list))))
 	}
 	return errors.Join(errs...)
 }

@@ -28,13 +28,27 @@ func ReadPeers(option *data.Map) (*Peers, error) {
 			errs = append(errs, config.Below(key, noPattern(data.Str(key), err)))
 			continue
 		}
-		found, err := parseRules(list)
+		found, err := parseRules(layered(list))
 		if err != nil {
 			errs = append(errs, config.Below(key, err))
 		}
 		p.entries = append(p.entries, peerRules{ids, found})
 	}
 	return p, errors.Join(errs...)
+}
+
+// layered returns rules that are a mapping of targets to functions as the list that they stand for: so Salt's documentation writes peer
+// with targets. Salt itself takes the targets for functions there, and allows nothing.
+func layered(rules any) any {
+	targets, ok := rules.(*data.Map)
+	if !ok || keysAlone(targets) {
+		return rules
+	}
+	var list []any
+	for target, functions := range targets.All() {
+		list = append(list, data.NewMap(target, functions))
+	}
+	return list
 }
 
 // of returns the rules for a minion: those of all expressions that match its id.

@@ -32,7 +32,8 @@ func TestPeersAllow(t *testing.T) {
 func TestPeerMayPublish(t *testing.T) {
 	g := &Gate{}
 	g.held.Store(&held{Options: Options{Targets: func(string) ([]string, error) { return []string{"db1"}, nil }}})
-	p, err := ReadPeers(data.NewMap("web1", []any{"test.ping", "publish.publish", data.NewMap("db*", []any{"cmd.run"})}, "all", []any{".*"}))
+	p, err := ReadPeers(data.NewMap("web1", []any{"test.ping", "publish.publish", data.NewMap("db*", []any{"cmd.run"})}, "all", []any{".*"},
+		"layered", data.NewMap("db*", []any{"test.*", "pkg.*"}, "web*", []any{"network.*"}), "keys", data.NewMap("test.ping", nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +42,10 @@ func TestPeerMayPublish(t *testing.T) {
 		p        Publication
 		want     bool
 	}{
+		{"targets as a mapping", "layered", Publication{Fun: "test.ping", Minions: []string{"db1"}}, true},
+		{"targets as a mapping, another function", "layered", Publication{Fun: "cmd.run", Minions: []string{"db1"}}, false},
+		{"targets as a mapping, another minion", "layered", Publication{Fun: "test.ping", Minions: []string{"db1", "web1"}}, false},
+		{"a mapping of functions", "keys", Publication{Fun: "test.ping", Minions: []string{"web1"}}, true},
 		{"allowed for all", "web1", Publication{Fun: "test.ping", Minions: []string{"a", "b"}}, true},
 		{"allowed for some", "web1", Publication{Fun: "cmd.run", Arg: []any{"id"}, Minions: []string{"db1"}}, true},
 		{"not for others", "web1", Publication{Fun: "cmd.run", Arg: []any{"id"}, Minions: []string{"db1", "a"}}, false},

@@ -132,12 +132,21 @@ func (d *Daemon) life(in Invocation, stderr io.Writer) *daemon.Daemon {
 			d.log.Infof("Setting up the %s", d.title())
 			Warn(d.log, d.Report)
 			role, err := d.Start(ctx, d.log, asUser(settle))
+			if errors.Is(err, daemon.ErrNoUser) && !d.logsErrors() {
+				fmt.Fprint(stderr, noUser(d.Opts.Text("user")).(*Exit).Stderr)
+			}
 			if err != nil {
 				return nil, d.Report.Locate(err)
 			}
 			return &sparing{Role: role, log: d.log}, nil
 		},
 	}
+}
+
+// logsErrors reports whether log_level lets errors through to the console.
+func (d *Daemon) logsErrors() bool {
+	level, err := logging.ParseLevel(d.Opts.Text("log_level"))
+	return err == nil && level <= logging.Error
 }
 
 // asUser tells, where settle fails because the user cannot be had, that it is the option user which asks for it.

@@ -44,14 +44,11 @@ func (s *saltRun) logIn(ctx context.Context) (code int, ok bool) {
 		}
 		return 0, true
 	case !s.hasSystem():
-		s.out.Printf("The specified external authentication system %q is not available\n", s.o.EAuth)
-		s.out.Printf("Available eauth types: %s\n", strings.Join(auth.SystemNames(), ", "))
+		e := s.noSystem()
+		s.out.Printf("%s", e.Stdout)
 		_ = s.out.Flush() // before what stands on the other stream
-		if slices.Contains(auth.ForeignSystems(), s.o.EAuth) {
-			s.out.Tell("Salt's authentication system %s is not built into this version\n", s.o.EAuth)
-		}
-		s.out.Tell("ERROR: Authentication failed\n")
-		return exitUnauthenticated, false
+		s.out.Tell("%s", e.Stderr)
+		return e.Code, false
 	}
 	login, err := s.prompt()
 	if err == nil && s.o.MakeToken {
@@ -62,6 +59,17 @@ func (s *saltRun) logIn(ctx context.Context) (code int, ok bool) {
 	}
 	s.local.LogIn(login)
 	return 0, true
+}
+
+// noSystem tells that the system of -a is not there, and which are (salt/auth/__init__.py, Resolver.cli).
+func (s *saltRun) noSystem() *Exit {
+	e := &Exit{Code: exitUnauthenticated, Stderr: "ERROR: Authentication failed\n"}
+	e.Stdout = fmt.Sprintf("The specified external authentication system %q is not available\nAvailable eauth types: %s\n",
+		s.o.EAuth, strings.Join(auth.SystemNames(), ", "))
+	if slices.Contains(auth.ForeignSystems(), s.o.EAuth) {
+		e.Stderr = fmt.Sprintf("Salt's authentication system %s is not built into this version\n", s.o.EAuth) + e.Stderr
+	}
+	return e
 }
 
 // tellUnusedLogin says that a login on the command line is not looked at, since a token is kept, which comes first in Salt too.

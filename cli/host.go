@@ -53,6 +53,9 @@ func (h HostProgram) LogIn(ctx context.Context, eauth string, mkToken bool) (*da
 		s.tellUnusedLogin()
 		return data.NewMap("token", token), nil
 	}
+	if !s.hasSystem() {
+		return nil, s.noSystem()
+	}
 	login, err := s.prompt()
 	if err != nil || !mkToken {
 		return login, err

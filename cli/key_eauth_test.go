@@ -54,6 +54,8 @@ func TestKeysThroughTheMaster(t *testing.T) {
 		{"nothing", "", "fred", []string{"-a", "nobody"}, 0, "The key glob 'nobody' does not match any unaccepted keys.\n"},
 		{"without the right", "", "eve", []string{"-y", "-d", "bad"}, 1, ""},
 		{"nobody", "", "mallory", []string{"-L"}, 1, ""},
+		{"a system that is not there", "", "fred", []string{"--eauth", "wrongeauth", "-L"}, 2,
+			"The specified external authentication system \"wrongeauth\" is not available\nAvailable eauth types: file, ldap, pam, rest, sharedsecret\n"},
 		{"files of its own", "", "fred", []string{"--gen-keys", "x"}, 1, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -376,3 +376,14 @@ func TestEmptyOutputFile(t *testing.T) {
 		}
 	}
 }
+
+// TestDaemonsTakeDisableKeepalive reads an option that Salt's daemons have since 3006.18.
+func TestDaemonsTakeDisableKeepalive(t *testing.T) {
+	in := Invocation{Args: []string{"--disable-keepalive"}, Env: func(string) string { return "" }}
+	if _, err := ParseMinion(in); err != nil {
+		t.Errorf("salt-minion: %v", err)
+	}
+	if _, err := ParseMaster(in); err != nil {
+		t.Errorf("salt-master: %v", err)
+	}
+}

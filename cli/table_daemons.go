@@ -41,6 +41,7 @@ func daemonTable(prog string, env environ) []option {
 		optUser(prog),
 		optDaemon(prog),
 		optPidfile(prog),
+		optDisableKeepalive(),
 		optCheckConfig(),
 	}
 }

@@ -91,6 +91,13 @@ func optCheckConfig() option {
 		help: "Show every option with the line that set it, and what is wrong with the configuration, and exit."}
 }
 
+// optDisableKeepalive is Salt's: there a daemon watches the process that does its work. Brine starts parts again in one process, so that
+// the option has nothing to turn off.
+func optDisableKeepalive() option {
+	return option{names: "--disable-keepalive", dest: "disable_keepalive", kind: boolean, def: false, own: true,
+		help: "Taken for the sake of Salt's units; there is no second process that starts the daemon again."}
+}
+
 func optPidfile(prog string) option {
 	return option{names: "--pid-file", dest: "pidfile", def: "/var/run/" + prog + ".pid",
 		help: "Specify the location of the pidfile. Default: '%default'."}

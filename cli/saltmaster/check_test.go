@@ -121,7 +121,8 @@ func TestDoubtsOfTheConfiguration(t *testing.T) {
 
 // What works says nothing.
 func TestNothingIsWrong(t *testing.T) {
-	for _, conf := range []string{"", "master_job_cache: local_cache\nevent_return: [mysql, '']\nfileserver_backend: [git, roots]\n",
+	for _, conf := range []string{"", "transport_opts: {tcp: {publish_port: 4605, ret_port: 4606}, zeromq: []}\npeer: {foo.example.com: {'db*': [test.*, pkg.*]}}\n",
+		"master_job_cache: local_cache\nevent_return: [mysql, '']\nfileserver_backend: [git, roots]\n",
 		"publisher_acl:\n  bob:\n    - test.ping\n    - 'web*':\n        - test.*\n        - test.echo:\n            - args: ['a.*']\n              kwargs: {x: 1}\n    - '@jobs'\n    - '@runner': [jobs.*]\n",
 		"external_auth:\n  pam:\n    'admins%': ['.*']\npublisher_acl_blacklist: {users: root, modules: [cmd]}\npeer: {'.*': [.*]}\n",
 		"engines:\n  - reactor\n  - script: {cmd: /bin/true, interval: 3}\nreactor:\n  - 'a/*': salt://a.sls\nnodegroups: {web: 'L@a,b or G@os:x', db: [a, b], all: N@web}\n",

@@ -131,6 +131,9 @@ func further(cfg *config.Master) (branches, error) {
 		if err := b.read(own); err != nil {
 			return nil, config.Below(b.name, err)
 		}
+		if b.name == cfg.Transport && own.Len() == 0 {
+			continue // as Salt's documentation writes it
+		}
 		if b.name == cfg.Transport {
 			return nil, fmt.Errorf("%s is the master's transport already: leave it out, and set its ports by ret_port and publish_port", b.name)
 		}

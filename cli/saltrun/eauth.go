@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
@@ -18,6 +19,12 @@ import (
 // (salt/runner.py, run).
 func (r *run) throughMaster(ctx context.Context, call runner.Call, wire []any) int {
 	login, err := r.host.LogIn(ctx, r.o.EAuth, r.o.MakeToken)
+	var exit *cli.Exit
+	if errors.As(err, &exit) {
+		r.out.Printf("%s", exit.Stdout)
+		r.out.Tell("%s", exit.Stderr)
+		return exit.Code
+	}
 	if err != nil {
 		return r.tell(ctx, call, wire, err, nil)
 	}
