@@ -4,6 +4,7 @@ import (
 	"net"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
 )
 
 // A Kind is a way to prove who one is.
@@ -36,6 +37,31 @@ type Credentials struct {
 	Eauth   string    // for ByEauth: the system of external_auth
 	Fields  *data.Map // for ByEauth: username and password; nothing else reaches a system
 	From    net.Addr  // where the request came from, for which logins are bounded; nil stands for the master itself
+	Size    int       // bytes of the request, which stay in memory while a login waits
+}
+
+// fieldNames are the fields of a request, or of its kwargs, that credentials are made of.
+var fieldNames = [...]string{"key", "user", "token", "eauth", "username", "password"}
+
+// maxField is the longest of these fields, in bytes as it comes. Nothing that proves anything is longer.
+const maxField = 16 << 10
+
+// Pick returns the fields of a request that credentials are made of, and decodes nothing else: the request is of somebody not
+// known yet. A field that is longer than any proof is nil, which proves nothing.
+func Pick(fields payload.Fields) *data.Map {
+	m := data.NewMap()
+	for _, name := range fieldNames {
+		raw := fields.Raw(name)
+		if raw == nil {
+			continue
+		}
+		var v any
+		if len(raw) <= maxField {
+			v, _ = payload.Unmarshal(raw, payload.PreAuthLimits())
+		}
+		m.Set(name, v)
+	}
+	return m
 }
 
 // loginFields are the fields of a request that a system of external_auth may see. Salt's loader lets eauth and token pass

@@ -19,6 +19,12 @@ const (
 	leastPause    = time.Second      // about how long a refused login takes
 	mostPause     = 5 * time.Second
 
+	// What the requests of logins under way may have of memory, in bytes: one, those of a source, those of this host and all.
+	loginBytes       = 1 << 20
+	sourceLoginBytes = 4 << 20
+	hereLoginBytes   = 12 << 20
+	allLoginBytes    = 16 << 20
+
 	// What one source may have of these, and one name. A name has more than a source, so that nobody can shut out a name alone.
 	// This host has nearly as much as a name, since services on it log in for others.
 	sourceAtOnce  = loginsAtOnce / 4
@@ -28,8 +34,8 @@ const (
 	nameWaiting   = loginsWaiting / 2
 )
 
-// A pace makes all refused logins take about as long, whatever was wrong, and bounds how many there are, all together, from one
-// source and for one name (salt/auth/__init__.py, time_auth).
+// A pace makes all refused logins take about as long, whatever was wrong, and bounds how many there are and how much memory their
+// requests have, all together, from one source and for one name (salt/auth/__init__.py, time_auth).
 type pace struct {
 	asking  chan struct{}
 	waiting chan struct{}
@@ -37,6 +43,7 @@ type pace struct {
 	mu      sync.Mutex
 	fail    time.Duration     // how long the slowest refusal took
 	budgets map[share]*budget // of which something is used
+	bytes   int               // of the requests under way
 }
 
 // A share is whose part of the logins is bounded: a source, or a name at a system.
@@ -47,6 +54,8 @@ type budget struct {
 	asking chan struct{}
 	most   int // under way
 	n      int
+	room   int // bytes of requests; 0 is no limit of its own
+	bytes  int
 }
 
 func newPace() *pace {
@@ -81,9 +90,9 @@ func sharesOf(c Credentials) map[share]*budget {
 		{"name", clip(c.Eauth) + "\n" + clip(c.Fields.Text("username"))}: {asking: make(chan struct{}, nameAtOnce), most: nameWaiting},
 	}
 	if here {
-		shares[share{"source", source}] = &budget{asking: make(chan struct{}, hereAtOnce), most: nameWaiting - 1}
+		shares[share{"source", source}] = &budget{asking: make(chan struct{}, hereAtOnce), most: nameWaiting - 1, room: hereLoginBytes}
 	} else {
-		shares[share{"source", source}] = &budget{asking: make(chan struct{}, sourceAtOnce), most: sourceWaiting}
+		shares[share{"source", source}] = &budget{asking: make(chan struct{}, sourceAtOnce), most: sourceWaiting, room: sourceLoginBytes}
 	}
 	return shares
 }
@@ -93,27 +102,34 @@ func (p *pace) enter(c Credentials) (all []*budget, leave func(), ok bool) {
 	shares := sharesOf(c)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if c.Size > loginBytes || p.bytes+c.Size > allLoginBytes {
+		return nil, nil, false
+	}
 	for s := range shares {
 		if b := p.budgets[s]; b != nil {
 			shares[s] = b
 		}
-		if shares[s].n >= shares[s].most {
+		if b := shares[s]; b.n >= b.most || b.room > 0 && b.bytes+c.Size > b.room {
 			return nil, nil, false
 		}
 	}
+	p.bytes += c.Size
 	for s, b := range shares {
 		b.n++
+		b.bytes += c.Size
 		p.budgets[s] = b
 		all = append(all, b)
 	}
 	slices.SortFunc(all, func(a, b *budget) int { return cap(a.asking) - cap(b.asking) }) // a source, which has less, first
-	return all, func() { p.leave(shares) }, true
+	return all, func() { p.leave(shares, c.Size) }, true
 }
 
-func (p *pace) leave(shares map[share]*budget) {
+func (p *pace) leave(shares map[share]*budget, size int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.bytes -= size
 	for s, b := range shares {
+		b.bytes -= size
 		if b.n--; b.n == 0 {
 			delete(p.budgets, s)
 		}

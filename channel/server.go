@@ -27,8 +27,9 @@ var ErrUnknownCommand = errors.New("unknown command")
 // A Command is one request, after everything that its sender claims of itself has been checked.
 type Command struct {
 	Name    string
-	Load    payload.Fields // what was sent, without cmd's proofs (tok, nonce)
+	Load    payload.Fields // what was sent, without cmd's proofs (tok, nonce); not decoded, and shares memory with the request
 	Body    []byte         // where the values of Load lie, for who wants to write over them; nil for a clear command
+	Size    int            // bytes of a clear request, which stay in memory until the reply
 	Caller  Caller
 	Version int    // protocol version of the request
 	EncAlgo string // names that a private reply is to use
@@ -44,7 +45,9 @@ type Caller struct {
 
 // A Handler does the commands.
 type Handler interface {
-	// Clear does a command that came unencrypted; nothing is known of its sender. The reply is sent as it is.
+	// Clear does a command that came unencrypted; nothing is known of its sender. A value of its load may be as large as one
+	// of a known sender, so it must not be decoded before the sender is identified, unless within payload.PreAuthLimits. The
+	// reply is sent as it is.
 	Clear(ctx context.Context, c *Command) (reply any, err error)
 	// Encrypted does a command of a minion. The reply is encrypted for it. A [Private] reply is sealed for the
 	// minion's own key besides.
@@ -210,7 +213,7 @@ func hostOf(a net.Addr) string {
 
 // clear does a clear command or a sign-in.
 func (s *Server) clear(ctx context.Context, env *payload.Envelope, r transport.Request) []byte {
-	load, refusal := readLoad(env.Load, payload.WireLimits())
+	load, refusal := readLoad(env.Load, payload.SplitLimits())
 	if refusal != "" {
 		return encodeReply(refusal)
 	}
@@ -221,7 +224,7 @@ func (s *Server) clear(ctx context.Context, env *payload.Envelope, r transport.R
 	if load.Raw("cmd") == nil {
 		return encodeReply(replyException)
 	}
-	c := &Command{Name: cmd, Load: load, Caller: Caller{Remote: r.Remote()}, Version: env.Version}
+	c := &Command{Name: cmd, Load: load, Size: len(r.Body()), Caller: Caller{Remote: r.Remote()}, Version: env.Version}
 	if !ok {
 		return encodeReply(data.NewMap())
 	}
@@ -249,7 +252,11 @@ func readLoad(raw data.Raw, l payload.Limits) (load payload.Fields, refusal text
 	text, ok := load.Text("id")
 	switch {
 	case !ok:
-		return nil, textReply(fmt.Sprintf("bad load: id %s is not a string", data.Str(load.Value("id"))))
+		v, err := payload.Unmarshal(id, payload.PreAuthLimits())
+		if err != nil {
+			return nil, replyBadLoad
+		}
+		return nil, textReply(fmt.Sprintf("bad load: id %s is not a string", data.Str(v)))
 	case strings.ContainsRune(text, 0):
 		return nil, replyNullID
 	}

@@ -82,9 +82,7 @@ func batchCommands(b *batches) map[string]command {
 // user whose rights come with his password alone and cannot be looked up at each step: as beside a master that runs no batches, his
 // client drives the batch and logs in for each.
 func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) {
-	load := loadMap(c.Load)
-	kwargs, _ := load.Value("kwargs").(*data.Map)
-	who, err := b.pub.publisherOf(ctx, load, kwargs, c.Caller.Remote)
+	who, load, kwargs, err := b.pub.publisherOf(ctx, c)
 	if err != nil {
 		return refusedPublish(err), nil
 	}
@@ -222,10 +220,10 @@ func (b *batches) forget(j *batchJob) {
 // stop lets a batch start no further minions. Those at work end theirs. Only who ordered a batch, and who may do everything, may stop it.
 // With look among the kwargs it only tells whether the batch is under way.
 func (b *batches) stop(ctx context.Context, c *channel.Command) (any, error) {
-	load := loadMap(c.Load)
-	kwargs, _ := load.Value("kwargs").(*data.Map)
-	load.Set("fun", "saltutil.kill_job")
-	who, err := b.pub.publisherOf(ctx, load, kwargs, c.Caller.Remote)
+	if err := c.Load.Set("fun", "saltutil.kill_job"); err != nil {
+		return nil, err
+	}
+	who, load, kwargs, err := b.pub.publisherOf(ctx, c)
 	if err != nil {
 		return refusedPublish(err), nil
 	}

@@ -62,9 +62,7 @@ func clearReply(load *data.Map) *data.Map { return data.NewMap("enc", "clear", "
 // publish sends a job to the minions that its target names. Whom it names is looked up only for those who have proved
 // themselves.
 func (p *publishing) publish(ctx context.Context, c *channel.Command) (any, error) {
-	load := loadMap(c.Load)
-	kwargs, _ := load.Value("kwargs").(*data.Map)
-	who, err := p.publisherOf(ctx, load, kwargs, c.Caller.Remote)
+	who, load, kwargs, err := p.publisherOf(ctx, c)
 	if err != nil {
 		return refusedPublish(err), nil
 	}
@@ -104,28 +102,34 @@ func mayPublishAnywhere(who *auth.Identity, load *data.Map) bool {
 	return who.MayPublish(auth.Publication{Fun: load.Value("fun"), Arg: arg})
 }
 
-// publisherOf returns who sends a publish, whom the blacklist does not stop, and puts their name into the load where they proved it by a
-// login. It takes the field id out of the options: it names the minion that asked, as __pub_id, and only a peer publication sets it.
-func (p *publishing) publisherOf(ctx context.Context, load, kwargs *data.Map, from net.Addr) (*auth.Identity, error) {
-	credentials := auth.FromKwargs(load, kwargs)
-	credentials.From = from
-	kwargs.Delete("id")
-	if p.gate.Blocked(load.Text("user"), load.Value("fun")) {
-		p.gate.tell("publish", credentials.Kind, from)
-		return nil, auth.ErrNotAuthorized
-	}
-	who, err := p.gate.Identify(ctx, credentials)
-	if err == nil && p.gate.Blocked(who.Name, load.Value("fun")) {
+// publisherOf returns who sends a publish, whom the blacklist does not stop, and its load with the options in it. Nothing but the
+// credentials is decoded before they are proved. The name of a user who logged in is put into the load. The field id is taken out
+// of the options: it names the minion that asked, as __pub_id, and only a peer publication sets it.
+func (p *publishing) publisherOf(ctx context.Context, c *channel.Command) (who *auth.Identity, load, kwargs *data.Map, err error) {
+	claim, err := credentialsOf(c)
+	user, _ := c.Load.Text("user")
+	if err == nil && p.gate.Blocked(user, early(c.Load, "fun")) {
 		err = auth.ErrNotAuthorized
 	}
-	if err != nil {
-		p.gate.tell("publish", credentials.Kind, from)
-		return nil, err
+	if err == nil {
+		who, err = p.gate.Identify(ctx, claim)
 	}
+	if err == nil {
+		load = loadMap(c.Load)
+		if p.gate.Blocked(load.Text("user"), load.Value("fun")) || p.gate.Blocked(who.Name, load.Value("fun")) {
+			err = auth.ErrNotAuthorized
+		}
+	}
+	if err != nil {
+		p.gate.tell("publish", claim.Kind, c.Caller.Remote)
+		return nil, nil, nil, err
+	}
+	kwargs, _ = load.Value("kwargs").(*data.Map)
+	kwargs.Delete("id")
 	if who.Kind != auth.ByKey {
 		load.Set("user", who.Name)
 	}
-	return who.Under(kwargs.Value("auth_list")), nil
+	return who.Under(kwargs.Value("auth_list")), load, kwargs, nil
 }
 
 // mayPublish reports whether a user may send this job to these minions.
@@ -322,7 +326,7 @@ func topicIDs(kind string, ids, missing []string) []string {
 	return nil
 }
 
-// loadMap returns fields as values.
+// loadMap returns fields as values. It takes as much memory as the sender likes, who must be known.
 func loadMap(fields payload.Fields) *data.Map {
 	m := data.NewMap()
 	for _, f := range fields {

@@ -147,13 +147,12 @@ var errNoFunction = errors.New("the order names no function")
 
 // order reads and authorises an order. refused is the reply to one that is refused.
 func (c *control) order(ctx context.Context, cmd *channel.Command, kind runner.Kind, functions *loader.Registry) (call runner.Call, refused *data.Map, err error) {
-	load := loadMap(cmd.Load)
-	credentials := auth.FromLoad(load)
-	credentials.From = cmd.Caller.Remote
+	credentials := claimed(auth.FromLoad(auth.Pick(cmd.Load)), cmd)
 	who, err := c.gate.Identify(ctx, credentials)
 	if err != nil {
 		return call, c.refuse(string(kind), cmd, credentials.Kind, err), nil
 	}
+	load := loadMap(cmd.Load)
 	if call.Fun = load.Text("fun"); call.Fun == "" {
 		return call, nil, errNoFunction
 	}

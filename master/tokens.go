@@ -20,10 +20,8 @@ func tokenCommands(p *parts) map[string]command {
 
 // make gives a token for a login, and the empty text for a wrong one.
 func (t *tokens) make(ctx context.Context, c *channel.Command) (any, error) {
-	load := loadMap(c.Load)
-	credentials := auth.FromLogin(load)
-	credentials.From = c.Caller.Remote
-	m, err := t.gate.NewToken(ctx, credentials, load.Value("token_expire"))
+	credentials := claimed(auth.FromLogin(auth.Pick(c.Load)), c)
+	m, err := t.gate.NewToken(ctx, credentials, early(c.Load, "token_expire"))
 	switch {
 	case errors.Is(err, auth.ErrNotAuthenticated):
 		t.gate.tell("mk_token", auth.ByEauth, c.Caller.Remote)

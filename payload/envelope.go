@@ -10,6 +10,9 @@ import (
 // ErrEnvelope is wrapped by ParseEnvelope for a message that is no request; Salt's reply to it is "bad load".
 var ErrEnvelope = errors.New("bad envelope")
 
+// maxEnvelope is how many fields an envelope may have, those included that nobody knows: every one of them takes memory.
+const maxEnvelope = 64
+
 // An Envelope is the outer map of a request, of a signed reply and of a publication, which tells who can open the load.
 type Envelope struct {
 	Enc     string   // "clear", "aes" or "pub"
@@ -24,6 +27,7 @@ type Envelope struct {
 // ParseEnvelope reads an envelope. Load and Sig share the memory of b. Fields that it does not know are left out.
 // The error wraps ErrEnvelope, or one of the errors of ParseFields.
 func ParseEnvelope(b []byte, l Limits) (*Envelope, error) {
+	l.Names = maxEnvelope
 	fields, err := ParseFields(b, l)
 	if err != nil {
 		return nil, fmt.Errorf("envelope: %w", err)

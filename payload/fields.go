@@ -28,7 +28,7 @@ func ParseFields(b []byte, l Limits) (Fields, error) {
 	if err := l.checkSize(len(b)); err != nil {
 		return nil, fmt.Errorf("split map: %w", err)
 	}
-	s := splitter{b: b, budget: l.budget()}
+	s := splitter{b: b, budget: l.budget(), names: uint64(l.Names)}
 	fields, err := s.fields()
 	if err == nil && s.pos != len(b) {
 		err = ErrTrailing
@@ -41,6 +41,7 @@ func ParseFields(b []byte, l Limits) (Fields, error) {
 
 type splitter struct {
 	budget
+	names uint64 // of keys there may be; 0 is no limit
 	b     []byte
 	pos   int
 	index map[string]int
@@ -55,6 +56,9 @@ func (s *splitter) fields() (Fields, error) {
 		return nil, ErrNotMap
 	}
 	s.pos = h.size
+	if s.names > 0 && h.n > s.names {
+		return nil, fmt.Errorf("%d named fields of at most %d: %w", h.n, s.names, ErrLimit)
+	}
 	if err := s.enter(); err != nil {
 		return nil, err
 	}

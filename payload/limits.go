@@ -19,13 +19,22 @@ type Limits struct {
 	Size  int // bytes of the whole input
 	Depth int // lists and maps within each other
 	Nodes int // values in all: elements, keys and values of maps
+	Names int // keys of the map that ParseFields splits; 0 means as many as Nodes allows
 }
 
 // WireLimits are for peers that have signed in and for files: 100 MiB, 128 levels, a million values.
 func WireLimits() Limits { return Limits{Size: 100 << 20, Depth: 128, Nodes: 1_000_000} }
 
-// PreAuthLimits are for anybody: 1 MiB, 128 levels, ten thousand values.
-func PreAuthLimits() Limits { return Limits{Size: 1 << 20, Depth: 128, Nodes: 10_000} }
+// PreAuthLimits are for anybody: 1 MiB, 128 levels, ten thousand values, 256 named fields.
+func PreAuthLimits() Limits { return Limits{Size: 1 << 20, Depth: 128, Nodes: 10_000, Names: 256} }
+
+// SplitLimits are for maps that ParseFields splits for anybody, and whose values are not decoded before the sender is known: those
+// of WireLimits, with the 256 named fields of PreAuthLimits.
+func SplitLimits() Limits {
+	l := WireLimits()
+	l.Names = PreAuthLimits().Names
+	return l
+}
 
 func (l Limits) filled() Limits {
 	d := WireLimits()

@@ -89,7 +89,9 @@ func (g *guard) Read(p []byte) (int, error) {
 		switch {
 		case len(g.big) > 0:
 			n := copy(p, g.big)
-			g.big = g.big[n:]
+			if g.big = g.big[n:]; len(g.big) == 0 {
+				g.big = nil // or it would stay in memory until the next large frame
+			}
 			return n, nil
 		case g.pass > 0:
 			return g.passOn(p[:min(len(p), g.pass)])
