@@ -2,10 +2,12 @@ package master
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/transport"
 )
 
 // Files that a master has open: those of a minion (one connection each for publications and for requests), and its own.
@@ -13,6 +15,17 @@ const (
 	filesOfMinion = 2
 	ownFiles      = 100
 )
+
+// crowdOf returns the bound on the connections of both ports: what the system lets the process open, less an eighth, of at least 128
+// and at most 4096 files, that the master needs itself. Where the system has no limit there is none.
+func crowdOf(limit func() (soft, hard uint64), log logrus.FieldLogger) *transport.Crowd {
+	soft, _ := limit()
+	if soft == 0 || soft > math.MaxInt32 {
+		return nil
+	}
+	reserve := min(max(soft/8, 128), 4096, soft/2)
+	return transport.NewCrowd(int(soft-reserve), log)
+}
 
 // openFiles watches that the system lets a master open enough files for its minions (salt/utils/verify.py,
 // check_max_open_files).

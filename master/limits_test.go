@@ -48,3 +48,16 @@ func TestOpenFilesAreToldOnceAndAgainWhenItGetsWorse(t *testing.T) {
 		t.Errorf("when it gets worse: %v, %d lines", err, len(hook.AllEntries()))
 	}
 }
+
+// TestConnectionsLeaveFilesForTheMaster looks how many of the files that the system allows are for connections.
+func TestConnectionsLeaveFilesForTheMaster(t *testing.T) {
+	for _, tt := range []struct{ soft, most int }{{200, 100}, {1024, 896}, {8192, 7168}, {100_000, 95_904}} {
+		c := crowdOf(func() (uint64, uint64) { return uint64(tt.soft), 0 }, silent(t))
+		if c.Most() != tt.most {
+			t.Errorf("of %d files %d are for connections, want %d", tt.soft, c.Most(), tt.most)
+		}
+	}
+	if c := crowdOf(func() (uint64, uint64) { return 0, 0 }, silent(t)); c != nil {
+		t.Error("a bound where the system has none")
+	}
+}

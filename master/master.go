@@ -218,7 +218,7 @@ const maxUntrusted = 8 << 20
 func (m *Master) bind(ctx context.Context, o Options) error {
 	limits := transport.Limits{QueueMessages: m.cfg.PubHWM, MaxUntrusted: maxUntrusted}
 	keep := transport.SaltKeepAlive(m.cfg.TCPKeepalive, m.cfg.TCPKeepaliveIdle, m.cfg.TCPKeepaliveCnt, m.cfg.TCPKeepaliveIntvl)
-	opts := transport.Options{Limits: limits, KeepAlive: keep, Workers: 16 * runtime.GOMAXPROCS(0), Log: o.Log}
+	opts := transport.Options{Limits: limits, KeepAlive: keep, Crowd: crowdOf(fileLimits, o.Log), Workers: 16 * runtime.GOMAXPROCS(0), Log: o.Log}
 	var err error
 	if m.publish, err = o.Ports.Publish(ctx, endpoint(m.cfg.Interface, m.cfg.PublishPort), opts); err != nil {
 		return portFault("publish_port", m.cfg.Interface, err)

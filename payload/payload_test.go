@@ -126,7 +126,7 @@ func TestLimits(t *testing.T) {
 			}
 		})
 	}
-	if l := payload.PreAuthLimits(); l != (payload.Limits{Size: 1 << 20, Depth: 128, Nodes: 10_000}) {
+	if l := payload.PreAuthLimits(); l != (payload.Limits{Size: 1 << 20, Depth: 128, Nodes: 10_000, Names: 256}) {
 		t.Errorf("PreAuthLimits = %+v", l)
 	}
 	deep := append(bytes.Repeat([]byte{0x91}, 127), 0x90)

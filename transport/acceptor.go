@@ -23,6 +23,8 @@ type Acceptor struct {
 	KeepAlive KeepAlive
 	Counters  *Counters
 	Log       logrus.FieldLogger // nil logs nothing
+	Crowd     *Crowd             // of several servers; nil bounds nothing
+	Subscribe bool               // the peers are subscribers
 
 	mu      sync.Mutex
 	open    int
@@ -128,15 +130,21 @@ func (a *Acceptor) makeRoom() (wait time.Duration, full bool) {
 
 func (a *Acceptor) admit(conn net.Conn, wg *sync.WaitGroup, serve func(net.Conn, *Handshake)) {
 	source := SourceOf(conn.RemoteAddr())
-	h := a.enter(conn, source)
+	place := a.Crowd.Enter(conn, source, a.Subscribe)
+	var h *Handshake
+	if place != nil {
+		h = a.enter(conn, source)
+	}
 	if h == nil {
 		a.Counters.Refused.Add(1)
 		conn.Close()
+		place.Leave()
 		return
 	}
 	a.Counters.Accepted.Add(1)
 	a.tune(conn)
 	wg.Go(func() {
+		defer place.Leave()
 		defer a.exit(source, h)
 		serve(conn, h)
 	})

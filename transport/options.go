@@ -87,6 +87,7 @@ type Options struct {
 	Workers   int           // handlers at once; 0 means 64
 	Linger    time.Duration // how long Serve finishes work and sends what is queued after its context ended; 0 means 5 s, negative not at all
 	KeepAlive KeepAlive
+	Crowd     *Crowd             // of all servers of a process; nil bounds nothing
 	Log       logrus.FieldLogger // nil logs nothing
 }
 

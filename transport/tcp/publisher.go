@@ -35,6 +35,7 @@ type Publisher struct {
 // NewPublisher returns a publisher on a listener, which it owns from then on. A nil t is no TLS.
 func NewPublisher(l net.Listener, o transport.Options, t *TLS) *Publisher {
 	p := &Publisher{server: newServer(l, o, t)}
+	p.acceptor.Subscribe = true
 	p.limits.MaxUntrusted = maxHello // nothing else is expected of a subscriber
 	for range min(runtime.GOMAXPROCS(0), 8) {
 		p.shards = append(p.shards, newShard())

@@ -194,6 +194,8 @@ func (r *request) SetSession(v any) { r.client.session.Store(held{v}) }
 
 func (r *request) Trust() {
 	if !r.client.trusted.Swap(true) {
-		r.client.server.known.Trust(transport.SourceOf(r.Remote()))
+		source := transport.SourceOf(r.Remote())
+		r.client.server.known.Trust(source)
+		r.client.server.opts.Crowd.Prove(source)
 	}
 }

@@ -34,7 +34,7 @@ func newServer(l net.Listener, o transport.Options, t *TLS) *server {
 	o = o.Filled()
 	s := &server{opts: o, limits: o.Limits.ServerLimits(), counters: &transport.Counters{}, tls: t, log: o.Log, peers: map[*peer]struct{}{}}
 	s.budget = transport.NewBudget(s.limits.Assembly)
-	s.acceptor = &transport.Acceptor{Listener: l, Limits: s.limits, KeepAlive: lively(o.KeepAlive), Counters: s.counters, Log: o.Log}
+	s.acceptor = &transport.Acceptor{Listener: l, Limits: s.limits, KeepAlive: lively(o.KeepAlive), Counters: s.counters, Log: o.Log, Crowd: o.Crowd}
 	return s
 }
 

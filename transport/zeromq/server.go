@@ -39,7 +39,7 @@ func newServer(kind zmq4.SocketType, readAhead int, l net.Listener, o transport.
 		opts: o,
 		log:  o.Log,
 		acceptor: &transport.Acceptor{
-			Listener: l, Limits: limits, KeepAlive: o.KeepAlive, Counters: counters, Log: o.Log,
+			Listener: l, Limits: limits, KeepAlive: o.KeepAlive, Counters: counters, Log: o.Log, Crowd: o.Crowd, Subscribe: kind == zmq4.Pub,
 		},
 		peers: map[*peer]struct{}{},
 	}
