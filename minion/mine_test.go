@@ -117,7 +117,7 @@ func TestPeersOfOurs(t *testing.T) {
 		{"db1", "publish.publish", []any{"*", "test.ping"}, "{}"},
 		{"web1", "schedule.add", []any{"beat", "function=test.ping", "hours=1", "persist=False"}, "{'comment': 'Added job: beat to schedule.', 'result': True, 'changes': {'beat': 'added'}}"},
 		{"web1", "schedule.copy", []any{"beat", "db1"}, "{'comment': 'Copied Job beat from schedule to minion(s).', 'result': True, 'minions': ['db1']}"},
-		{"web1", "schedule.move", []any{"beat", "nobody"}, "{'comment': 'no servers answered the published schedule.add command', 'result': True}"},
+		{"web1", "schedule.move", []any{"beat", "nobody"}, "{'comment': 'no servers answered the published schedule.add command', 'result': False}"},
 	} {
 		got := f.ask(t, tt.id, tt.fun, tt.args...)
 		if got != tt.want && got != "{'web1': True, 'db1': True}" {
