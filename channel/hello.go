@@ -46,7 +46,7 @@ func (s *Server) Identify(hello []byte) (id string, err error) {
 	}
 	id, _ = load.Text("id")
 	token, _ := load.Bytes("tok")
-	if !s.tokenProves(id, token) {
+	if !s.tokenProves(id, s.acceptedKey(id), token) {
 		return "", fmt.Errorf("minion %s: %w", strconv.QuoteToGraphic(id), errNoProof)
 	}
 	return id, nil

@@ -327,6 +327,42 @@ func TestReplayAfterRestart(t *testing.T) {
 	}
 }
 
+// TestThreatUnprovedRequestBelowProvedVersion sends requests in the name of a minion, under the key that all minions share, after
+// the minion has proved itself by a higher version.
+func TestThreatUnprovedRequestBelowProvedVersion(t *testing.T) {
+	for _, tt := range []struct {
+		proved, then int // versions
+		proof        bool
+		done         bool
+	}{
+		{3, 2, false, false}, {3, 1, false, false}, {2, 1, false, false}, {9, 2, false, false},
+		{2, 2, false, true}, {1, 2, false, true}, {3, 2, true, true}, {9, 3, true, true},
+	} {
+		versions, err := pki.OpenVersions(t.TempDir())
+		must(t, err)
+		f := newForger(t, ServerOptions{Versions: versions})
+		f.handler.proof = nil
+		f.ask(f.honest(tt.proved, "_return"))
+		f.handler.calls = nil
+		load := data.NewMap("cmd", "_return", "id", "web1")
+		if tt.proof {
+			load.Set("tok", f.victimToken)
+		}
+		reply := f.ask(f.envelope(tt.then, "web1", f.key(tt.then, "web1"), load))
+		if done := len(f.handler.seen()) == 1; done != tt.done || !done && decoded(t, reply) != string(replyBadLoad) {
+			t.Errorf("proved by version %d, then a request of version %d with proof %v: done %v", tt.proved, tt.then, tt.proof, done)
+		}
+		if !tt.done && !strings.Contains(f.logged(), "has proved its id by protocol version") {
+			t.Errorf("the log says:\n%s", f.logged())
+		}
+		f.handler.calls = nil
+		f.ask(f.envelope(2, "", f.secrets.Shared(), data.NewMap("cmd", "_return", "id", "web2")))
+		if len(f.handler.seen()) != 1 {
+			t.Error("a minion that never proved itself is refused")
+		}
+	}
+}
+
 // A stranger that has no proof cannot use up the nonce of another's request.
 func TestUnprovedRequestTakesNoNonce(t *testing.T) {
 	f := newForger(t, ServerOptions{})

@@ -65,11 +65,21 @@ type Private struct {
 	Value any
 }
 
+// Versions are the highest versions of the protocol by which minions proved their ids, over restarts of the master.
+// [pki.Versions] keeps them.
+type Versions interface {
+	// Proved tells that minion id proved to hold key in a request of a version.
+	Proved(id string, key *crypto.PublicKey, version int)
+	// Highest returns the highest version by which minion id proved to hold key, 0 where it never did.
+	Highest(id string, key *crypto.PublicKey) int
+}
+
 // ServerOptions say how a [Server] treats its callers.
 type ServerOptions struct {
 	Admission Admission
 	MaxReturn int                            // longest message of a caller that is known, in bytes; 0 means 100 MiB
 	OnRequest func(id string, from net.Addr) // told of each proved request; nil is not told
+	Versions  Versions                       // unproved requests of versions below that of their minion are refused; nil refuses none
 	Log       logrus.FieldLogger
 }
 
@@ -335,7 +345,11 @@ func (s *Server) prove(env *payload.Envelope, load payload.Fields, r transport.R
 		}
 	}
 	token, _ := load.Bytes("tok")
-	c.Caller.Proved = s.tokenProves(c.Caller.ID, token)
+	key := s.acceptedKey(c.Caller.ID)
+	c.Caller.Proved = s.tokenProves(c.Caller.ID, key, token)
+	if err := s.checkVersion(c, key); err != nil {
+		return nil, err
+	}
 	if !c.Caller.Proved && (env.Version >= 3 || load.Has("tok") && !s.handler.NeedsProof(c.Name)) {
 		return nil, fmt.Errorf("minion %s: %w", strconv.QuoteToGraphic(c.Caller.ID), errNoProof)
 	}
@@ -344,6 +358,23 @@ func (s *Server) prove(env *payload.Envelope, load payload.Fields, r transport.R
 		c.Load.Delete("nonce")
 	}
 	return c, nil
+}
+
+// checkVersion notes by which version a minion has proved itself. It refuses requests without proof of lower versions: all minions
+// share the key that these are encrypted with, and the minion itself has left them behind.
+func (s *Server) checkVersion(c *Command, key *crypto.PublicKey) error {
+	if s.opts.Versions == nil || key == nil {
+		return nil
+	}
+	if c.Caller.Proved {
+		s.opts.Versions.Proved(c.Caller.ID, key, min(c.Version, Version))
+		return nil
+	}
+	if known := s.opts.Versions.Highest(c.Caller.ID, key); c.Version < known {
+		return fmt.Errorf("minion %s has proved its id by protocol version %d before, and this request is of version %d; if an older Salt was "+
+			"installed on it, delete its key and accept it again: %w", c.Caller.ID, known, c.Version, errNoProof)
+	}
+	return nil
 }
 
 // clockSkew is how far the clock of a minion may be ahead. A request from further ahead could be kept and sent long
@@ -367,13 +398,21 @@ func (s *Server) fresh(env *payload.Envelope, load payload.Fields) error {
 	return nil
 }
 
-// tokenProves reports whether token was made with the accepted key of minion id (salt/master.py, verify_minion).
-func (s *Server) tokenProves(id string, token []byte) bool {
-	if len(token) == 0 || pki.ValidID(id) != nil {
-		return false
+// acceptedKey returns the accepted key of minion id, nil where it has none.
+func (s *Server) acceptedKey(id string) *crypto.PublicKey {
+	if pki.ValidID(id) != nil {
+		return nil
 	}
 	key, err := s.keys.AcceptedKey(id)
-	return err == nil && s.proofs.prove(id, key, token)
+	if err != nil {
+		return nil
+	}
+	return key
+}
+
+// tokenProves reports whether token was made with the accepted key of minion id (salt/master.py, verify_minion).
+func (s *Server) tokenProves(id string, key *crypto.PublicKey, token []byte) bool {
+	return key != nil && len(token) > 0 && s.proofs.prove(id, key, token)
 }
 
 // dispatch does a command and seals its reply with the key that the request came under. The nonce tells repetitions

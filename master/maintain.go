@@ -23,6 +23,9 @@ const keyLook = time.Second
 // deniedLook is how often it is written down which keys were denied, for salt-key to show.
 const deniedLook = 3 * time.Second
 
+// versionsLook is how often it is written down by which versions minions have proved themselves.
+const versionsLook = time.Second
+
 // maintenance does what a master does now and then: drop old jobs, replace session keys, tell who is connected
 // (salt/master.py, Maintenance).
 type maintenance struct {
@@ -45,6 +48,7 @@ type maintenance struct {
 	tokens     *auth.Tokens
 	heir       *succession
 	denied     *pki.Sightings
+	versions   *pki.Versions
 	compiler   *pillarCompiler
 	log        logrus.FieldLogger
 }
@@ -54,6 +58,7 @@ func (m *maintenance) tasks() []schedule.Task {
 	return []schedule.Task{
 		{Name: "__keys", Every: keyLook, Do: m.lookAtKeys},
 		{Name: "__denied", Every: deniedLook, Do: func(context.Context) error { return m.tellDenied() }},
+		{Name: "__versions", Every: versionsLook, Do: func(context.Context) error { return m.versions.Flush() }},
 		{Name: "__jobs", Every: m.interval, Do: m.clean},
 		{Name: "__tokens", Every: m.interval, Do: func(ctx context.Context) error { _, err := m.tokens.Clean(ctx); return err }},
 		{Name: "__sessions", Every: m.interval, Do: func(context.Context) error { return m.forgetSessions() }},
@@ -114,6 +119,7 @@ func (m *maintenance) forgetSessions() error {
 		return err
 	}
 	m.presence.prune(accepted)
+	m.versions.Prune(accepted)
 	return errors.Join(m.offline.forget(accepted), m.secrets.Prune(accepted))
 }
 

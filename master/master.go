@@ -198,7 +198,7 @@ func (m *Master) assemble(p *parts) error {
 	pub.taken = func(id job.ID) bool { return m.batches.has(id) || pub.offline.Has(id) }
 	maps.Copy(m.requests.clear, batchCommands(m.batches))
 	m.server = channel.NewServer(p.key, p.keys, p.secrets, signIn, m.requests, channel.ServerOptions{
-		Admission: admission(m.cfg), OnRequest: p.presence.note, Log: p.o.Log,
+		Admission: admission(m.cfg), OnRequest: p.presence.note, Versions: p.versions, Log: p.o.Log,
 	})
 	if port, ok := m.publish.(Identifier); ok {
 		port.SetIdentify(m.server.Identify)

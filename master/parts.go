@@ -60,6 +60,7 @@ type parts struct {
 	tops     atomic.Pointer[tops.Tops]
 	control  *control
 	denied   *pki.Sightings
+	versions *pki.Versions
 	ext      *extCache // nil where there is no ext_job_cache
 
 	reactions atomic.Pointer[render.Engine] // of files of reactions; nil where this master renders nothing
@@ -83,6 +84,10 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 		return nil, err
 	}
 	p.denied = pki.OpenSightings(cfg.CacheDir)
+	if p.versions, err = pki.OpenVersions(cfg.CacheDir); err != nil {
+		o.Log.WithError(err).Warn("minions have to prove their ids anew")
+	}
+	m.closers = append(m.closers, p.versions.Flush)
 	if err := m.openGate(p); err != nil {
 		return nil, err
 	}
@@ -272,7 +277,7 @@ func newMaintenance(p *parts, pub *publishing) *maintenance {
 	m.files = &openFiles{keys: p.keys, limit: fileLimits, log: p.o.Log.WithField("option", "max_open_files")}
 	m.files.tell(p.cfg.MaxOpenFiles)
 	m.ping = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.settings.now().MinionDataCache) }
-	m.offline, m.deliveries, m.denied, m.compiler = pub.offline, pub.deliveries, p.denied, p.compiler
+	m.offline, m.deliveries, m.denied, m.versions, m.compiler = pub.offline, pub.deliveries, p.denied, p.versions, p.compiler
 	return m
 }
 

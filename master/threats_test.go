@@ -352,6 +352,56 @@ func TestReturnsNeedProof(t *testing.T) {
 	}
 }
 
+// TestThreatUnprovedAfterRestart sends a pillar request and a return without proof in the name of web1, to a master that was started
+// anew since web1 proved itself, and to one that knows nothing of it. Who deletes the key and accepts it again lets an older minion in.
+func TestThreatUnprovedAfterRestart(t *testing.T) {
+	b := newBench(t, func(c *config.Master) { c.MinimumAuthVersion = 2 }, "web1", "db1")
+	b.listen(t)
+	b.sealed(t, "web1", data.NewMap("cmd", "_master_opts", "id", "web1"))
+	must(t, b.close())
+	cfg := b.cfg
+	start := func() *bench {
+		b := newBench(t, func(c *config.Master) {
+			c.PKIDir, c.CacheDir, c.SockDir, c.MinimumAuthVersion = cfg.PKIDir, cfg.CacheDir, cfg.SockDir, 2
+		})
+		b.listen(t)
+		return b
+	}
+	b = start()
+	believed := func(id string) bool {
+		jid := job.NewID(time.Now().UTC())
+		b.publish(t, id, "glob", jid)
+		for _, load := range []*data.Map{data.NewMap("cmd", "_pillar", "id", id, "grains", data.NewMap("forged", true)), returnOf(id, jid, true)} {
+			load.Set("nonce", fmt.Sprintf("%032x", time.Now().UnixNano()))
+			plain, err := payload.Marshal(load)
+			must(t, err)
+			body, err := payload.Marshal(data.NewMap("enc", "aes", "load", b.parts.secrets.Shared().Seal(plain, ""), "version", int64(2)))
+			must(t, err)
+			b.socket.do(body)
+		}
+		_, _, grains := b.maint.data.Minion(id)
+		returns, err := b.jobs.Returns(t.Context(), jid)
+		must(t, err)
+		if grains != (len(returns) == 1) {
+			t.Errorf("%s: grains are kept %v, and %d returns", id, grains, len(returns))
+		}
+		return grains
+	}
+	if believed("web1") {
+		t.Error("a minion that proved itself by version 3 before the start is believed without proof")
+	}
+	if !believed("db1") {
+		t.Error("a minion that never proved itself is not believed")
+	}
+	must(t, b.keys.Delete(pki.Accepted, "web1"))
+	must(t, b.maint.drop.Request())
+	must(t, b.maint.lookAtKeys(t.Context()))
+	must(t, b.keys.Put(pki.Accepted, "web1", vectorKey(t, "web1").Public().PEM()))
+	if !believed("web1") {
+		t.Error("a minion whose key was deleted and accepted again is not believed")
+	}
+}
+
 // TestCVE2016_9639 deletes a key as salt-key does: within one look of the master all that it kept of the minion is gone.
 func TestCVE2016_9639(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.PingOnRotate = true }, "web1", "db1")
