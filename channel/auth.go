@@ -29,7 +29,8 @@ type SignInOptions struct {
 	SignedKey   string                                              // or the text of a signature made before (master_use_pubkey_signature)
 	Handover    pki.Chain                                           // how the master came to its key from earlier ones; none where it has had no other
 	Parallel    int                                                 // sign-ins in work at once; 0 means one
-	MaxWait     time.Duration                                       // how long a sign-in may wait for its turn; 0 means 4 s, as minions give up after 5
+	MaxWait     time.Duration                                       // how long one of our minions may wait for its turn; 0 means 4 s, as they give up after 5
+	SaltWait    time.Duration                                       // how long another one may, unless it goes away before; 0 means 35 s
 	OnEvent     func(data *data.Map)                                // told the data of the event salt/auth; nil is not told
 	OnDenied    func(id string, key *crypto.PublicKey, from string) // told of keys for ids that have another one, which lie in minions_denied now; nil is not told
 	Host        func(id string) string                              // from where the minion that has an id was last heard, "" where that is not known; may be nil
@@ -49,9 +50,14 @@ type Policy struct {
 // Private-key operations and new files are what a stranger can make a master spend; so many sign-ins at once do them as
 // Parallel says. The others wait in a line of their own, aside of the workers that answer requests, and the addresses that
 // they come from take turns. Who finds no place there, or waits too long, is told so if it is one of ours, and tries again
-// after a pause. Others get no answer, and their connection is closed: minions of Salt try again then (salt/crypt.py,
-// AsyncAuth.sign_in), while any refusal would make them give up what they are doing. A sign-in waits once, and then all is
-// done: none is thrown away half done. One of more than 64 KiB is refused.
+// after a pause. A sign-in waits once, and then all is done: none is thrown away half done. One of more than 64 KiB is refused.
+//
+// Minions of Salt understand no such answer, and any refusal would make them give up what they are doing. They wait in the line
+// until they go away: those of 3006.18 connect anew each 5 s, and lose the place of their old connection; those of 3006.0 send
+// their next tries, which are the same request, behind the one that waits, and take its answer for any of them, for 35 s
+// (salt/transport/zeromq.py, AsyncReqMessageClient). To close the connection of the latter earlier is worse than to say nothing:
+// their socket waits for an answer on it until these 35 s are over. So only who finds no place, or has waited so long, gets no
+// answer and is disconnected.
 //
 // A sign-in proves nothing: whoever knows the public key of a minion can send one, and only cannot read the answer. So
 // it neither raises a limit nor moves a minion to another address; the first request under the keys does.
@@ -74,10 +80,16 @@ type SignIn struct {
 	pubSigns map[string]string // the signature of the master's key, by algorithm
 }
 
+// saltPatience is auth_timeout times auth_tries of Salt's minions as these are by default.
+const saltPatience = 7 * 5 * time.Second
+
 // NewSignIn returns the sign-in of a master with this key.
 func NewSignIn(key *crypto.PrivateKey, keys *pki.Dir, secrets *Secrets, o SignInOptions) *SignIn {
 	if o.MaxWait <= 0 {
 		o.MaxWait = 4 * time.Second
+	}
+	if o.SaltWait <= 0 {
+		o.SaltWait = saltPatience
 	}
 	s := &SignIn{opts: o, key: key, pub: key.Public().PEM(), handover: o.Handover, keys: keys, secrets: secrets,
 		line: newLine(max(o.Parallel, 1)), pubSigns: map[string]string{}, told: newTally()}
@@ -143,7 +155,7 @@ func (s *SignIn) answer(ctx context.Context, env *payload.Envelope, load payload
 	if name := c.badAlgorithm(); name != "" {
 		return marshal(data.NewMap("enc", "clear", "load", data.NewMap("ret", name)))
 	}
-	leave, err := s.turn(ctx, r)
+	leave, err := s.turn(ctx, c, r)
 	if err != nil && ctx.Err() != nil {
 		return nil // the master stops
 	}
@@ -161,7 +173,7 @@ func (s *SignIn) answer(ctx context.Context, env *payload.Envelope, load payload
 }
 
 // turn waits for the turn of a sign-in, while another worker answers requests in place of this one.
-func (s *SignIn) turn(ctx context.Context, r transport.Request) (leave func(), err error) {
+func (s *SignIn) turn(ctx context.Context, c *claim, r transport.Request) (leave func(), err error) {
 	p, err := s.line.join(transport.SourceOf(r.Remote()), len(r.Body()))
 	if err != nil {
 		return nil, err
@@ -171,7 +183,11 @@ func (s *SignIn) turn(ctx context.Context, r transport.Request) (leave func(), e
 		return s.line.leave, p.err
 	default:
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.opts.MaxWait)
+	most := s.opts.SaltWait
+	if c.ours {
+		most = s.opts.MaxWait
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	transport.Aside(ctx, func() { err = s.line.wait(ctx, p) })
 	return s.line.leave, err

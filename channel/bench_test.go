@@ -1,9 +1,13 @@
 package channel
 
 import (
+	"bytes"
 	"context"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +16,7 @@ import (
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -114,3 +119,34 @@ func BenchmarkPublish(b *testing.B) {
 type discard struct{ *outbox }
 
 func (discard) Publish(transport.Message) {}
+
+// BenchmarkFullLine fills the line of sign-ins. bytes/place is what one that waits takes, with the stack of its goroutine.
+func BenchmarkFullLine(b *testing.B) {
+	for b.Loop() {
+		r := newRig(b, rigOptions{})
+		turn, err := r.signIn.line.join(netip.Addr{}, 1)
+		must(b, err)
+		<-turn.ready
+		load := data.NewMap("cmd", "_auth", "id", "web1", "nonce", "0123", "pub", r.ring.pub("minion"))
+		body, err := payload.Marshal(data.NewMap("enc", "clear", "version", int64(2), "load", load))
+		must(b, err)
+		ctx, end := context.WithCancel(b.Context())
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		var waiting sync.WaitGroup
+		for range lineLength {
+			waiting.Go(func() { r.server.Handle(ctx, &fakeRequest{body: bytes.Clone(body)}) })
+		}
+		for full := false; !full; runtime.Gosched() {
+			r.signIn.line.mu.Lock()
+			full = r.signIn.line.length == lineLength
+			r.signIn.line.mu.Unlock()
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.HeapAlloc+after.StackInuse-before.HeapAlloc-before.StackInuse)/lineLength, "bytes/place")
+		end()
+		waiting.Wait()
+	}
+}

@@ -25,6 +25,7 @@ type ClientOptions struct {
 	Tries          int           // of one request (request_channel_tries)
 	AuthTimeout    time.Duration // of one sign-in request
 	AuthTries      int
+	Newest         int              // newest protocol version to speak; 0 means Version
 	Fingerprint    string           // master_finger; empty means any
 	HashType       string           // of the fingerprint
 	OpenMode       bool             // any master will do (open_mode)

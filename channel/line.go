@@ -13,7 +13,7 @@ var errBusy = errors.New("too many sign-ins at once")
 
 // What may wait in a line: sign-ins, and the bytes of their requests.
 const (
-	lineLength = 2048
+	lineLength = 8192
 	lineBytes  = 32 << 20
 )
 

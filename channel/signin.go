@@ -202,7 +202,14 @@ func (a *attempt) request() ([]byte, error) {
 			load.Set("autosign_grains", grains)
 		}
 	}
-	return payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(Version)))
+	return payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(c.newest())))
+}
+
+func (c *Client) newest() int {
+	if c.opts.Newest > 0 {
+		return c.opts.Newest
+	}
+	return Version
 }
 
 func (c *Client) encAlgo() string { return orDefault(c.opts.EncAlgo, crypto.OAEPSHA1) }
@@ -460,7 +467,7 @@ func (a *attempt) credentials(f payload.Fields, master *crypto.PublicKey, versio
 	}
 	port, _ := f.Int("publish_port")
 	creds := &Credentials{Shared: shared, PublishPort: int(port), Version: version, MasterKey: master}
-	if version < 2 || !f.Has("session") {
+	if version < 2 || !f.Has("session") || a.client.newest() < Version {
 		return creds, nil
 	}
 	creds.Version = Version

@@ -63,8 +63,11 @@ func (m *minion) run(ctx context.Context, joining *semaphore.Weighted) error {
 	m.out = m.swarm.requester()
 	defer m.out.Close()
 	var err error
-	m.client, err = channel.NewClient(m.key, &memoryKeys{}, m.out, channel.ClientOptions{ID: m.id, Timeout: time.Minute, Tries: 3,
-		AuthTimeout: 30 * time.Second, AuthTries: 7, Log: m.swarm.opts.Log})
+	o := channel.ClientOptions{ID: m.id, Timeout: time.Minute, Tries: 3, AuthTimeout: 5 * time.Second, AuthTries: 7, Log: m.swarm.opts.Log}
+	if like := m.swarm.opts.Like; like != Ours { // the requester tries again
+		o.AuthTimeout, o.AuthTries, o.Newest = 0, 1, like.newest()
+	}
+	m.client, err = channel.NewClient(m.key, &memoryKeys{}, m.out, o)
 	if err != nil {
 		return err
 	}
@@ -96,8 +99,12 @@ func (m *minion) signIn(ctx context.Context, joining *semaphore.Weighted) error 
 			return fmt.Errorf("%s: %w", m.id, err)
 		}
 		m.swarm.opts.Log.WithError(err).Warn(m.id)
+		wait := time.Second + rand.N(time.Second)
+		if m.swarm.opts.Like != Ours {
+			wait = saltWait
+		}
 		select {
-		case <-time.After(time.Second + rand.N(time.Second)):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -37,6 +37,7 @@ type Options struct {
 	Master  string // HOST:PORT of the request port
 	Keys    Keys
 	Ports   Ports
+	Like    Like // whose minions they sign in as
 	Joining int  // sign-ins under way at once; 0 means 64
 	Filter  bool // subscribe to topics (zmq_filtering)
 	Short   int  // connect for each request, so many at once at most; 0 keeps a connection for each minion
@@ -185,6 +186,13 @@ func orDefault(n, otherwise int) int {
 
 // requester returns what a minion speaks to the request port with.
 func (s *Swarm) requester() transport.Requester {
+	if s.opts.Like != Ours {
+		return newSalted(s.opts.Like, s.connection)
+	}
+	return s.connection()
+}
+
+func (s *Swarm) connection() transport.Requester {
 	if s.opts.Short > 0 {
 		return &short{s.opts.Ports, s.dialer(0), s.short}
 	}

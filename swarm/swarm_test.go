@@ -126,3 +126,21 @@ func gather(t *testing.T, master, kind string, count int, p *porter) *swarm.Swar
 	})
 	return s
 }
+
+// A crowd signs in as minions of Salt do, by both versions of the protocol, and answers.
+func TestCrowdsLikeSalts(t *testing.T) {
+	for _, like := range []swarm.Like{swarm.Salt30060, swarm.Salt300618} {
+		t.Run(string(like), func(t *testing.T) {
+			cfg := testsalt.MasterConfig(testsalt.Dir(t))
+			cfg.MinimumAuthVersion = 2
+			m := testsalt.StartMaster(t, cfg)
+			s := run(t, swarm.Options{Count: 3, Prefix: "web", Master: m.Address, Keys: swarm.Keys{Distinct: 1}, Returns: 2, Like: like, Log: m.Log})
+			if got := s.Stats.Requests.Load(); got != 3*2 || s.Stats.Failures.Load() != 0 {
+				t.Errorf("%d requests and %d failures, want 6 and none", got, s.Stats.Failures.Load())
+			}
+		})
+	}
+	if _, err := swarm.ParseLike("3005"); err == nil {
+		t.Error("3005 is taken")
+	}
+}

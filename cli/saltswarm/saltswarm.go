@@ -44,6 +44,7 @@ func flags() []urfave.Flag {
 		&urfave.StringFlag{Name: "keys", Usage: "keep the minions' keys in `DIR`, since making one takes a tenth of a second"},
 		&urfave.IntFlag{Name: "distinct-keys", Usage: "make so many keys and deal them out in turn; 0 makes one for each minion"},
 		&urfave.IntFlag{Name: "joining", Value: 64, Usage: "sign-ins under way at once"},
+		&urfave.StringFlag{Name: "like", Usage: "sign in as minions of Salt `RELEASE` do, 3006.0 (protocol 2) or 3006.18 (protocol 3), with their patience"},
 		&urfave.BoolFlag{Name: "filter", Usage: "subscribe to topics, for a master with zmq_filtering"},
 		&urfave.IntFlag{Name: "short", Usage: "connect for each request, `N` at once at most, instead of keeping a connection for each minion; it halves the open files"},
 		&urfave.IntFlag{Name: "events", Usage: "events that each minion fires"},
@@ -94,8 +95,13 @@ func options(c *urfave.Context, log *logrus.Logger) (swarm.Options, error) {
 	if cfg.Transport != "tcp" && cfg.Transport != "zeromq" {
 		return swarm.Options{}, fmt.Errorf("--transport: %q is none of tcp, zeromq", cfg.Transport)
 	}
+	like, err := swarm.ParseLike(c.String("like"))
+	if err != nil {
+		return swarm.Options{}, fmt.Errorf("--like: %w", err)
+	}
 	wire, err := cli.MinionWire(cfg)
 	return swarm.Options{
+		Like:  like,
 		Count: c.Int("count"), Prefix: c.String("prefix"), Master: c.String("master"), Joining: c.Int("joining"), Filter: c.Bool("filter"), Short: c.Int("short"),
 		Keys:   swarm.Keys{Dir: c.String("keys"), Distinct: c.Int("distinct-keys")},
 		Events: c.Int("events"), Returns: c.Int("returns"), Pings: c.Int("pings"), Size: c.Int("size"), Fetch: c.String("fetch"), Load: c.Int("load"), Log: log,
