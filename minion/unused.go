@@ -9,6 +9,7 @@ import (
 // something other than their default, so that nobody relies on what is not there.
 var unused = []string{
 	"beacons", "beacons_before_connect", "engines",
+	"random_master", "master_shuffle", "retry_dns", "retry_dns_count", "return_retry_timer", "return_retry_timer_max", "return_retry_tries",
 	"master_alive_interval", "master_failback", "auth_safemode", "zmq_monitor", "discovery",
 	"grains_dirs", "module_dirs", "returner_dirs", "states_dirs", "render_dirs", "proxy", "minion_restart_command", "restart_on_error",
 	"winrepo_remotes", "fips_mode", "modules_max_memory", "snapper_states",
