@@ -47,6 +47,10 @@ type Master struct {
 	// ConfigReloadInterval is how often the files are looked at for changes; 0 is never.
 	ConfigReloadInterval time.Duration `yaml:"config_reload_interval,s" min:"0" live:"yes"`
 
+	// LocalCacheHours is how many hours jobs and returns also lie in CACHEDIR/jobs, where programs of Salt look for them;
+	// 0 is not at all, and less is 24 where Salt is installed on this host.
+	LocalCacheHours int `yaml:"local_cache_hours" min:"-1"`
+
 	// MetricsAddress is the host:port at which monitoring systems are answered; "" is none. See package metrics.
 	MetricsAddress     string `yaml:"metrics_address"`
 	MetricsCertificate string `yaml:"metrics_certificate"` // file in PEM; "" is no TLS

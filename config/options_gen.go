@@ -244,6 +244,7 @@ func optionTable() []option {
 		{"master_use_pubkey_signature", []string{"bool"}, defaults("master", false)},
 		{"max_event_size", []string{"int"}, defaults("master", int64(1048576), "minion", int64(1048576))},
 		{"max_minions", []string{"int"}, defaults("master", int64(0))},
+		{"local_cache_hours", []string{"int"}, defaults("master", int64(-1))},
 		{"max_pending_keys_per_address", []string{"int"}, defaults("master", int64(1000))},
 		{"max_open_files", []string{"int"}, defaults("master", int64(100000))},
 		{"memcache_debug", []string{"bool"}, defaults("master", false)},

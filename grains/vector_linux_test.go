@@ -15,6 +15,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/version"
 	"github.com/brineproject/brine/yaml"
 )
 
@@ -151,6 +152,7 @@ func compareGrain(t *testing.T, name string, got, want *data.Map) {
 	case typeName(v) != want.Text("type"):
 		t.Errorf("grain %s is a %s, want %s", name, typeName(v), want.Text("type"))
 	case slices.Contains(live, name) && want.Value("host_specific") == true:
+	case name == "saltversion" && v == version.Salt(), name == "saltversioninfo" && data.Repr(v) == "[3006, 18]":
 	case name == "locale_info":
 		v.(*data.Map).Set("timezone", want.Value("value").(*data.Map).Value("timezone"))
 		fallthrough

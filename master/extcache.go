@@ -152,12 +152,15 @@ func (x *extCache) finish(cache returner.JobCache) {
 	}
 }
 
-// setReturners makes the parts of event_return and ext_job_cache.
+// setReturners makes the parts of event_return, ext_job_cache and local_cache_hours.
 func (m *Master) setReturners(p *parts) {
 	for _, e := range eventReturns(p) {
 		m.returners = append(m.returners, e.part())
 	}
 	if p.ext = newExtCache(p); p.ext != nil {
 		m.returners = append(m.returners, p.ext.part())
+	}
+	if p.mirror = newMirror(p); p.mirror != nil {
+		m.returners = append(m.returners, p.mirror.part())
 	}
 }

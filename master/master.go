@@ -267,7 +267,9 @@ func (m *Master) occupy(ctx context.Context, o Options) error {
 // makeFolders makes the folders of a master with the modes that Salt gives them.
 func makeFolders(cfg *config.Master) error {
 	private := []string{filepath.Join(cfg.CacheDir, "sessions"), filepath.Join(cfg.CacheDir, batchFolder)}
-	for _, dir := range append([]string{cfg.CacheDir, cfg.SockDir, filepath.Join(cfg.CacheDir, "jobs")}, private...) {
+	shared := []string{cfg.CacheDir, cfg.SockDir, filepath.Join(cfg.CacheDir, "jobs"),
+		filepath.Join(cfg.CacheDir, "proc")} // salt-run of Salt 3008 writes there and does not make it
+	for _, dir := range append(shared, private...) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("make folder: %w", err)
 		}

@@ -62,6 +62,7 @@ type parts struct {
 	denied   *pki.Sightings
 	versions *pki.Versions
 	ext      *extCache // nil where there is no ext_job_cache
+	mirror   *mirror   // nil where jobs are not mirrored
 
 	reactions atomic.Pointer[render.Engine] // of files of reactions; nil where this master renders nothing
 }
@@ -163,7 +164,11 @@ func (m *Master) openCaches(ctx context.Context, p *parts) error {
 
 func (p *parts) markers() *markers {
 	_, tree := p.jobs.(interface{ KeepsTree() }) // it is in Salt's job cache itself
-	return &markers{dir: filepath.Join(p.cfg.CacheDir, "jobs"), hash: p.cfg.HashType, off: tree, now: p.o.Now}
+	m := &markers{dir: filepath.Join(p.cfg.CacheDir, "jobs"), hash: p.cfg.HashType, off: tree, life: markerLife, now: p.o.Now}
+	if hours := mirrorHours(p.cfg); hours > 0 && !tree {
+		m.returns, m.life = true, max(markerLife, time.Duration(hours)*time.Hour)
+	}
+	return m
 }
 
 // newSignIn makes the part that lets minions in.
@@ -244,7 +249,8 @@ func newPublishing(p *parts) *publishing {
 
 // newRequests lists the commands of a master.
 func newRequests(p *parts, pub *publishing) *requests {
-	ret := &returning{jobs: p.jobs, bus: p.bus, keys: p.keys, ids: p.ids, presence: p.presence, progress: pub.progress, quiet: p.quiet,
+	ret := &returning{jobs: p.jobs, mirror: p.mirror, bus: p.bus, keys: p.keys, ids: p.ids, presence: p.presence,
+		progress: pub.progress, quiet: p.quiet,
 		quota:    newOwnQuota(p.o.Now, func() time.Duration { return p.settings.now().KeepJobsSeconds }),
 		settings: p.settings, cacheReturns: p.cfg.JobCache && p.cfg.ExtJobCache == "", now: p.o.Now, log: p.o.Log}
 	events := &minionEvents{bus: p.bus, progress: pub.progress, presence: p.presence, quiet: p.quiet, log: p.o.Log}

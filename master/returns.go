@@ -29,6 +29,7 @@ import (
 // so it is taken only where [presence.believes] allows.
 type returning struct {
 	jobs         returner.JobCache
+	mirror       *mirror
 	bus          *eventbus.Bus
 	keys         *pki.Dir
 	ids          *job.IDs
@@ -131,6 +132,7 @@ func (r *returning) store(ctx context.Context, jid job.ID, id string, load paylo
 		if err != nil || !fresh {
 			return err
 		}
+		r.mirror.add(jid, id, raw)
 	}
 	r.progress.returned(ctx, known.Job, jid, id, load)
 	if err := r.bus.FireMap(eventbus.Tagify("job", string(jid), "ret", id), raw); err != nil {

@@ -100,9 +100,21 @@ func (p *parts) client(kind runner.Kind, functions *loader.Registry) *runner.Cli
 		if !p.settings.now().JobCache || p.settings.all().Text("ext_job_cache") != "" {
 			return nil
 		}
-		return done.KeepIn(ctx, p.jobs, p.o.Now())
+		return p.keep(ctx, done)
 	}
 	return runner.New(o)
+}
+
+// keep keeps the result of a runner or wheel function.
+func (p *parts) keep(ctx context.Context, done *runner.Done) error {
+	if err := done.KeepIn(ctx, p.jobs, p.o.Now()); err != nil {
+		return err
+	}
+	_, ret, err := done.Record(p.o.Now())
+	if err == nil {
+		p.mirror.add(done.JID, ret.Minion, ret.Load)
+	}
+	return err
 }
 
 // mineOf returns what the runner mine reads: everything, as the master may.

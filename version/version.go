@@ -9,9 +9,10 @@ import "fmt"
 // number is this program's own version. It is a variable, and not a constant, only for the linker to set.
 var number = "0.1.0"
 
-// The release of Salt whose behaviour, texts and protocol this program keeps to.
+// The newest release of Salt 3006, whose behaviour, texts and protocol this program follows. Where 3006.0 was at fault and a
+// later release of 3006 is not, it follows the later one.
 const (
-	salt     = "3006.0"
+	salt     = "3006.18"
 	codename = "Sulfur"
 )
 

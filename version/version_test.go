@@ -7,7 +7,7 @@ import (
 )
 
 func TestLine(t *testing.T) {
-	if got := Line("salt-key"); got != "salt-key 3006.0 (Sulfur)" {
+	if got := Line("salt-key"); got != "salt-key 3006.18 (Sulfur)" {
 		t.Errorf("Line = %q", got)
 	}
 }

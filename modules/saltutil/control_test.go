@@ -43,6 +43,14 @@ func TestRunnerAndWheelOnTheMastersHost(t *testing.T) {
 	wheel := h.run("saltutil.wheel", "key.list", "accepted").(*data.Map)
 	h.expect("wheel", wheel.Value("return"), data.NewMap("minions", []any{"web1"}))
 	h.expect("wheel success", wheel.Value("success"), true)
+	var fields []string
+	for name := range wheel.All() {
+		fields = append(fields, name.(string))
+	}
+	if got := strings.Join(fields, " "); got != "fun jid user fun_args _stamp return success" {
+		t.Errorf("wheel answers with %s", got)
+	}
+	h.expect("wheel arguments", wheel.Value("fun_args"), []any{"accepted"})
 	result := func(fun string) client.Result {
 		_, wait := h.start("saltutil.runner", fun)
 		return wait()

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
@@ -327,14 +328,36 @@ func (m *module) ordered(ctx context.Context, client, fun string, arg []any, kwa
 	args, words := loader.ParseInput(arg)
 	words.Update(kwarg)
 	order := data.NewMap("client", client, "fun", fun, "arg", args, "kwarg", words)
+	begun := time.Now()
 	err = m.env.Host.Order(ctx, order, func(_ string, answer *data.Map) bool {
-		job = answer
+		job = saltsFields(answer, args, words, begun)
 		return false
 	})
 	if err != nil {
 		return nil, loader.Execution("%s (%w)", notOnMaster, err)
 	}
 	return job, nil
+}
+
+// saltsFields gives the answer of a master the fields that a call within one process has (salt/client/mixins.py, low).
+func saltsFields(answer *data.Map, args []any, words *data.Map, begun time.Time) *data.Map {
+	funArgs := slices.Clone(args)
+	if words.Len() > 0 {
+		funArgs = append(funArgs, words)
+	}
+	job := data.NewMap()
+	for name, v := range answer.All() {
+		switch name {
+		case "tag", "fun_args", "_stamp":
+		case "return":
+			job.Set("fun_args", append([]any{}, funArgs...))
+			job.Set("_stamp", begun.UTC().Format("2006-01-02T15:04:05.000000"))
+			fallthrough
+		default:
+			job.Set(name, v)
+		}
+	}
+	return job
 }
 
 // low calls a function of the master's shelves and returns its job as a map (salt/client/mixins.py, low).

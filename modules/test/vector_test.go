@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/internal/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
+	"github.com/brineproject/brine/version"
 )
 
 // registry returns a minion's modules: test itself, and small ones that it calls.
@@ -87,6 +88,9 @@ func checkFunction(t *testing.T, c *vectors.Case, fun string, argv []string) {
 		t.Fatal(err)
 	}
 	got, want := essence(c, text), essence(c, c.Text("stdout"))
+	if fun == "test.version" { // the golden texts are of 3006.0
+		want = strings.ReplaceAll(want, "3006.0", version.Salt())
+	}
 	if got != want {
 		t.Errorf("%s %q prints\n%s\nwant\n%s", fun, argv, got, want)
 	}

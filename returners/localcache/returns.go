@@ -24,14 +24,19 @@ import (
 // hiddenReturn begins the folder of a minion whose id cannot be the name of one. Salt passes over hidden names.
 const hiddenReturn = ".id-"
 
-// folderOf returns the name of a minion's folder.
-func folderOf(minion string) string {
+// FolderOf returns the name of a minion's folder in that of a job; not ok for an id that cannot be one.
+func FolderOf(minion string) (name string, ok bool) {
 	switch minion {
 	case fileID, fileNoCache, fileEndTime:
-	default:
-		if pki.ValidID(minion) == nil && filepath.IsLocal(minion) {
-			return minion
-		}
+		return "", false
+	}
+	return minion, pki.ValidID(minion) == nil && filepath.IsLocal(minion)
+}
+
+// folderOf returns the name of a minion's folder. One that Salt does not see stands for an id that cannot be one.
+func folderOf(minion string) string {
+	if name, ok := FolderOf(minion); ok {
+		return name
 	}
 	sum := sha256.Sum256([]byte(minion))
 	return hiddenReturn + hex.EncodeToString(sum[:])
@@ -88,8 +93,8 @@ func (c *Cache) saveReturn(folder string, id job.ID, r *returner.Return) (fresh 
 
 // sameAsSalt compares a return with one that Salt has written, of which only some fields are known.
 func sameAsSalt(old, r *returner.Return) bool {
-	body, _, err := saltFields(r.Load)
-	return err == nil && body != nil && same(old.Load, body)
+	body, _ := SaltFields(r.Load)
+	return body != nil && same(old.Load, body)
 }
 
 // returnFiles returns the files of a return, the record last.
@@ -98,10 +103,7 @@ func returnFiles(id job.ID, r *returner.Return) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, out, err := saltFields(r.Load)
-	if err != nil {
-		return nil, err
-	}
+	body, out := SaltFields(r.Load)
 	var files []file
 	if body != nil {
 		files = append(files, file{fileReturn, body})
@@ -112,12 +114,12 @@ func returnFiles(id job.ID, r *returner.Return) ([]file, error) {
 	return append(files, file{fileRecord, row}), nil
 }
 
-// saltFields returns what Salt keeps of a return: return.p, and out.p where there is one. A load that Salt could not read
-// gives neither.
-func saltFields(load data.Raw) (body, out []byte, err error) {
+// SaltFields returns the files that Salt keeps of a return: return.p, and out.p where there is one, otherwise nil. A load
+// that Salt could not read gives neither (salt/returners/local_cache.py, returner).
+func SaltFields(load data.Raw) (body, out []byte) {
 	fields, err := payload.ParseFields(load, payload.WireLimits())
 	if err != nil || !fields.Has("return") {
-		return nil, nil, nil //nolint:nilerr // it is kept in the record alone
+		return nil, nil
 	}
 	var kept payload.Fields
 	for _, name := range []string{"return", "retcode", "success"} {
@@ -125,7 +127,7 @@ func saltFields(load data.Raw) (body, out []byte, err error) {
 			kept = append(kept, payload.Field{Key: name, Value: v})
 		}
 	}
-	return kept.Marshal(), fields.Raw("out"), nil
+	return kept.Marshal(), fields.Raw("out")
 }
 
 // endTime notes when the last return came, where that is asked for (salt/utils/job.py, store_job).
