@@ -89,7 +89,7 @@ func TestOnlyCredentialsAreDecodedOfStrangers(t *testing.T) {
 			load.Set(field, manyValues())
 			body, err := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
 			must(t, err)
-			if took := allocated(func() { b.server.Handle(t.Context(), &request{body: body}) }); took > 2*int64(len(body))+64<<10 {
+			if took := allocatedBy(func() { b.server.Handle(t.Context(), &request{body: body}) }); took > 2*int64(len(body))+64<<10 {
 				t.Errorf("%s with many values as %s: %d KiB for a request of %d KiB", cmd, field, took>>10, len(body)>>10)
 			}
 		}
@@ -106,7 +106,7 @@ func TestOnlyCredentialsAreDecodedOfStrangers(t *testing.T) {
 	} {
 		body, err := payload.Marshal(message)
 		must(t, err)
-		if took := allocated(func() { b.server.Handle(t.Context(), &request{body: body}) }); took > 2*int64(len(body))+64<<10 {
+		if took := allocatedBy(func() { b.server.Handle(t.Context(), &request{body: body}) }); took > 2*int64(len(body))+64<<10 {
 			t.Errorf("%s: %d KiB for a request of %d KiB", name, took>>10, len(body)>>10)
 		}
 	}
@@ -122,7 +122,7 @@ func fieldsNamed(n int) *data.Map {
 }
 
 // allocated returns how many bytes f allocates.
-func allocated(f func()) int64 {
+func allocatedBy(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	f()
