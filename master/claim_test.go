@@ -121,7 +121,7 @@ func fieldsNamed(n int) *data.Map {
 	return m
 }
 
-// allocated returns how many bytes f allocates.
+// allocatedBy returns how many bytes f allocates.
 func allocatedBy(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -122,6 +122,9 @@ func (w *compilation) lay(pillar *data.Map) *data.Map {
 		return pillar
 	}
 	merged := w.merge(pillar, w.Override)
+	if w.below.Len() > 0 {
+		return merged
+	}
 	out := data.NewMap() // in Salt's order: the keys of the override come first
 	for _, m := range []*data.Map{w.Override, merged} {
 		for key := range m.All() {
