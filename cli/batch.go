@@ -155,6 +155,7 @@ func (p *batchPrinter) Answered(r batch.Return) {
 	if err := p.s.out.Print(result, load.Text("out"), r.Retcode); err != nil {
 		p.failed(exitGeneric)
 	}
+	p.s.notices(r.Minion, job.Notices(load))
 	if p.enough() {
 		p.s.out.Log("ERROR", "Minion "+r.Minion+" returned with non-zero exit code. Batch run stopped due to failhard")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/batch"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/output"
 )
 
@@ -32,6 +33,7 @@ func (s *saltRun) collect(ctx context.Context, job *client.Job) int {
 			return exitGeneric
 		}
 		t.add(a)
+		s.notices(r.ID, r.Notices)
 		_ = s.out.Flush() // who watches sees each answer at once; the end of the run finds what is wrong
 	}
 	if s.o.Summary && s.o.Output == "" {
@@ -42,6 +44,17 @@ func (s *saltRun) collect(ctx context.Context, job *client.Job) int {
 	}
 	s.out.Tell("ERROR: Minions returned with non-zero exit code\n")
 	return exitGeneric
+}
+
+// notices tells what a minion says beside its answer, unless log_level says that warnings are not wanted. Standard output is left to the
+// answers.
+func (s *saltRun) notices(id string, texts []string) {
+	if level, err := logging.ParseLevel(s.opts.Text("log_level")); err == nil && level > logging.Warning {
+		return
+	}
+	for _, text := range texts {
+		s.out.Log("WARNING", id+": "+text)
+	}
 }
 
 // interrupted ends a run that was told to stop waiting; the job goes on (salt/scripts.py, _handle_signals).
@@ -226,6 +239,7 @@ func (s *saltRun) gather(ctx context.Context, r client.Request) (*data.Map, erro
 		}
 		if !res.Missing {
 			all.Set(res.ID, res.Value)
+			s.notices(res.ID, res.Notices)
 		}
 	}
 	return all, nil

@@ -55,6 +55,7 @@ func TestCommands(t *testing.T) {
 			}
 		})
 	}
+	t.Run("modules that cannot run", func(t *testing.T) { testNotices(t, s) })
 	t.Run("verbose summary", func(t *testing.T) { testSummary(t, s) })
 	t.Run("a result of salt-call reaches the master", func(t *testing.T) { testReturn(t, s) })
 }
@@ -145,4 +146,26 @@ type cancelling struct {
 func (c *cancelling) Write(p []byte) (int, error) {
 	defer c.cancel()
 	return c.Builder.Write(p)
+}
+
+// testNotices syncs a module in Python: who ordered it is told on standard error that it does not run, and the answer is as Salt's.
+func testNotices(t *testing.T, s *site) {
+	for _, tt := range []struct{ name, line, stdout, stderr string }{
+		{"told", "web1 saltutil.sync_modules refresh=False --out=json --out-indent=-1", `{"web1": ["modules.told"]}` + "\n",
+			"[WARNING ] web1: These modules are in Python, which this minion does not run: salt://_modules/told.py."},
+		{"static", "web1 saltutil.sync_modules refresh=False --static --out=json --out-indent=-1", `{"web1": ["modules.static"]}` + "\n",
+			"[WARNING ] web1: These modules are in Python, which this minion does not run: salt://_modules/static.py."},
+		{"batched", "web1 saltutil.sync_modules refresh=False -b 1 --out=txt", "\nExecuting run on ['web1']\n\n",
+			"[WARNING ] web1: These modules are in Python, which this minion does not run: salt://_modules/batched.py."},
+		{"quiet", "web1 saltutil.sync_modules refresh=False -l error --out=json --out-indent=-1", `{"web1": ["modules.quiet"]}` + "\n", ""},
+		{"again", "web1 test.ping --out=json --out-indent=-1", `{"web1": true}` + "\n", ""},
+	} {
+		if !strings.Contains(tt.line, "ping") {
+			s.write(t, "srv/salt/_modules/"+tt.name+".py", "# "+tt.name+"\n")
+		}
+		stdout, stderr, code := s.run(t, "salt", strings.Fields(tt.line))
+		if code != 0 || !strings.HasPrefix(stdout, tt.stdout) || !strings.HasPrefix(stderr, tt.stderr) || (tt.stderr == "") != (stderr == "") {
+			t.Errorf("%s: code %d, stdout %q, stderr %q; want 0, %q, %q", tt.name, code, stdout, stderr, tt.stdout, tt.stderr)
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 )
 
@@ -17,11 +18,12 @@ import (
 type Result struct {
 	ID      string
 	Value   any
-	Out     string // outputter that the function asks for; may be empty
-	Retcode any    // a number, or one a function where several were called
-	Missing bool   // the minion did not return
-	Reason  Reason // why, when Missing
-	Why     string // what the master says of that, for Undelivered
+	Out     string   // outputter that the function asks for; may be empty
+	Retcode any      // a number, or one a function where several were called
+	Notices []string // what the minion tells beside its answer, for people
+	Missing bool     // the minion did not return
+	Reason  Reason   // why, when Missing
+	Why     string   // what the master says of that, for Undelivered
 }
 
 // A Reason says why a minion did not return.
@@ -257,7 +259,7 @@ func (c *collector) result(m *data.Map) (Result, bool) {
 	}
 	c.found[id] = true
 	delete(c.open, id)
-	return Result{ID: id, Value: m.Value("return"), Out: m.Text("out"), Retcode: m.Value("retcode")}, true
+	return Result{ID: id, Value: m.Value("return"), Out: m.Text("out"), Retcode: m.Value("retcode"), Notices: job.Notices(m)}, true
 }
 
 // answer reads what a minion says to the question whether it runs the job.

@@ -3,6 +3,8 @@ package job
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 
 	"github.com/brineproject/brine/data"
 )
@@ -145,6 +147,54 @@ type Return struct {
 	MasterID string
 	Metadata any
 	Extra    *data.Map // fields that are none of the above, in order; nil for none
+}
+
+// NoticesField is the field of a return that holds what a minion tells whoever ordered the job, beside the result: a list of texts.
+// Salt's programs pass over it.
+const NoticesField = "notices"
+
+// Notify adds notices to the return; none adds no field.
+func (r *Return) Notify(texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	list := make([]any, len(texts))
+	for i, t := range texts {
+		list[i] = t
+	}
+	r.Extra = keep(r.Extra, NoticesField, list)
+}
+
+// What of the notices of a return is read.
+const (
+	maxNotices   = 20
+	noticeLength = 4096 // letters
+)
+
+// Notices returns the notices of a return's load, which a minion chose: at most 20, each of at most 4096 letters and without control
+// characters. What is no text is left out.
+func Notices(load *data.Map) []string {
+	list, _ := load.Value(NoticesField).([]any)
+	var out []string
+	for _, v := range list {
+		text, ok := v.(string)
+		if !ok || len(out) == maxNotices {
+			continue
+		}
+		if letters := []rune(text); len(letters) > noticeLength {
+			text = string(letters[:noticeLength])
+		}
+		out = append(out, strings.Map(plain, text))
+	}
+	return out
+}
+
+// plain replaces what a terminal obeys by a space.
+func plain(r rune) rune {
+	if unicode.IsPrint(r) {
+		return r
+	}
+	return ' '
 }
 
 // Map returns the load as a minion sends it, "cmd" first, with the fields that are set.

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/brineproject/brine/data"
@@ -52,6 +53,30 @@ func (c *Context) Delete(key string) {
 
 // SetRetcode sets the return code of the job.
 func (c *Context) SetRetcode(code int) { c.Set("retcode", int64(code)) }
+
+// noticesKey is where a job keeps its notices.
+const noticesKey = "loader._notices"
+
+// maxNotices is how many notices of a job are kept.
+const maxNotices = 20
+
+// Notice keeps a text for whoever ordered the job, who is told beside the result. The first 20 of a job are kept, each once.
+func (c *Context) Notice(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept, _ := c.values.Value(noticesKey).([]string)
+	if len(kept) < maxNotices && !slices.Contains(kept, text) {
+		c.values.Set(noticesKey, append(slices.Clip(kept), text))
+	}
+}
+
+// Notices returns the texts of Notice in their order.
+func (c *Context) Notices() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept, _ := c.values.Value(noticesKey).([]string)
+	return kept
+}
 
 type jobKey struct{}
 

@@ -46,10 +46,12 @@ func (j *jobs) do(r *running) *job.Return {
 			outs[i] = j.call(r, fun, arg)
 		}
 		j.fill(ret, r.pub.Fun, outs)
+		ret.Notify(loader.ContextOf(r.ctx).Notices())
 		return ret
 	}
 	out := j.call(r, r.pub.Fun[0], r.pub.Arg)
 	ret.Value, ret.Retcode, ret.Success, ret.Out = out.Value, int64(out.Retcode), out.Success, out.Out
+	ret.Notify(loader.ContextOf(r.ctx).Notices())
 	return ret
 }
 

@@ -35,7 +35,7 @@ func (m *module) fetch(ctx context.Context, form string, a syncArgs) ([]any, err
 	} else if f.touched {
 		m.touch("module_refresh")
 	}
-	m.tellPython(f)
+	m.tellPython(ctx, f)
 	if form == "grains" && data.Truth(m.env.Option("grains_cache")) {
 		_ = os.Remove(m.cached("grains.cache.p")) // which is made anew
 	}
@@ -49,12 +49,16 @@ func (m *module) extensionModules() string {
 	return m.cached("extmods")
 }
 
-// tellPython says once of each version of a file that what it holds does not run here.
-func (m *module) tellPython(f *fetcher) {
-	if len(f.changed) > 0 {
-		m.env.Log.Warnf("These modules are in Python, which this minion does not run: %s. They were fetched, and nothing else comes of them. "+
-			"Call such programs by cmd.script or cmd.run, or keep a minion of Salt's own on hosts that need them", strings.Join(f.changed, ", "))
+// tellPython says once of each version of a file that what it holds does not run here: in the log, and to whoever ordered the job. The
+// result stays what Salt's is, for programs that read it.
+func (m *module) tellPython(ctx context.Context, f *fetcher) {
+	if len(f.changed) == 0 {
+		return
 	}
+	text := fmt.Sprintf("These modules are in Python, which this minion does not run: %s. They were fetched, and nothing else comes of them. "+
+		"Call such programs by cmd.script or cmd.run, or keep a minion of Salt's own on hosts that need them", strings.Join(f.changed, ", "))
+	m.env.Log.Warn(text)
+	loader.ContextOf(ctx).Notice(text)
 }
 
 // touch makes an empty file in the cache by which Salt's minion loads its modules anew.
