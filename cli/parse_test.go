@@ -87,7 +87,7 @@ func checkParse(t *testing.T, c *vectors.Case, root string) {
 			t.Fatalf("exit: %v", exit)
 		}
 		exit.Stdout = withoutOwn(exit.Stdout)
-		want := Exit{int(c.Int("exit_code")), c.Text("stdout"), c.Text("stderr")}
+		want := Exit{int(c.Int("exit_code")), ofRelease(c.Text("stdout")), c.Text("stderr")}
 		if d := cmp.Diff(want, *exit); d != "" {
 			t.Errorf("exit (-want +got):\n%s", d)
 		}
@@ -264,7 +264,7 @@ func TestVectorCLIExits(t *testing.T) {
 						t.Fatalf("error %v", err)
 					}
 					exit.Stdout = withoutOwn(exit.Stdout)
-					want := Exit{int(c.Int("exit_code")), c.Text("stdout"), c.Text("stderr")}
+					want := Exit{int(c.Int("exit_code")), ofRelease(c.Text("stdout")), c.Text("stderr")}
 					if d := cmp.Diff(want, *exit); d != "" {
 						t.Errorf("exit (-want +got):\n%s", d)
 					}
