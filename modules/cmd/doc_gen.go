@@ -159,7 +159,7 @@ const docScript = "\n" +
 	"    The result is that of cmd.run_all. Arguments, beside those of cmd.run:\n" +
 	"\n" +
 	"        source    salt://…, http://…, file://… or a path on the minion\n" +
-	"        args      the arguments of the script, as text\n" +
+	"        args      the arguments of the script, as text or as a list\n" +
 	"        template  engine that renders the script first\n" +
 	"\n" +
 	"    CLI Example:\n" +
