@@ -19,7 +19,9 @@ import (
 func noEnv(string) string { return "" }
 
 // ofRelease returns a golden text of 3006.0 with the version of the release that is followed.
-func ofRelease(text string) string { return strings.Replace(text, " 3006.0 (", " "+version.Salt()+" (", 1) }
+func ofRelease(text string) string {
+	return strings.Replace(text, " 3006.0 (", " "+version.Salt()+" (", 1)
+}
 
 // TestGoldenOptparse compares with what the original parsers make of the same arguments, before any configuration.
 func TestGoldenOptparse(t *testing.T) {
