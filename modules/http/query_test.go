@@ -109,7 +109,7 @@ func serve(t *testing.T, opts ...any) (address, dir string, funcs *loader.Regist
 // TestQuery holds answers against those of Salt 3006.0 to the same server.
 func TestQuery(t *testing.T) {
 	address, _, funcs := serve(t)
-	agent := `"User-Agent":"Salt/3006.0 http.query()"`
+	agent := `"User-Agent":"Salt/3006.18 http.query()"`
 	for _, c := range []struct {
 		path string
 		args []any

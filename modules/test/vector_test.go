@@ -88,8 +88,14 @@ func checkFunction(t *testing.T, c *vectors.Case, fun string, argv []string) {
 		t.Fatal(err)
 	}
 	got, want := essence(c, text), essence(c, c.Text("stdout"))
-	if fun == "test.version" { // the golden texts are of 3006.0
+	switch fun { // the golden texts are of 3006.0; 3006.18 keeps __kwarg__ in __pub_arg
+	case "test.version":
 		want = strings.ReplaceAll(want, "3006.0", version.Salt())
+	case "test.arg":
+		indent := strings.Repeat(" ", 14)
+		want = strings.Replace(want, "----------\n"+indent+"k:", "----------\n"+indent+"__kwarg__:\n"+indent+"    True\n"+indent+"k:", 1)
+	case "test.arg_repr":
+		want = strings.Replace(want, "{'k': 3}]", "{'__kwarg__': True, 'k': 3}]", 1)
 	}
 	if got != want {
 		t.Errorf("%s %q prints\n%s\nwant\n%s", fun, argv, got, want)

@@ -59,7 +59,7 @@ func ask(t *testing.T, s *Source, argument any) (*data.Map, error, string) {
 
 func TestRequests(t *testing.T) {
 	at := server(t)
-	const agent = "'agent': 'Salt/3006.0 http.query()'"
+	const agent = "'agent': 'Salt/3006.18 http.query()'"
 	for _, c := range []struct {
 		argument any
 		want     string
