@@ -68,7 +68,8 @@ func CheckLogins(option *data.Map, open func(name string) error) error {
 
 // noSystem says that there is no system of a name. Salt finds that out when somebody logs in there.
 func noSystem(name string) error {
-	f := config.NoSuch("authentication system", name, SystemNames(), ForeignSystems())
+	f := config.NoSuch("authentication system", name, SystemNames(), ForeignSystems(),
+		"Use one of them (rest asks a web service of yours), or remove the entry")
 	f.Text += ", nobody can log in there"
 	return f
 }

@@ -51,12 +51,12 @@ func Expected(what string, got any, example string) *Finding {
 }
 
 // NoSuch returns a Finding for a name of a kind, such as returner, that is none of those there are, with the one that is most
-// like it. Names that Salt has besides, foreign, are told as such.
-func NoSuch(kind, name string, there, foreign []string) *Finding {
+// like it. Names that Salt has besides, foreign, are told as such, with instead, which says what to do without them.
+func NoSuch(kind, name string, there, foreign []string, instead ...string) *Finding {
 	there = slices.Sorted(slices.Values(there))
 	list := "there are " + strings.Join(there, ", ")
 	if slices.Contains(foreign, name) {
-		return &Finding{Text: fmt.Sprintf("Salt's %s %s is not built in", kind, name), Suggestion: list}
+		return &Finding{Text: fmt.Sprintf("Salt's %s %s is not built in", kind, name), Suggestion: strings.Join(append([]string{list}, instead...), ". ")}
 	}
 	text := fmt.Sprintf("there is no %s %s", kind, clip(data.Repr(name)))
 	if near := Nearest(name, there); near != "" {

@@ -88,7 +88,7 @@ func noReturner(name string, has func(choice) bool) error {
 	if name == "" || slices.Contains(there, name) {
 		return nil
 	}
-	f := config.NoSuch("returner", name, there, foreignReturners())
+	f := config.NoSuch("returner", name, there, foreignReturners(), "Choose one of them, or keep a master of Salt's own for this one")
 	f.Text += ", which this option needs"
 	return f
 }
@@ -103,13 +103,34 @@ func foreignReturners() []string {
 func wrongSinks(cfg *config.Master) error {
 	var errs []error
 	for i, name := range cfg.EventReturn {
-		errs = append(errs, config.Below(config.Entry{Index: i, Value: name}, noReturner(name, takesEvents)))
+		errs = append(errs, config.Below(config.Entry{Index: i, Value: name}, noSink(name)))
 	}
 	if len(errs) == 1 { // most often a text
-		return noReturner(cfg.EventReturn[0], takesEvents)
+		return noSink(cfg.EventReturn[0])
 	}
 	return errors.Join(errs...)
 }
+
+// noSink says that there is no returner of a name that takes events. One that takes returns alone is told as such: Salt's master starts
+// with it, and then logs an error for each batch of events.
+func noSink(name string) error {
+	err := noReturner(name, takesEvents)
+	f, ok := err.(*config.Finding)
+	if !ok {
+		return err
+	}
+	const instead = "A program can take all events: see the engine program, and ext_processes"
+	if slices.Contains(foreignReturners(), name) {
+		f.Suggestion += ". " + instead
+	} else if slices.Contains(returnsAlone(), name) {
+		f.Text = "the returner " + name + " takes returns of jobs, and no events, in Salt as well"
+		f.Suggestion += ". " + instead
+	}
+	return f
+}
+
+// returnsAlone are the returners of minions that take no events (docs/returners.md).
+func returnsAlone() []string { return []string{"redis", "syslog"} }
 
 // wrongBackends looks for names of backends that are not there. The others serve their files, as in Salt; none is a fault.
 func wrongBackends(opts *data.Map) error {

@@ -60,14 +60,15 @@ func noPillar(name string, sources []pillar.Source) *config.Finding {
 	for _, s := range sources {
 		there = append(there, s.Name())
 	}
-	return config.NoSuch("external pillar", name, there, foreignPillars())
+	return config.NoSuch("external pillar", name, there, foreignPillars(),
+		"Use one of them (cmd_json and cmd_yaml take what a program prints, in any language), or remove the entry")
 }
 
 // foreignPillars are the external pillars that only Salt has (salt/pillar).
 func foreignPillars() []string {
 	return []string{"azureblob", "cobbler", "confidant", "consul_pillar", "digicert", "django_orm", "ec2_pillar", "etcd_pillar", "extra_minion_data_in_pillar",
 		"foreman", "git", "gpg", "hg_pillar", "hiera", "http_json", "http_yaml", "libvirt", "makostack", "mongo", "mysql", "nacl", "netbox", "neutron",
-		"nsot", "pepa", "pillar_ldap", "postgres", "puppet", "reclass_adapter", "redismod", "rethinkdb_pillar", "s3", "saltclass", "sql_base", "sqlcipher",
+		"nsot", "pepa", "pillar_ldap", "postgres", "puppet", "reclass", "reclass_adapter", "redismod", "rethinkdb_pillar", "s3", "saltclass", "sql_base", "sqlcipher",
 		"sqlite3", "stack", "svn_pillar", "varstack_pillar", "vault", "venafi", "virtkey", "vmware_pillar"}
 }
 
