@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,19 +33,28 @@ func TestEndOfContextEndsWhatTheProgramStarted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("enough")
 	out := &lineWriter{line: make(chan string, 1)}
+	r, w, err := os.Pipe() // what the program started holds the other end until it has ended
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
 	cmd := exec.Command("sh", "-c", "sleep 1000 & echo $!; wait")
-	cmd.Stdout = out
+	cmd.Stdout, cmd.ExtraFiles = out, []*os.File{w}
 	done := make(chan error)
 	go func() { done <- Run(ctx, cmd) }()
 	pid, err := strconv.Atoi(<-out.line)
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.Close()
 	cancel(cause)
 	if err := <-done; !errors.Is(err, cause) {
 		t.Errorf("Run = %v, want %v", err, cause)
 	}
-	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !isZombie(pid) {
+	if err := r.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("process %d still runs: %v", pid, err)
 	}
 }
