@@ -15,8 +15,9 @@ const defaultSection = "DEFAULT"
 
 // A dialect is what options decide of Python's ConfigParser.
 type dialect struct {
-	raw        bool // % has no meaning
-	valueless  bool // options may have no value
+	raw        bool      // % has no meaning
+	valueless  bool      // options may have no value
+	given      *data.Map // options that all sections have; nil for none
 	delimiters []string
 }
 
@@ -32,6 +33,13 @@ func dialectOf(o *options) (dialect, error) {
 		for _, v := range items {
 			d.delimiters = append(d.delimiters, data.Str(v))
 		}
+	}
+	if v := o.get("defaults", nil); v != nil {
+		m, ok := v.(*data.Map)
+		if !ok {
+			return d, fmt.Errorf("'%s' object has no attribute 'items'", typeOf(v))
+		}
+		d.given = m
 	}
 	if len(d.delimiters) == 0 {
 		return d, errors.New("delimiters must not be empty")
@@ -50,6 +58,11 @@ func writeINI(v any, o *options) (any, error) {
 		return nil, err
 	}
 	sections := data.NewMap()
+	if d.given != nil {
+		if err := d.add(sections, defaultSection, d.given); err != nil {
+			return nil, err
+		}
+	}
 	for name, body := range top.All() {
 		if err := d.add(sections, data.Str(name), body); err != nil {
 			return nil, err
@@ -76,7 +89,10 @@ func (d dialect) add(sections *data.Map, name string, body any) error {
 	if !ok {
 		return fmt.Errorf("'%s' object has no attribute 'items'", typeOf(body))
 	}
-	out := data.NewMap()
+	out, ok := sections.Value(name).(*data.Map) // the defaults that were given, where it is theirs
+	if !ok {
+		out = data.NewMap()
+	}
 	for k, v := range m.All() {
 		if v == nil && !d.valueless {
 			return errors.New("option values must be strings")
@@ -218,9 +234,15 @@ func (r *iniReader) set(line, value string) error {
 }
 
 func (r *iniReader) result() (any, error) {
-	out := data.NewMap()
+	out, given := data.NewMap(), data.NewMap()
+	if r.given != nil {
+		if err := r.add(given, defaultSection, r.given); err != nil {
+			return nil, err
+		}
+		given = given.Value(defaultSection).(*data.Map)
+	}
 	for name, own := range r.sections.All() {
-		raw := data.NewMap()
+		raw := given.Clone()
 		for _, m := range []*data.Map{r.defaults, own.(*data.Map)} {
 			for k, v := range m.All() {
 				lines, ok := v.([]string)

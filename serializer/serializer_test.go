@@ -55,6 +55,25 @@ func TestInterpolationIsBounded(t *testing.T) {
 	}
 }
 
+// The option defaults gives every section options, which values may name, as Python's ConfigParser does.
+func TestDefaultsOfSections(t *testing.T) {
+	opts := data.NewMap("defaults", data.NewMap("X", "baz", "n", int64(1)))
+	got, err := serializer.Read("configparser", "[DEFAULT]\nn = 2\n[foo]\nbar = %(x)s\n", opts)
+	if want := "{'foo': {'x': 'baz', 'n': '2', 'bar': 'baz'}}"; err != nil || data.Repr(got) != want {
+		t.Errorf("read: %s, %v; want %s", data.Repr(got), err, want)
+	}
+	opts = data.NewMap("defaults", data.NewMap("y", "not_used"))
+	text, err := serializer.Write("configparser", data.NewMap("foo", data.NewMap("abc", int64(123))), opts)
+	if want := "[DEFAULT]\ny = not_used\n\n[foo]\nabc = 123\n\n"; err != nil || text != want {
+		t.Errorf("written: %q, %v; want %q", text, err, want)
+	}
+	for _, wrong := range []*data.Map{data.NewMap("defaults", "text"), data.NewMap("defaults", data.NewMap("a", nil))} {
+		if v, err := serializer.Read("configparser", "[foo]\n", wrong); err == nil {
+			t.Errorf("defaults %s are read as %s", data.Repr(wrong), data.Repr(v))
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, format := range []string{"json", "yaml", "toml", "configparser", "keyvalue"} {
 		for _, text := range []string{"[a]\nb = 1\n c\n[d]\ne: %(b)s\n", "{\"a\": [1, null]}", "a: [b, {c: d}]\n", "a = 1\n[[b]]\nc = \"x\"\n"} {
