@@ -34,6 +34,9 @@ func saltPlace(env, file string) (place, error) {
 func externPlace(url, env string) (place, error) {
 	p := parse(url)
 	host, name := p.host(), p.path
+	if p.port() {
+		host = strings.ReplaceAll(host, ":", "") // as 3006.18 does; 3006.0 keeps it
+	}
 	if p.query != "" {
 		name += "-" + p.query
 	}

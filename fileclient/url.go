@@ -3,6 +3,7 @@ package fileclient
 import (
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
@@ -98,6 +99,14 @@ func splitParams(path string) (bare, params string) {
 		return path, ""
 	}
 	return path[:last+i], path[last+i+1:]
+}
+
+// port reports whether the address of the server names a port.
+func (p parts) port() bool {
+	address := p.netloc[strings.LastIndexByte(p.netloc, '@')+1:]
+	_, port, _ := strings.Cut(address[strings.LastIndexByte(address, ']')+1:], ":")
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
 }
 
 // host returns the netloc without user and password.

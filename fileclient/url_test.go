@@ -67,6 +67,11 @@ func TestURLsAreTakenApartAsBySalt(t *testing.T) {
 // stricter are URLs that Salt gives a path which is that of a folder, or of another environment.
 var stricter = []string{"salt://", "http://../x"}
 
+// ported takes the colons out of a server with a port, as 3006.18 does: the cases are of 3006.0.
+func ported(path string) string {
+	return strings.NewReplacer("/example.com:8080/", "/example.com8080/", "/[::1]:8443/", "/[1]8443/").Replace(path)
+}
+
 func TestCachePathsAreSalts(t *testing.T) {
 	c := New(Options{CacheDir: "/var/cache/salt/minion"})
 	for _, tt := range urlCases(t) {
@@ -78,7 +83,7 @@ func TestCachePathsAreSalts(t *testing.T) {
 			if slices.Contains(stricter, tt.URL) {
 				want = "Invalid path"
 			}
-			if got != want {
+			if want = ported(want); got != want {
 				t.Errorf("CacheDest(%q, %s) = %q (%v), want %q", tt.URL, env, got, err, want)
 			}
 		}
@@ -90,7 +95,7 @@ func TestCachePathsAreSalts(t *testing.T) {
 		if slices.Contains(stricter, tt.URL) {
 			tt.Extern_base = "Invalid path"
 		}
-		if got != tt.Extern_base {
+		if tt.Extern_base = ported(tt.Extern_base); got != tt.Extern_base {
 			t.Errorf("externPlace(%q) = %q (%v), want %q", tt.URL, got, err, tt.Extern_base)
 		}
 	}

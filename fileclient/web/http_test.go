@@ -58,7 +58,7 @@ func TestCacheFileOfAWebServer(t *testing.T) {
 	})
 	c, dir := client(t)
 	address := strings.Replace(s.URL, "http://", "http://us:pa@", 1) + "/a/b?q=1"
-	want := filepath.Join(dir, "extrn_files", "dev", strings.TrimPrefix(s.URL, "http://"), "a", "b-q=1")
+	want := filepath.Join(dir, "extrn_files", "dev", strings.ReplaceAll(strings.TrimPrefix(s.URL, "http://"), ":", ""), "a", "b-q=1")
 	for range 2 {
 		got, err := c.CacheFile(t.Context(), address, "dev", fileclient.Fetch{})
 		if err != nil || got != want || read(t, got) != "content q=1" {

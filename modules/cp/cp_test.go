@@ -107,7 +107,7 @@ func TestCalls(t *testing.T) {
 	}
 	m := newMinion(t)
 	host := strings.TrimPrefix(m.web.URL, "http://")
-	names := strings.NewReplacer("WEBUSER", "http://u:p@"+host, "WEB", m.web.URL, "HOST", host, "OUT", m.out, "CACHE", m.cache)
+	names := strings.NewReplacer("WEBUSER", "http://u:p@"+host, "WEB", m.web.URL, "PORTED", strings.ReplaceAll(host, ":", ""), "HOST", host, "OUT", m.out, "CACHE", m.cache)
 	v, err := vectors.Decode([]byte(names.Replace(string(src))))
 	if err != nil {
 		t.Fatal(err)

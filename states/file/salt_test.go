@@ -386,7 +386,7 @@ func TestNotCached(t *testing.T) {
 	for _, url := range []string{"salt://a", w.web + "/a"} {
 		path := w.at("cache/files/base/a")
 		if strings.HasPrefix(url, "http") {
-			path = w.at("cache/extrn_files/base/" + strings.TrimPrefix(w.web, "http://") + "/a")
+			path = w.at("cache/extrn_files/base/" + strings.ReplaceAll(strings.TrimPrefix(w.web, "http://"), ":", "") + "/a")
 		}
 		if ret := w.run("cached", true, "name", url, "skip_verify", true); ret.Value("result") != nil || ret.Text("comment") != "File will be cached: "+url {
 			t.Errorf("test mode: %s", data.Repr(ret))
