@@ -179,7 +179,8 @@ func (w *twin) build(under string, files []any) {
 func (w *twin) told(v any, back bool) any {
 	pairs := []string{"CACHE", w.at("cache"), "DIR", w.at("c"), "HTTP", w.web}
 	if back {
-		pairs = []string{w.at("cache"), "CACHE", w.at("c"), "DIR", w.web, "HTTP", strings.TrimPrefix(w.web, "http://"), "127.0.0.1:24590"}
+		pairs = []string{w.at("cache"), "CACHE", w.at("c"), "DIR", w.web, "HTTP", strings.TrimPrefix(w.web, "http://"), "127.0.0.1:24590",
+			strings.ReplaceAll(strings.TrimPrefix(w.web, "http://"), ":", ""), "127.0.0.124590"}
 	}
 	return replaced(v, strings.NewReplacer(pairs...))
 }
