@@ -32,7 +32,7 @@ type Index struct {
 	bearers  map[string]links   // connections by those of their topics that look like names
 	ties     map[*transport.Peer]tie
 	places   map[string]*place
-	awaited  map[string]chan struct{} // closed when the minion is connected
+	awaited  map[string]chan struct{} // closed when the minion is surely connected
 	count    int                      // minions that are connected
 	strange  int                      // connections with a name that is nobody's, and places with such without a name
 	unsure   int                      // places
@@ -265,22 +265,59 @@ func (x *Index) Sure() bool {
 	return x.strange == 0 && x.unsure == 0
 }
 
-// Await returns a channel that is closed when minion id is connected, and what to call when nobody waits for that any
-// more. Both are nil where the minion is connected, and where somebody waits for it already.
+// Await returns a channel that is closed when minion id is surely connected, and what to call when nobody waits for that
+// any more. Both are nil where the minion is, and where somebody waits for it already. A connection without a name may be
+// that of another minion as long as there are fewer of them than minions that have none of their own at the host.
 func (x *Index) Await(id string) (connected <-chan struct{}, done func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if m := x.minions[id]; m != nil && m.connected() || x.awaited[id] != nil {
+	if m := x.minions[id]; m != nil && m.surely() || x.awaited[id] != nil {
 		return nil, nil
 	}
 	c := make(chan struct{})
 	x.awaited[id] = c
+	if m := x.minions[id]; m != nil && m.place != nil {
+		x.await(m.place, m)
+	}
 	return c, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if x.awaited[id] == c {
-			delete(x.awaited, id)
+			x.unawait(id)
 		}
+	}
+}
+
+// await notes at its place that a minion is waited for, if it is.
+func (x *Index) await(p *place, m *minion) {
+	if x.awaited[m.id] != nil {
+		p.awaited[m] = struct{}{}
+	}
+}
+
+// unawait forgets that a minion is waited for.
+func (x *Index) unawait(id string) {
+	delete(x.awaited, id)
+	if m := x.minions[id]; m != nil && m.place != nil {
+		delete(m.place.awaited, m)
+	}
+}
+
+// arrived tells who waits for a minion, when it is surely connected.
+func (x *Index) arrived(m *minion) {
+	if c := x.awaited[m.id]; c != nil && m.surely() {
+		x.unawait(m.id)
+		close(c)
+	}
+}
+
+// full tells who waits for the minions at a place, when there is a connection for each.
+func (x *Index) full(p *place) {
+	if p.conns < p.waits {
+		return
+	}
+	for m := range p.awaited {
+		x.arrived(m)
 	}
 }
 
@@ -397,6 +434,7 @@ func (x *Index) link(m *minion, c *transport.Peer) {
 	m.links[c] = struct{}{}
 	x.line(m, false)
 	x.turned(m, was)
+	x.arrived(m)
 }
 
 func (x *Index) unlink(m *minion, c *transport.Peer) {
@@ -426,10 +464,16 @@ func (x *Index) line(m *minion, heard bool) {
 		}
 		return
 	case from != nil:
-		x.at(from.host, func(p *place) { p.leave(m) })
+		x.at(from.host, func(p *place) {
+			delete(p.awaited, m)
+			p.leave(m)
+		})
 	}
 	if to != "" {
-		x.at(to, func(p *place) { p.enter(m, m.proved) })
+		x.at(to, func(p *place) {
+			x.await(p, m)
+			p.enter(m, m.proved)
+		})
 	}
 }
 
@@ -437,12 +481,13 @@ func (x *Index) line(m *minion, heard bool) {
 func (x *Index) at(host string, change func(p *place)) {
 	p := x.places[host]
 	if p == nil {
-		p = &place{host: host, turn: x.turn}
+		p = &place{host: host, turn: x.turn, awaited: map[*minion]struct{}{}}
 		x.places[host] = p
 	}
 	x.weigh(p, -1)
 	change(p)
 	x.weigh(p, 1)
+	x.full(p)
 	if p.empty() {
 		delete(x.places, host)
 	}
@@ -477,13 +522,14 @@ func (x *Index) turned(m *minion, was bool) {
 		return
 	}
 	x.count++
-	if c := x.awaited[m.id]; c != nil {
-		delete(x.awaited, m.id)
-		close(c)
-	}
 }
 
 func (m *minion) connected() bool { return m.given || len(m.links) > 0 }
+
+// surely reports whether a minion is connected, and not only may be by a connection of another at its host.
+func (m *minion) surely() bool {
+	return len(m.links) > 0 || m.given && m.place.conns >= m.place.waits
+}
 
 // home returns where a minion was heard from.
 func (m *minion) home() string {

@@ -243,6 +243,64 @@ func TestAwaitEndsWhenTheMinionIsConnected(t *testing.T) {
 	}
 }
 
+// TestAwaitTakesNoConnectionOfAnotherMinion holds that a minion of Salt that comes back is waited for until its own
+// connection is there, though the index gives it one that is another's: both bear no name and come from one host.
+func TestAwaitTakesNoConnectionOfAnotherMinion(t *testing.T) {
+	x := NewIndex(nil, time.Now)
+	link := func() *transport.Peer {
+		came := &transport.Peer{Addr: at("10.0.0.1"), Topics: []string{""}}
+		x.Watch(nil, came)
+		return came
+	}
+	x.Note("web1", "10.0.0.1")
+	left := link()
+	x.Note("web2", "10.0.0.1")
+	link()
+	x.Watch(left, nil)
+	x.Note("web1", "10.0.0.1") // it was started anew, and its connection is on its way
+	connected, done := x.Await("web1")
+	if connected == nil {
+		t.Fatal("the connection of web2 is taken for that of web1")
+	}
+	defer done()
+	named := &transport.Peer{Addr: at("10.0.0.1"), Topics: []string{channel.Topic("web3")}}
+	x.Note("web3", "10.0.0.1") // with a name of its own
+	x.Watch(nil, named)
+	select {
+	case <-connected:
+		t.Fatal("the connection of web3 is taken for that of web1")
+	default:
+	}
+	link()
+	select {
+	case <-connected:
+	default:
+		t.Fatal("each minion has a connection, and web1 is waited for")
+	}
+	if again, _ := x.Await("web1"); again != nil {
+		t.Error("one waits for a minion that is surely connected")
+	}
+}
+
+// TestAwaitEndsWhenAnotherMinionIsForgotten holds that a minion which is known no more holds nobody up.
+func TestAwaitEndsWhenAnotherMinionIsForgotten(t *testing.T) {
+	x := NewIndex(nil, time.Now)
+	x.Note("web2", "10.0.0.1")
+	x.Note("web1", "10.0.0.1")
+	x.Watch(nil, &transport.Peer{Addr: at("10.0.0.1"), Topics: []string{""}})
+	connected, done := x.Await("web1")
+	if connected == nil {
+		t.Fatal("web1 is not waited for")
+	}
+	defer done()
+	x.Forget(func(id string) bool { return id == "web1" })
+	select {
+	case <-connected:
+	default:
+		t.Error("web1 is waited for, and no other can have its connection")
+	}
+}
+
 // BenchmarkArrival is what the index does for a minion that signs in, connects and announces its start, beside 1,000
 // and 20,000 others that are connected, from one host, where connections have no names, and from a host each. The time
 // of one does not depend on the number: ratio is that of 20,000 to that of 1,000.

@@ -12,6 +12,8 @@ type place struct {
 	given int // of these, how many have a connection: those from front to edge
 
 	front, edge, back *minion
+
+	awaited map[*minion]struct{} // of the line
 }
 
 // connect adds connections without a name, or takes some away.
