@@ -45,6 +45,32 @@ func (s *site) left() (list []leftover) {
 	return list
 }
 
+// stopMasterFirst stops the master, ends the programs that jobs run, and stops the minions. A master that came back has sent
+// again what its minions had not acknowledged, so that jobs of before may run now, some of them without an end.
+func (s *site) stopMasterFirst(t *testing.T) {
+	t.Helper()
+	if err := s.master.stop(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	daemons := map[int]bool{}
+	for _, m := range s.minions {
+		daemons[m.cmd.Process.Pid] = true
+	}
+	for _, m := range s.minions {
+		await(t, "the last jobs of "+m.id, func() bool {
+			for _, l := range s.left() {
+				if !daemons[l.pid] {
+					_ = l.kill() // it may have ended
+				}
+			}
+			return len(m.running()) == 0
+		})
+		if err := m.stop(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // checkNothingLeft fails when a process of the site runs on, or a file of one that is gone would tell others that it lives.
 func (s *site) checkNothingLeft(t *testing.T) {
 	t.Helper()

@@ -81,7 +81,7 @@ func testStops(t *testing.T, bin string) {
 
 	s.startAll(t) // nothing that was left hinders a start
 	l.pingAll(t, heard)
-	s.stopAll(t)
+	s.stopMasterFirst(t)
 	s.checkNothingLeft(t)
 	stopListening()
 	if err := ear.Wait(); err != nil {
