@@ -42,6 +42,17 @@ func (h HostProgram) User() string {
 	return name
 }
 
+// Key returns the fields that prove the running user to the master by their key file, as orders of the program salt do. The error
+// wraps client.ErrKey.
+func (h HostProgram) Key() (*data.Map, error) {
+	o := client.Options{CacheDir: h.Opts.Text("cachedir"), User: h.Opts.Text("user"), Caller: userName(), Sudo: h.In.Env("SUDO_USER")}
+	key, user, err := o.Key()
+	if err != nil {
+		return nil, err
+	}
+	return data.NewMap("key", key, "user", user), nil
+}
+
 // TellNoEntry says, of an error of the master's bus, that its socket is not for this user. Of other errors it says nothing.
 func (h HostProgram) TellNoEntry(err error) { (&saltRun{opts: h.Opts, out: h.Out}).tellNoEntry(err) }
 

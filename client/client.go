@@ -222,20 +222,28 @@ func (l *Local) send(ctx context.Context, r Request, key, user string) (any, err
 	return reply, err
 }
 
-// credentials reads the key file of the running user (salt/client/__init__.py, __get_user and __read_master_key).
+// credentials returns the key and the name of the running user; no key where a login stands in for it.
 func (l *Local) credentials() (key, user string, err error) {
-	name := l.opts.Caller
-	user = name
-	if name == "root" || name == l.opts.User {
-		name = l.opts.User
-		if l.opts.Sudo != "" && l.opts.Caller == "root" {
-			user = "sudo_" + l.opts.Sudo
-		}
-	}
+	key, user, err = l.opts.Key()
 	if l.login.Len() > 0 {
 		return "", user, nil
 	}
-	file := filepath.Join(l.opts.CacheDir, "."+strings.ReplaceAll(name, `\`, "_")+"_key")
+	return key, user, err
+}
+
+// Key reads the key file of Caller in CacheDir, and returns the name under which the master knows who holds it
+// (salt/client/__init__.py, __get_user and __read_master_key). The error wraps ErrKey; the name is returned with it. It looks at
+// CacheDir, Caller, User and Sudo alone.
+func (o Options) Key() (key, user string, err error) {
+	name := o.Caller
+	user = name
+	if name == "root" || name == o.User {
+		name = o.User
+		if o.Sudo != "" && o.Caller == "root" {
+			user = "sudo_" + o.Sudo
+		}
+	}
+	file := filepath.Join(o.CacheDir, "."+strings.ReplaceAll(name, `\`, "_")+"_key")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return "", user, fmt.Errorf("%w: %w", ErrKey, err)

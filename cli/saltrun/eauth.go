@@ -44,10 +44,11 @@ func (r *run) throughMaster(ctx context.Context, call runner.Call, wire []any) i
 			"examining the master job cache, if configured. This execution is running under tag %s", tag)
 		return exitOK
 	}
-	v, err := r.await(ctx, bus, tag)
+	body, err := r.await(ctx, bus, tag)
 	if err != nil {
 		return r.tell(ctx, call, wire, err, nil)
 	}
+	v := body.Value("return")
 	inner, outputter, ok := withOutputter(v)
 	if !ok {
 		inner, outputter = v, ""
@@ -95,8 +96,8 @@ func (r *run) order(ctx context.Context, call runner.Call, login *data.Map) (str
 // requestTimeout is how long the master may take to check a login.
 func (r *run) requestTimeout() time.Duration { return max(r.cfg.Timeout, 15*time.Second) }
 
-// await waits for the end of a call and returns its result.
-func (r *run) await(ctx context.Context, bus *eventbus.Client, tag string) (any, error) {
+// await waits for the end of a call and returns the event that tells of it.
+func (r *run) await(ctx context.Context, bus *eventbus.Client, tag string) (*data.Map, error) {
 	limit := 300 * time.Second
 	if n, err := loader.Float(r.opts.Value("rest_timeout")); err == nil && n > 0 {
 		limit = time.Duration(n * float64(time.Second))
@@ -113,10 +114,6 @@ func (r *run) await(ctx context.Context, bus *eventbus.Client, tag string) (any,
 		case e.Tag != tag+"/ret":
 			continue
 		}
-		body, err := e.Map()
-		if err != nil {
-			return nil, err
-		}
-		return body.Value("return"), nil
+		return e.Map()
 	}
 }

@@ -84,7 +84,7 @@ func newHost(r *run) (*host, error) {
 
 // needs are what runners work on. What cannot be opened is missing, and the runners that need it say so.
 func (h *host) needs(tree *pki.Dir, connected func() ([]string, error), served *fileserver.Server) runners.Needs {
-	n := runners.Needs{Jobs: h.jobs, Keys: tree, Connected: connected, Tokens: &tokens{h}, Files: served}
+	n := runners.Needs{Jobs: h.jobs, Keys: tree, Connected: connected, Tokens: &tokens{h}, Files: served, InMaster: h.inMaster}
 	if n.Files != nil {
 		n.Locks = n.Files
 	}

@@ -86,7 +86,7 @@ func (b *Backend) ClearLists(_ context.Context, envs []string) (cleared []string
 // tree returns the tree of an environment as it is now.
 func (b *Backend) tree(ctx context.Context, env string) (*tree, error) {
 	dirs := b.folders(env)
-	if !slices.ContainsFunc(dirs, isFolder) {
+	if _, named := b.roots[env]; !named && !slices.ContainsFunc(dirs, isFolder) {
 		return &tree{}, nil
 	}
 	b.mu.Lock()

@@ -39,7 +39,7 @@ func Plugins(n Needs) []loader.Plugin {
 		doc.Plugin(),
 		error.Plugin(),
 		event.Plugin(),
-		fileserver.Plugin(n.Files),
+		fileserver.Plugin(n.Files, n.InMaster),
 		gitpillar.Plugin(n.GitPillar),
 		http.Plugin(),
 		jobs.Plugin(jobs.Needs{Jobs: n.Jobs, Other: n.OtherJobs}),

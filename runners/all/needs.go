@@ -9,6 +9,7 @@ import (
 	"github.com/brineproject/brine/returner"
 	runnerauth "github.com/brineproject/brine/runners/auth"
 	runnercache "github.com/brineproject/brine/runners/cache"
+	runnerfiles "github.com/brineproject/brine/runners/fileserver"
 	"github.com/brineproject/brine/runners/gitpillar"
 	"github.com/brineproject/brine/runners/mine"
 	runnerpillar "github.com/brineproject/brine/runners/pillar"
@@ -25,6 +26,9 @@ type Needs struct {
 	Keys      pki.Store  // the keys of minions
 	Bank      cache.Bank // what minions told of themselves, the mine and what operators keep there
 	Files     *fileserver.Server
+	// InMaster has the running master call a runner, for those that change what a master holds in memory. It is nil inside of a
+	// master.
+	InMaster runnerfiles.InMaster
 	// Connected returns the ids of the minions that hold a connection to the master now, sorted. It may return an error
 	// that wraps manage.ErrUnknown.
 	Connected func() ([]string, error)

@@ -13,8 +13,8 @@ const docClearCache = "\n" +
 	"    "
 
 const docClearFileListCache = "\n" +
-	"    Drops the lists of files that backends keep, and returns the environments whose lists there were, by\n" +
-	"    backend.\n" +
+	"    Drops the lists of files that the running master keeps in memory, and returns the environments whose lists\n" +
+	"    there were, by backend. Where no master runs, there are none. salt-run has the master do it, as a job of its own in the job cache.\n" +
 	"\n" +
 	"    saltenv\n" +
 	"\n" +

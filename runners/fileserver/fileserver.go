@@ -14,20 +14,25 @@ import (
 
 //go:generate go run github.com/brineproject/brine/internal/docgen
 
-// Plugin returns the runner fileserver.
-func Plugin(s *fileserver.Server) loader.Plugin {
+// An InMaster has the master of this host call a runner, and returns the result. running is false where no master runs.
+type InMaster func(ctx context.Context, fun string, kwargs *data.Map) (result any, running bool, err error)
+
+// Plugin returns the runner fileserver over the file server s. In a program beside the master, master asks the one that runs, whose
+// file server is another; nil means that s is the master's own.
+func Plugin(s *fileserver.Server, master InMaster) loader.Plugin {
 	return loader.Plugin{Name: "fileserver", New: func(env *loader.Env) (*loader.Module, error) {
 		if s == nil {
 			return nil, errors.New("there is no file server")
 		}
-		m := &module{env, s}
+		m := &module{env, s, master}
 		return &loader.Module{Funcs: append(m.lists(), m.sources()...)}, nil
 	}}
 }
 
 type module struct {
-	env   *loader.Env
-	files *fileserver.Server
+	env    *loader.Env
+	files  *fileserver.Server
+	master InMaster
 }
 
 func (m *module) lists() []loader.Func {

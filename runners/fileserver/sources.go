@@ -179,8 +179,8 @@ type clearListArgs struct {
 	Backend any `default:"None"`
 }
 
-// clearFileListCache drops the lists of files that backends keep, and returns the environments whose lists there were, by
-// backend.
+// clearFileListCache drops the lists of files that the running master keeps in memory, and returns the environments whose lists
+// there were, by backend. Where no master runs, there are none. salt-run has the master do it, as a job of its own in the job cache.
 //
 // saltenv
 //
@@ -195,9 +195,19 @@ type clearListArgs struct {
 //	salt-run fileserver.clear_file_list_cache
 //	salt-run fileserver.clear_file_list_cache saltenv=base backend=roots
 func (m *module) clearFileListCache(ctx context.Context, a clearListArgs) (any, error) {
+	if m.master != nil {
+		ret, running, err := m.master(ctx, "fileserver.clear_file_list_cache", data.NewMap("saltenv", a.Saltenv, "backend", a.Backend))
+		if err != nil {
+			return nil, fmt.Errorf("clear lists of files in the running master: %w", err)
+		}
+		if !running {
+			return &data.Map{}, nil
+		}
+		return ret, nil
+	}
 	var envs []string
 	if a.Saltenv != nil {
-		envs = names(a.Saltenv)
+		envs = append([]string{}, names(a.Saltenv)...) // not nil, which means all
 	}
 	ret := &data.Map{}
 	for _, b := range m.files.Select(backends(a.Backend)...) {

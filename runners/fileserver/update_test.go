@@ -50,7 +50,7 @@ func TestUpdateTellsWhatItFound(t *testing.T) {
 			return nil
 		}
 		b := &repositories{}
-		m := &module{env, fileserver.New(fileserver.Options{Backends: []fileserver.Backend{b}})}
+		m := &module{env: env, files: fileserver.New(fileserver.Options{Backends: []fileserver.Backend{b}})}
 		for range 2 {
 			if ret, err := m.update(t.Context(), updateArgs{Backend: "git", Kwargs: c.kwargs}); ret != true || err != nil {
 				t.Fatalf("update %v: %v, %v", c.kwargs, ret, err)
@@ -71,7 +71,7 @@ func TestUpdateTellsOfBackendsThatAreNone(t *testing.T) {
 	for backend, want := range map[string]int{"gitf": 1, "git,gitf,-x": 2, "git": 0, "-git": 0, "": 0} {
 		log, hook := test.NewNullLogger()
 		env := &loader.Env{Opts: &data.Map{}, Log: log}
-		m := &module{env, fileserver.New(fileserver.Options{Backends: []fileserver.Backend{&repositories{}}})}
+		m := &module{env: env, files: fileserver.New(fileserver.Options{Backends: []fileserver.Backend{&repositories{}}})}
 		ret, err := m.update(t.Context(), updateArgs{Backend: backend, Kwargs: &data.Map{}})
 		if got := len(hook.AllEntries()); ret != true || err != nil || got != want {
 			t.Errorf("update of %q: %v, %v, %d warnings, want %d", backend, ret, err, got, want)
