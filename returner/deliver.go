@@ -34,10 +34,11 @@ type EventReturner interface {
 	Close() error
 }
 
-// Module makes the plug-in's module of a Returner: its one function is returner. doc is what sys.doc shows.
+// Module makes the plug-in's module of a Returner: its function is returner, and where it is a [Lookup] too, there are those by which it is
+// read. doc is what sys.doc shows of returner.
 func Module(doc string, r Returner) *loader.Module {
 	type args struct{ Ret *data.Map }
-	return &loader.Module{Funcs: []loader.Func{
+	m := &loader.Module{Funcs: []loader.Func{
 		loader.F("returner", doc, func(ctx context.Context, a args) (any, error) {
 			if a.Ret == nil {
 				return nil, loader.TypeError("a return is a dictionary")
@@ -45,6 +46,10 @@ func Module(doc string, r Returner) *loader.Module {
 			return nil, r.Return(ctx, a.Ret)
 		}),
 	}}
+	if l, ok := r.(Lookup); ok {
+		m.Funcs = append(m.Funcs, lookups(l)...)
+	}
+	return m
 }
 
 // Passed returns a return without the fields that only steer returners: ret_kwargs may hold a password.

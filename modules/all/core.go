@@ -34,6 +34,7 @@ import (
 	"github.com/brineproject/brine/modules/pillar"
 	"github.com/brineproject/brine/modules/pkgresource"
 	"github.com/brineproject/brine/modules/publish"
+	"github.com/brineproject/brine/modules/ret"
 	"github.com/brineproject/brine/modules/rhservice"
 	"github.com/brineproject/brine/modules/saltutil"
 	"github.com/brineproject/brine/modules/schedule"
@@ -87,6 +88,7 @@ func core(b render.Brought) []loader.Plugin {
 		pillar.Plugin(b),
 		pkgresource.Plugin(),
 		publish.Plugin(),
+		ret.Plugin(),
 		rhservice.Plugin(),
 		saltutil.Plugin(),
 		schedule.Plugin(),

@@ -53,12 +53,19 @@ func known() []returner.Setting {
 // Plugin returns the returner for a minion.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returner.Module(doc, &minionReturner{returner.EnvSource(env)}), nil
+		return returner.Module(doc, newMinionReturner(returner.EnvSource(env))), nil
 	}}
 }
 
 // minionReturner connects for each return, since the ret_config of each may name another server.
-type minionReturner struct{ from returner.Source }
+type minionReturner struct {
+	sqlcache.Reader
+	from returner.Source
+}
+
+func newMinionReturner(from returner.Source) *minionReturner {
+	return &minionReturner{sqlcache.Reader{Connect: func() (*sql.DB, string, error) { return connect(from, nil) }, Dialect: dialect()}, from}
+}
 
 func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
 	db, at, err := connect(r.from, ret)

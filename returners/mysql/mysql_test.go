@@ -322,3 +322,9 @@ func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
 		t.Errorf("%d returns are in the configured server, want 1", len(got))
 	}
 }
+
+func TestLookup(t *testing.T) {
+	opts, db := server(t)
+	saltTables(t, db)
+	returnertest.Lookup(t, Plugin(), opts, false, func(jid, load string) { exec(t, db, "INSERT IGNORE INTO jids VALUES (?, ?)", jid, load) })
+}

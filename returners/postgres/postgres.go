@@ -62,14 +62,19 @@ func known(name string) []returner.Setting {
 // Plugin returns the returner postgres or pgjsonb for a minion.
 func Plugin(name string) loader.Plugin {
 	return loader.Plugin{Name: name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returner.Module(fmt.Sprintf(doc, name), &minionReturner{name, returner.EnvSource(env)}), nil
+		return returner.Module(fmt.Sprintf(doc, name), newMinionReturner(name, returner.EnvSource(env))), nil
 	}}
 }
 
 // minionReturner connects for each return, since the ret_config of each may name another server.
 type minionReturner struct {
+	sqlcache.Reader
 	name string
 	from returner.Source
+}
+
+func newMinionReturner(name string, from returner.Source) *minionReturner {
+	return &minionReturner{sqlcache.Reader{Connect: func() (*sql.DB, string, error) { return connect(name, from, nil) }, Dialect: dialect(name)}, name, from}
 }
 
 func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {

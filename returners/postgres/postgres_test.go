@@ -380,3 +380,15 @@ func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
 		}
 	})
 }
+
+func TestLookup(t *testing.T) {
+	for _, name := range []string{Name, NameJSONB} {
+		t.Run(name, func(t *testing.T) {
+			opts, db := server(t, name)
+			saltTables(t, name, db)
+			returnertest.Lookup(t, Plugin(name), opts, false, func(jid, load string) {
+				exec(t, db, "INSERT INTO jids VALUES ($1, $2) ON CONFLICT DO NOTHING", jid, load)
+			})
+		})
+	}
+}

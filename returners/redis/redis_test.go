@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/need"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/returner"
 	"github.com/brineproject/brine/returner/returnertest"
@@ -282,4 +283,12 @@ func TestAMinionChoosesNoKeys(t *testing.T) {
 	if got := db.Get(t.Context(), prefix+"web2:test.ping").Val(); got != "20260301120000000111" {
 		t.Errorf("the last job of a function is %q", got)
 	}
+}
+
+func TestLookup(t *testing.T) {
+	db, prefix := server(t)
+	plugin := loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
+		return returner.Module(doc, &minionReturner{from: returner.EnvSource(env), keep: time.Hour, prefix: prefix}), nil
+	}}
+	returnertest.Lookup(t, plugin, testOptions(), false, func(jid, load string) { db.SetEx(t.Context(), prefix+"load:"+jid, load, time.Hour) })
 }

@@ -234,3 +234,9 @@ func TestEvents(t *testing.T) {
 		t.Errorf("-want +got\n%s", d)
 	}
 }
+
+func TestLookup(t *testing.T) {
+	opts, db := server(t)
+	saltTables(t, db)
+	returnertest.Lookup(t, Plugin(), opts, true, func(jid, load string) { exec(t, db, "INSERT OR IGNORE INTO jids VALUES (?, ?)", jid, load) })
+}

@@ -197,37 +197,13 @@ func instance(jid string, load *data.Map) *data.Map {
 	if load.Len() == 0 {
 		return data.NewMap("Error", "Cannot contact returner or no job with this jid", "StartTime", start)
 	}
-	m := data.NewMap("Function", or(load, "fun", "unknown-function"), "Arguments", arguments(load.Value("arg")),
-		"Target", or(load, "tgt", "unknown-target"), "Target-type", or(load, "tgt_type", "list"), "User", or(load, "user", "root"))
-	kwargs, _ := load.Value("kwargs").(*data.Map)
-	for _, from := range []*data.Map{load, kwargs} {
-		if v, ok := from.Get("metadata"); ok {
-			m.Set("Metadata", v)
-			break
-		}
-	}
+	m := returner.Instance(jid, load)
 	if id, ok := load.Get(job.OwnOf); ok {
+		m.Delete("StartTime")
 		m.Set("Ordered-by", "minion "+data.Str(id))
+		m.Set("StartTime", start)
 	}
-	m.Set("StartTime", start)
 	return m
-}
-
-func or(m *data.Map, key string, otherwise any) any {
-	if v, ok := m.Get(key); ok {
-		return v
-	}
-	return otherwise
-}
-
-func arguments(v any) []any {
-	switch v := v.(type) {
-	case []any:
-		return v
-	case data.Tuple:
-		return v
-	}
-	return []any{}
 }
 
 // progress tells what is going on, where the caller asked for it.
