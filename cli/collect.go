@@ -46,6 +46,35 @@ func (s *saltRun) collect(ctx context.Context, job *client.Job) int {
 	return exitGeneric
 }
 
+// collectProgress draws a bar on standard error while minions return, and then prints the summary, for --progress. As in Salt
+// results are not printed and the exit code is 0. Unlike Salt it also works when the first result is a missing one, where Salt
+// ends without a word.
+func (s *saltRun) collectProgress(ctx context.Context, job *client.Job) int {
+	t := &tally{}
+	look := &connections{opts: s.opts}
+	defer look.close()
+	bar := output.NewProgress(s.out.stderr, len(job.Minions), s.out.columns(s.in.Env))
+	var told []client.Result
+	for r, err := range s.local.Results(ctx, job, s.wait(s.o.ShowTimeout)) {
+		if err != nil {
+			return s.interrupted(ctx, job, err)
+		}
+		t.add(answerOf(r, job, look))
+		if !r.Missing {
+			bar.Update(t.returned)
+		}
+		told = append(told, client.Result{ID: r.ID, Notices: r.Notices})
+	}
+	s.summary(t)
+	if s.o.Summary && s.o.Output == "" {
+		s.summary(t) // Salt prints it twice then
+	}
+	for _, r := range told {
+		s.notices(r.ID, r.Notices)
+	}
+	return exitOK
+}
+
 // notices tells what a minion says beside its answer, unless log_level says that warnings are not wanted. Standard output is left to the
 // answers.
 func (s *saltRun) notices(id string, texts []string) {

@@ -2,8 +2,10 @@ package cli_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -55,6 +57,7 @@ func TestCommands(t *testing.T) {
 			}
 		})
 	}
+	t.Run("progress", func(t *testing.T) { testProgress(t, s) })
 	t.Run("modules that cannot run", func(t *testing.T) { testNotices(t, s) })
 	t.Run("verbose summary", func(t *testing.T) { testSummary(t, s) })
 	t.Run("a result of salt-call reaches the master", func(t *testing.T) { testReturn(t, s) })
@@ -77,6 +80,39 @@ func testSummary(t *testing.T, s *site) {
 		"Minions not connected: gone1\nMinions with failures: web1\n" + line
 	if d := cmp.Diff(want, summary); d != "" || code != 1 {
 		t.Errorf("code %d, summary (-want +got):\n%s", code, d)
+	}
+}
+
+// testProgress holds the bar of --progress, as Salt 3006.18 draws it on a pipe, and what follows it.
+func testProgress(t *testing.T, s *site) {
+	const mark = "-------------------------------------------\n"
+	summary := func(targeted, returned, failed int, more string) string {
+		return fmt.Sprintf("\n\n%[1]sSummary\n%[1]s# of minions targeted: %[2]d\n# of minions returned: %[3]d\n"+
+			"# of minions that did not return: %[4]d\n# of minions with errors: %[5]d\n%[6]s%[1]s",
+			mark, targeted, returned, targeted-returned, failed, more)
+	}
+	const one = "  0% |                                   | Elapsed Time: T Returns: [0/1]\r" +
+		"100% |###################################| Elapsed Time: T Returns: [1/1]\r"
+	s.accept(t, "gone1")
+	defer os.Remove(filepath.Join(s.root, "m/pki/minions/gone1"))
+	for _, tt := range []struct{ name, line, stdout, stderr string }{
+		{"two answer", "-L web1,web2 -p test.ping", summary(2, 2, 0, ""),
+			"  0% |                                   | Elapsed Time: T Returns: [0/2]\r" +
+				" 50% |#################                  | Elapsed Time: T Returns: [1/2]\r" +
+				"100% |###################################| Elapsed Time: T Returns: [2/2]\r"},
+		{"results have no part in the exit code", "web1 -p -v test.retcode 3", summary(1, 1, 1, "Minions with failures: web1\n"), one},
+		{"--summary prints it again", "web1 -p --summary test.ping", summary(1, 1, 0, "") + summary(1, 1, 0, ""), one},
+		{"an outputter does not", "web1 -p --summary --out=json test.ping", summary(1, 1, 0, ""), one},
+		{"documentation is not printed", "web1 -p sys.doc test.ping", summary(1, 1, 0, ""), one},
+		{"nobody answers", "gone1 -p test.ping -t 1", summary(1, 0, 0, ""), one[:strings.Index(one, "\r")+1]},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stdout, stderr, code := s.run(t, "salt", strings.Fields(tt.line))
+			stderr = regexp.MustCompile(`\d:\d\d:\d\d`).ReplaceAllString(stderr, "T")
+			if d := cmp.Diff([]any{0, tt.stdout, tt.stderr}, []any{code, stdout, stderr}); d != "" {
+				t.Errorf("salt %s: code, stdout, stderr (-want +got):\n%s", tt.line, d)
+			}
+		})
 	}
 }
 

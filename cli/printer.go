@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+
+	"golang.org/x/term"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/output"
@@ -109,6 +112,24 @@ func isTerminal(w io.Writer) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
+
+// columns returns how to look up the width of standard error: that of its terminal, else one less than COLUMNS, else 79.
+func (p *Printer) columns(env func(string) string) func() int {
+	return func() int {
+		if f, ok := p.stderr.(*os.File); ok {
+			if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+				return width
+			}
+		}
+		if width, err := strconv.Atoi(env("COLUMNS")); err == nil && width <= maxColumns {
+			return width - 1
+		}
+		return 79
+	}
+}
+
+// maxColumns is the widest terminal that COLUMNS may claim.
+const maxColumns = 10000
 
 // tell prints what reading the command line gave rise to.
 func (l *Line) tell(stdout, stderr io.Writer) {

@@ -318,14 +318,17 @@ func (s *saltRun) publish(ctx context.Context, r client.Request) int {
 		s.out.Printf("Executed command with job ID: %s\n", job.ID)
 		return exitOK
 	}
-	if text := fmt.Sprintf("Executing job with jid %s", job.ID); s.o.Verbose {
+	if text := fmt.Sprintf("Executing job with jid %s", job.ID); s.o.Verbose && !s.o.Progress {
 		s.out.Printf("%s\n%s\n\n", text, strings.Repeat("-", len(text)))
 	} else if s.o.ShowJID {
 		s.out.Printf("jid: %s\n", job.ID)
 	}
 	_ = s.out.Flush() // who watches sees the id at once; the end of the run finds what is wrong
 	s.tellQueue(job)
-	if s.docs() {
+	switch {
+	case s.o.Progress:
+		return s.collectProgress(ctx, job)
+	case s.docs():
 		return s.collectDocs(ctx, job)
 	}
 	return s.collect(ctx, job)
