@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/modules/aliases"
 	"github.com/brineproject/brine/modules/alternatives"
 	"github.com/brineproject/brine/modules/archive"
+	"github.com/brineproject/brine/modules/at"
 	"github.com/brineproject/brine/modules/disk"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/git"
@@ -40,6 +41,7 @@ func extra(render.Brought) []loader.Plugin {
 		aliases.Plugin(),
 		alternatives.Plugin(),
 		archive.Plugin(),
+		at.Plugin(),
 		disk.Plugin(),
 		environ.Plugin(),
 		git.Plugin(),

@@ -6,6 +6,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/states/alternatives"
 	"github.com/brineproject/brine/states/archive"
+	"github.com/brineproject/brine/states/at"
 	"github.com/brineproject/brine/states/git"
 	"github.com/brineproject/brine/states/http"
 	"github.com/brineproject/brine/states/mysqldatabase"
@@ -29,6 +30,7 @@ func extra() []loader.Plugin {
 	return []loader.Plugin{
 		alternatives.Plugin(),
 		archive.Plugin(),
+		at.Plugin(),
 		git.Plugin(),
 		http.Plugin(),
 		mysqldatabase.Plugin(),

@@ -1,0 +1,265 @@
+// Package at is Salt's module at: jobs that run once at a later time, in the queue of at(1) (salt/modules/at.py).
+//
+// What differs from Salt: atrm removes several jobs, where Salt hands all their numbers to at as one word and reports jobs as
+// removed that stay; it returns the jobs that are gone. A job that at refuses for another reason than its time is an error in the
+// result and no exception. A queue that cannot be read is an error. A time or a job number that begins with a dash is never an option of at.
+package at
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen
+
+// Plugin returns the module at. It needs the program at.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "at", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+//nolint:staticcheck // the texts are Salt's
+func newModule(env *loader.Env) (*loader.Module, error) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "solaris" || runtime.GOOS == "illumos" {
+		return nil, errors.New("The at module could not be loaded: unsupported platform")
+	}
+	if process.Find("at") == "" {
+		return nil, errors.New("The at module could not be loaded: at command not found")
+	}
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("at", docAt, m.at),
+		loader.F("atc", docAtc, m.atc),
+		loader.F("atq", docAtq, m.atq),
+		loader.F("atrm", docAtrm, m.atrm),
+		loader.F("jobcheck", docJobcheck, m.jobcheck),
+	}}, nil
+}
+
+// run returns what a program prints on its standard output.
+func (m *module) run(ctx context.Context, name string, args ...string) (string, error) {
+	path := process.Find(name)
+	if path == "" {
+		return "", loader.NotFound("%s: command not found", name)
+	}
+	out, err := m.env.Call(ctx, "cmd.run_stdout", []any{words(path, args)}, data.NewMap("python_shell", false))
+	return data.Str(out), err
+}
+
+func words(path string, args []string) []any {
+	list := []any{path}
+	for _, a := range args {
+		list = append(list, a)
+	}
+	return list
+}
+
+type tagArgs struct {
+	Tag any `default:"None"`
+}
+
+// atq returns the jobs in the queue.
+//
+// tag
+//
+//	Only jobs with this tag, or the job with this number.
+//
+// CLI Example:
+//
+//	salt '*' at.atq
+//	salt '*' at.atq nightly
+//	salt '*' at.atq 4
+func (m *module) atq(ctx context.Context, a tagArgs) (any, error) {
+	jobs, err := m.tagged(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answer(filter(jobs, m.named(a.Tag))), nil
+}
+
+// named returns a test whether a job has a tag, or a number as its number.
+func (m *module) named(tag any) func(job) bool {
+	switch tag.(type) {
+	case int64, int:
+		return func(j job) bool { return j.number == data.Str(tag) }
+	}
+	if !data.Truth(tag) {
+		return func(job) bool { return true }
+	}
+	return func(j job) bool { return j.tag == data.Str(tag) || m.bsd() && j.number == data.Str(tag) }
+}
+
+func answer(jobs []any) *data.Map { return data.NewMap("jobs", jobs) }
+
+// filter returns the results for the jobs that fit.
+func filter(jobs []job, fits func(job) bool) []any {
+	list := []any{}
+	for _, j := range jobs {
+		if fits(j) {
+			list = append(list, j.result())
+		}
+	}
+	return list
+}
+
+type wordsArgs struct {
+	Jobs []any `args:"args"`
+}
+
+// atrm removes jobs from the queue, and returns the numbers of those that are gone.
+//
+// args
+//
+//	Numbers of jobs; or the word all, with a tag behind it for those with that tag alone.
+//
+// CLI Example:
+//
+//	salt '*' at.atrm 3 4
+//	salt '*' at.atrm all
+//	salt '*' at.atrm all nightly
+func (m *module) atrm(ctx context.Context, a wordsArgs) (any, error) {
+	var tag any
+	fits := func(j job) bool {
+		return slices.ContainsFunc(a.Jobs, func(number any) bool { return data.Str(number) == j.number })
+	}
+	if len(a.Jobs) > 0 && data.Str(a.Jobs[0]) == "all" {
+		if len(a.Jobs) > 1 {
+			tag = data.Str(a.Jobs[1])
+		}
+		fits = m.named(tag)
+	}
+	removed := []any{}
+	if len(a.Jobs) > 0 {
+		var err error
+		if removed, err = m.remove(ctx, tag != nil, fits); err != nil {
+			return nil, err
+		}
+	}
+	return data.NewMap("jobs", data.NewMap("removed", removed, "tag", tag)), nil
+}
+
+// remove removes the jobs that fit and returns the numbers of those that are gone.
+func (m *module) remove(ctx context.Context, tags bool, fits func(job) bool) ([]any, error) {
+	list := m.queue
+	if tags {
+		list = m.tagged
+	}
+	jobs, err := list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var numbers []string
+	for _, j := range jobs {
+		if fits(j) {
+			numbers = append(numbers, j.number)
+		}
+	}
+	gone := []any{}
+	if len(numbers) == 0 {
+		return gone, nil
+	}
+	if _, err := m.run(ctx, "at", append([]string{"-d"}, numbers...)...); err != nil {
+		return nil, err
+	}
+	left, err := m.queue(ctx)
+	for _, number := range numbers {
+		if !slices.ContainsFunc(left, func(j job) bool { return j.number == number }) {
+			gone = append(gone, number)
+		}
+	}
+	return gone, err
+}
+
+type atArgs struct {
+	Args   []any     `args:"args"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// created finds the number of a new job in what at prints.
+var created = regexp.MustCompile(`(?mi)^job (\S+) `)
+
+// at adds a job to the queue and returns it.
+//
+// args
+//
+//	When it is to run, as at(1) has it, and the words of the command.
+//
+// tag
+//
+//	A word by which the job can be found.
+//
+// runas
+//
+//	Whose job it is; the minion's user by default.
+//
+// CLI Example:
+//
+//	salt '*' at.at 12:05am /sbin/reboot tag=reboot
+//	salt '*' at.at '3:05am +3 days' bin/myscript tag=nightly runas=jim
+//	salt '*' at.at '"22:02"' bin/myscript tag=nightly runas=jim
+func (m *module) at(ctx context.Context, a atArgs) (any, error) {
+	if len(a.Args) < 2 {
+		return answer([]any{}), nil
+	}
+	var text []string
+	for _, word := range a.Args[1:] {
+		text = append(text, data.Str(word))
+	}
+	script := strings.Join(text, " ")
+	if tag, ok := a.Kwargs.Get("tag"); ok {
+		if strings.ContainsAny(data.Str(tag), "\r\n") { // what follows would be a command
+			return nil, loader.Execution("at: the tag %q has several lines", data.Str(tag))
+		}
+		script = "### SALT: " + data.Str(tag) + "\n" + script
+	}
+	kwargs := data.NewMap("stdin", script, "python_shell", false)
+	if runas, ok := a.Kwargs.Get("runas"); ok {
+		kwargs.Set("runas", runas)
+	}
+	out, err := m.env.Call(ctx, "cmd.run", []any{words(process.Find("at"), operands(data.Str(a.Args[0])))}, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	said := data.Str(out)
+	number := created.FindStringSubmatch(said)
+	switch {
+	case strings.HasSuffix(said, "Garbled time"):
+		return data.NewMap("jobs", []any{}, "error", "invalid timespec"), nil
+	case number == nil:
+		return data.NewMap("jobs", []any{}, "error", said), nil
+	}
+	jobs, err := m.tagged(ctx)
+	return answer(filter(jobs, func(j job) bool { return j.number == number[1] })), err
+}
+
+// operands returns arguments none of which is an option.
+func operands(word string) []string {
+	if strings.HasPrefix(word, "-") {
+		return []string{"--", word}
+	}
+	return []string{word}
+}
+
+type atcArgs struct {
+	Jobid any
+}
+
+// atc returns the script of a job.
+//
+// CLI Example:
+//
+//	salt '*' at.atc 4
+func (m *module) atc(ctx context.Context, a atcArgs) (any, error) {
+	out, err := m.run(ctx, "at", append([]string{"-c"}, operands(data.Str(a.Jobid))...)...)
+	if err == nil && out == "" {
+		return data.NewMap("error", "invalid job id '"+data.Str(a.Jobid)+"'"), nil
+	}
+	return out, err
+}
