@@ -21,7 +21,7 @@ var layers = [][]string{
 	1: {"payload", "payload/", "crypto", "pwhash", "crontab", "pki", "pki/", "match", "output", "config"},
 	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "systemd", "unpack", "daemon", "logging"},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
-	4: {"certificate", "certificate/", "packages", "packages/", "render", "render/", "serializer", "grains", "pillar", "pillar/", "tops", "state", "state/", "schedule", "beacon", "reactor", "returner", "returner/", "mine", "auth", "auth/", "batch", "metrics", "runner", "presence", "queue", "engine"},
+	4: {"certificate", "certificate/", "packages", "packages/", "render", "render/", "serializer", "serializer/", "grains", "pillar", "pillar/", "tops", "state", "state/", "schedule", "beacon", "reactor", "returner", "returner/", "mine", "auth", "auth/", "batch", "metrics", "runner", "presence", "queue", "engine"},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillars/"},
 	6: {"master", "minion", "syndic", "client", "netapi", "swarm"},
 	7: {"cli", "cli/", "cmd/", "internal/", "pkg"},

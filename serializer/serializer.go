@@ -8,7 +8,7 @@
 //
 // The sources are salt/serializers/*.py of Salt 3006, Python's json, configparser and pprint, PyYAML and the library toml.
 // What differs: in YAML that is read, dates are text, 0644 is the number 644 and a repeated key is an error, as in SLS files;
-// texts of errors of the library toml are not Python's; yamlex and plist are not known.
+// texts of errors of the library toml and of XML are not Python's; yamlex is not known. Package plist writes and reads plist.
 package serializer
 
 import (
@@ -40,6 +40,8 @@ func formats(name string) (format, bool) {
 		return format{"RawConfigParser.__init__", writeINI, readINI}, true
 	case "keyvalue":
 		return format{"serialize", writePairs, readPairs}, true
+	case "plist":
+		return format{"dumps", writePlist, readPlist}, true
 	case "python":
 		return format{callee: "pformat", write: writePython}, true
 	}
