@@ -9,7 +9,7 @@ import (
 
 func BenchmarkCall(b *testing.B) {
 	r, err := NewRegistry(&Env{}, []Plugin{{Name: "m", New: func(*Env) (*Module, error) {
-		return &Module{Funcs: []Func{F("f", "", func(_ context.Context, a struct {
+		return &Module{Funcs: []Func{F("f", func(_ context.Context, a struct {
 			Text   string
 			Num    int       `default:"3"`
 			Kwargs *data.Map `kwargs:"kwargs"`

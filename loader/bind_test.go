@@ -13,7 +13,7 @@ import (
 // spec returns the parameters of a struct of arguments.
 func spec[A any](t *testing.T) *Spec {
 	t.Helper()
-	f := F("f", "", func(context.Context, A) (any, error) { return nil, nil })
+	f := F("f", func(context.Context, A) (any, error) { return nil, nil })
 	if f.err != nil {
 		t.Fatal(f.err)
 	}
@@ -245,7 +245,7 @@ func TestConversionsRefuseAsPythonDoes(t *testing.T) {
 func converted(t *testing.T, param string, in any) (any, error) {
 	t.Helper()
 	var got allTypes
-	f := F("f", "", func(_ context.Context, a allTypes) (any, error) {
+	f := F("f", func(_ context.Context, a allTypes) (any, error) {
 		got = a
 		return nil, nil
 	})
@@ -269,34 +269,34 @@ func TestNamesOfParameters(t *testing.T) {
 
 func TestBadArgumentStructs(t *testing.T) {
 	tests := map[string]*Function{
-		"bare text": F("f", "", func(context.Context, struct {
+		"bare text": F("f", func(context.Context, struct {
 			A string `default:"x"`
 		}) (any, error) {
 			return nil, nil
 		}),
-		"two values": F("f", "", func(context.Context, struct {
+		"two values": F("f", func(context.Context, struct {
 			A string `default:"1 2"`
 		}) (any, error) {
 			return nil, nil
 		}),
-		"no end": F("f", "", func(context.Context, struct {
+		"no end": F("f", func(context.Context, struct {
 			A []any `default:"[1"`
 		}) (any, error) {
 			return nil, nil
 		}),
-		"type": F("f", "", func(context.Context, struct{ A chan int }) (any, error) { return nil, nil }),
-		"args type": F("f", "", func(context.Context, struct {
+		"type": F("f", func(context.Context, struct{ A chan int }) (any, error) { return nil, nil }),
+		"args type": F("f", func(context.Context, struct {
 			A []string `args:"a"`
 		}) (any, error) {
 			return nil, nil
 		}),
-		"default before": F("f", "", func(context.Context, struct {
+		"default before": F("f", func(context.Context, struct {
 			A any `default:"1"`
 			B any
 		}) (any, error) {
 			return nil, nil
 		}),
-		"no struct": F("f", "", func(context.Context, int) (any, error) { return nil, nil }),
+		"no struct": F("f", func(context.Context, int) (any, error) { return nil, nil }),
 	}
 	for name, f := range tests {
 		t.Run(name, func(t *testing.T) {

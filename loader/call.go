@@ -46,7 +46,7 @@ func (r *Registry) Call(ctx context.Context, fun string, arg []any, o CallOption
 	}
 	value, err := call(WithContext(ctx, c), f, arg, o)
 	if err != nil {
-		return failed(fun, f.Spec().Doc, err)
+		return failed(fun, f.Spec().Docstring(), err)
 	}
 	res := Result{Value: value, Retcode: retcode(c, value), Out: f.Spec().Out, Ordered: f.Spec().Ordered}
 	res.Success = res.Retcode == 0

@@ -15,7 +15,7 @@ import (
 func calling(t *testing.T, fn func(ctx context.Context, text any) (any, error)) *Registry {
 	t.Helper()
 	return registry(t, &Env{}, Plugin{Name: "m", New: func(*Env) (*Module, error) {
-		f := F("f", "\n    Doc.\n    ", func(ctx context.Context, a one) (any, error) { return fn(ctx, a.Text) }).Out("highstate")
+		f := F("f", func(ctx context.Context, a one) (any, error) { return fn(ctx, a.Text) }).Document("\n    Doc.\n    ").Out("highstate")
 		return &Module{Funcs: []Func{f}}, nil
 	}})
 }
@@ -217,9 +217,9 @@ func TestInvokeOfAMissingFunction(t *testing.T) {
 }
 
 func TestAliasOfAFunction(t *testing.T) {
-	f := F("long_name", "\n    Doc.\n    ", func(context.Context, NoArgs) (any, error) { return nil, nil })
+	f := F("long_name", func(context.Context, NoArgs) (any, error) { return nil, nil }).Document("\n    Doc.\n    ")
 	alias := f.Alias("short")
-	if want := "\nThis function is an alias of ``long_name``.\n\n    Doc.\n    "; alias.Spec().Doc != want || alias.Spec().Name != "short" || f.Spec().Name != "long_name" {
+	if want := "\nThis function is an alias of ``long_name``.\n\n    Doc.\n    "; alias.Spec().Docstring() != want || alias.Spec().Name != "short" || f.Spec().Name != "long_name" {
 		t.Errorf("alias is %+v, want doc %q", alias.Spec(), want)
 	}
 	if _, err := alias.Spec().Bind([]any{1}, nil); err == nil || !strings.HasPrefix(err.Error(), "long_name() takes") {

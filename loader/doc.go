@@ -9,8 +9,6 @@
 //	// Package uptime is Salt's module of that name.
 //	package uptime
 //
-//	//go:generate go run github.com/brineproject/brine/internal/docgen
-//
 //	// Plugin returns the module uptime.
 //	func Plugin() loader.Plugin { return loader.Plugin{Name: "uptime", New: newModule} }
 //
@@ -22,8 +20,8 @@
 //		}
 //		m := &module{env}
 //		return &loader.Module{Funcs: []loader.Func{
-//			loader.F("since", docSince, m.since),
-//			loader.F("set", docSet, m.set).Def("set_"), // named set_ in Python's error texts
+//			loader.F("since", m.since),
+//			loader.F("set", m.set).Def("set_"), // named set_ in Python's error texts
 //		}}, nil
 //	}
 //
@@ -66,8 +64,8 @@
 // Plug-ins whose names are known only at run time, as those that are found in files, come from a [Source], which a Registry asks
 // by name after its list. What the options forbid (see [Allowed]) a Source leaves out itself.
 //
-// The doc constants are written by go generate (internal/docgen) from the doc comments, and are what sys.doc shows. The
-// first word is dropped there when it is the function's Go name.
+// What sys.doc shows is the doc comment of the Go function, without the first word where that is its name. The command go generate
+// ./modules/all collects the comments in docs.txt, which the shelf embeds; see [Docs].
 //
 // Errors: what a function returns decides the text that the operator sees. [Execution] and every plain error print
 // "ERROR: …", [Invocation] "ERROR executing 'x.y': …", [NotFound] says that a command is missing, [TypeError] that

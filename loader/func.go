@@ -2,7 +2,6 @@ package loader
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 
 	"github.com/brineproject/brine/data"
@@ -21,7 +20,8 @@ type Func interface {
 type Spec struct {
 	Name   string  // behind the dot, as operators type it
 	Def    string  // name in the texts of Python's errors; "" means Name
-	Doc    string  // as a docstring: indented by four blanks
+	Doc    string  // docstring; "" means that Docs of the plug-in has it under Source
+	Source string  // Go function, as SourceOf names it
 	Params []Param // positional or keyword parameters, in order
 	Args   string  // name of *args, or ""
 	Kwargs string  // name of **kwargs, or ""
@@ -42,6 +42,9 @@ type Spec struct {
 
 	// Changes are parameters whose dictionaries the function may change, as the template that calls it then sees.
 	Changes []string
+
+	docs    *Docs  // of the plug-in
+	aliasOf string // name of the function that this is an alias of, or ""
 }
 
 // SecretAll among the names of Spec.SecretResult hides all but the keys of a dictionary, and a result that is none whole.
@@ -71,9 +74,9 @@ type Function struct {
 var _ Func = (*Function)(nil)
 
 // F returns fn under the name that operators type behind the module's dot. The fields of the struct A are the parameters;
-// the package comment tells how. A mistake in A's tags is reported by the registry that loads the function.
-func F[A any](name, doc string, fn func(context.Context, A) (any, error)) *Function {
-	return newFunction(name, doc, reflect.TypeFor[A](), func(ctx context.Context, fill func(a any) error) (any, error) {
+// the package comment tells how. Its documentation is the doc comment of fn, by way of the plug-in's Docs. A mistake in A's tags is reported by the registry that loads the function.
+func F[A any](name string, fn func(context.Context, A) (any, error)) *Function {
+	return newFunction(name, SourceOf(fn), reflect.TypeFor[A](), func(ctx context.Context, fill func(a any) error) (any, error) {
 		var a A
 		if err := fill(&a); err != nil {
 			return nil, err
@@ -84,10 +87,10 @@ func F[A any](name, doc string, fn func(context.Context, A) (any, error)) *Funct
 
 // newFunction returns the function whose parameters are the fields of the struct args. What does not need to know the type is
 // here, and so but once in a program.
-func newFunction(name, doc string, args reflect.Type, fn func(ctx context.Context, fill func(a any) error) (any, error)) *Function {
+func newFunction(name, source string, args reflect.Type, fn func(ctx context.Context, fill func(a any) error) (any, error)) *Function {
 	shape, err := shapeOf(args)
 	f := &Function{spec: shape.spec, err: err}
-	f.spec.Name, f.spec.Doc = name, doc
+	f.spec.Name, f.spec.Source = name, source
 	f.call = func(ctx context.Context, b *Bound) (any, error) {
 		return fn(ctx, func(a any) error { return shape.fill(a, b) })
 	}
@@ -96,6 +99,12 @@ func newFunction(name, doc string, args reflect.Type, fn func(ctx context.Contex
 
 // NoArgs is the argument struct of a function without parameters.
 type NoArgs struct{}
+
+// Document sets the docstring of a function that has no doc comment to take it from, and returns f.
+func (f *Function) Document(doc string) *Function {
+	f.spec.Doc = doc
+	return f
+}
 
 // Def sets the name that Python's error texts give the function (set_ for set), and returns f.
 func (f *Function) Def(name string) *Function {
@@ -138,8 +147,7 @@ func (f *Function) Changes(params ...string) *Function {
 // Alias returns f under another name; its documentation says so.
 func (f *Function) Alias(name string) *Function {
 	alias := *f
-	alias.spec.Name, alias.spec.Def = name, f.spec.def()
-	alias.spec.Doc = fmt.Sprintf("\nThis function is an alias of ``%s``.\n%s", f.spec.Name, f.spec.Doc)
+	alias.spec.Name, alias.spec.Def, alias.spec.aliasOf = name, f.spec.def(), f.spec.Name
 	return &alias
 }
 

@@ -12,7 +12,8 @@ type Plugin struct {
 	File    string   // name of the provider: aptpkg; "" means Name
 	Aliases []string // further virtual names
 	New     Factory
-	Over    bool // of a Source: tried before the plug-ins of the list, as Salt's extension modules are
+	Docs    *Docs // documentation of the functions; nil is none
+	Over    bool  // of a Source: tried before the plug-ins of the list, as Salt's extension modules are
 }
 
 // A Factory makes a module. It is called when the module is first needed, and again after each reload. An error means that

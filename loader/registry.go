@@ -226,7 +226,7 @@ func (r *Registry) Docs(word string) *data.Map {
 		if docMatches(word, fun) {
 			f, ok := r.Func(fun)
 			if ok {
-				docs.Set(fun, StripRST(f.Spec().Doc))
+				docs.Set(fun, StripRST(f.Spec().Docstring()))
 			}
 		}
 	}

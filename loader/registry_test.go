@@ -17,7 +17,7 @@ func plugin(name, file string, funcs ...string) Plugin {
 	p.New = func(*Env) (*Module, error) {
 		m := &Module{Doc: "about " + p.file()}
 		for _, f := range funcs {
-			m.Funcs = append(m.Funcs, F(f, "\n    Doc of "+f+".\n    ", func(context.Context, NoArgs) (any, error) { return p.file(), nil }))
+			m.Funcs = append(m.Funcs, F(f, func(context.Context, NoArgs) (any, error) { return p.file(), nil }).Document("\n    Doc of "+f+".\n    "))
 		}
 		return m, nil
 	}
@@ -78,8 +78,8 @@ func TestFunctionsOfProvidersAreJoined(t *testing.T) {
 
 func TestWith(t *testing.T) {
 	named := Plugin{Name: "opt", New: func(env *Env) (*Module, error) {
-		return &Module{Funcs: []Func{F("id", "", func(context.Context, NoArgs) (any, error) { return env.Option("id"), nil }),
-			F("other", "", func(ctx context.Context, _ NoArgs) (any, error) { return env.Call(ctx, "opt.id", nil, nil) })}}, nil
+		return &Module{Funcs: []Func{F("id", func(context.Context, NoArgs) (any, error) { return env.Option("id"), nil }),
+			F("other", func(ctx context.Context, _ NoArgs) (any, error) { return env.Call(ctx, "opt.id", nil, nil) })}}, nil
 	}}
 	r := registry(t, &Env{Opts: data.NewMap("id", "a")}, named)
 	next := r.With(&Env{Opts: data.NewMap("id", "b")})

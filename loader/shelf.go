@@ -214,7 +214,7 @@ func (s *slot) build(env *Env) {
 		}()
 		m, err := s.plugin.New(env)
 		if err == nil {
-			s.module, err = assemble(s.plugin.file(), m)
+			s.module, err = assemble(&s.plugin, m)
 		}
 		if err != nil {
 			s.reason = err.Error()
@@ -223,8 +223,8 @@ func (s *slot) build(env *Env) {
 }
 
 // assemble indexes the functions of a module; a bad or repeated one is an error.
-func assemble(file string, m *Module) (*built, error) {
-	b := &built{file: file, doc: m.Doc, funcs: map[string]Func{}}
+func assemble(p *Plugin, m *Module) (*built, error) {
+	b := &built{file: p.file(), doc: m.Doc, funcs: map[string]Func{}}
 	for _, f := range m.Funcs {
 		name := f.Spec().Name
 		if own, ok := f.(*Function); ok && own.err != nil {
@@ -232,6 +232,9 @@ func assemble(file string, m *Module) (*built, error) {
 		}
 		if _, twice := b.funcs[name]; twice || name == "" {
 			return nil, fmt.Errorf("function %q: no name, or listed twice", name)
+		}
+		if f.Spec().docs == nil {
+			f.Spec().docs = p.Docs
 		}
 		b.funcs[name] = f
 	}

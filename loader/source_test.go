@@ -52,7 +52,7 @@ func scripted(name, file string, over bool, funcs ...string) loader.Plugin {
 
 func listed(name, answer string) loader.Plugin {
 	return loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("f", "", func(context.Context, loader.NoArgs) (any, error) { return answer, nil })}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("f", func(context.Context, loader.NoArgs) (any, error) { return answer, nil })}}, nil
 	}}
 }
 

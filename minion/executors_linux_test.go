@@ -20,7 +20,7 @@ func echoing(t *testing.T) *loader.Registry {
 	t.Helper()
 	type text struct{ Text any }
 	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{{Name: "test", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("echo", "", func(_ context.Context, a text) (any, error) { return a.Text, nil })}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("echo", func(_ context.Context, a text) (any, error) { return a.Text, nil })}}, nil
 	}}})
 	if err != nil {
 		t.Fatal(err)

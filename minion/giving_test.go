@@ -25,7 +25,7 @@ func returnersOf(t *testing.T, all map[string]func(ctx context.Context, ret *dat
 	for name, do := range all {
 		plugins = append(plugins, loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) {
 			type args struct{ Ret *data.Map }
-			return &loader.Module{Funcs: []loader.Func{loader.F("returner", "", func(ctx context.Context, a args) (any, error) { return nil, do(ctx, a.Ret) })}}, nil
+			return &loader.Module{Funcs: []loader.Func{loader.F("returner", func(ctx context.Context, a args) (any, error) { return nil, do(ctx, a.Ret) })}}, nil
 		}})
 	}
 	r, err := loader.NewRegistry(&loader.Env{}, plugins)

@@ -57,7 +57,7 @@ func (w *workshop) module(*loader.Env) (*loader.Module, error) {
 		<-w.hold
 		return w.ran.Add(1), nil
 	}
-	return &loader.Module{Funcs: []loader.Func{loader.F("count", "", count), loader.F("find_job", "", count), loader.F("hold", "", hold)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("count", count), loader.F("find_job", count), loader.F("hold", hold)}}, nil
 }
 
 func (w *workshop) publish(fun string, jid int) {

@@ -265,8 +265,8 @@ func TestPanicInAJob(t *testing.T) {
 	o := testsalt.MinionOptions(t, cfg)
 	o.Plugins = append(o.Plugins, loader.Plugin{Name: "bad", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("panics", "", func(context.Context, loader.NoArgs) (any, error) { panic("oops") }),
-			loader.F("unsendable", "", func(context.Context, loader.NoArgs) (any, error) { return make(chan int), nil }),
+			loader.F("panics", func(context.Context, loader.NoArgs) (any, error) { panic("oops") }),
+			loader.F("unsendable", func(context.Context, loader.NoArgs) (any, error) { return make(chan int), nil }),
 		}}, nil
 	}})
 	m, err := minion.New(t.Context(), cfg, o)

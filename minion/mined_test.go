@@ -16,7 +16,7 @@ func withMine(t *testing.T, w *workshop) {
 	t.Helper()
 	var err error
 	w.funcs, err = loader.NewRegistry(&loader.Env{}, []loader.Plugin{{Name: "mine", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("update", "", func(context.Context, loader.NoArgs) (any, error) { return w.ran.Add(1), nil })}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("update", func(context.Context, loader.NoArgs) (any, error) { return w.ran.Add(1), nil })}}, nil
 	}}})
 	if err != nil {
 		t.Fatal(err)

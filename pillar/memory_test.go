@@ -224,7 +224,7 @@ func TestTemplatesThatCompileTheirOwnPillar(t *testing.T) {
 	var c *pillar.Compiler
 	times := 0
 	again := loader.Plugin{Name: "again", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("now", "", func(ctx context.Context, _ againArgs) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("now", func(ctx context.Context, _ againArgs) (any, error) {
 			times++
 			return c.Compile(ctx, asks("web1"))
 		})}}, nil

@@ -39,12 +39,12 @@ type EventReturner interface {
 func Module(doc string, r Returner) *loader.Module {
 	type args struct{ Ret *data.Map }
 	m := &loader.Module{Funcs: []loader.Func{
-		loader.F("returner", doc, func(ctx context.Context, a args) (any, error) {
+		loader.F("returner", func(ctx context.Context, a args) (any, error) {
 			if a.Ret == nil {
 				return nil, loader.TypeError("a return is a dictionary")
 			}
 			return nil, r.Return(ctx, a.Ret)
-		}),
+		}).Document(doc),
 	}}
 	if l, ok := r.(Lookup); ok {
 		m.Funcs = append(m.Funcs, lookups(l)...)

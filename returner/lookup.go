@@ -29,10 +29,10 @@ func lookups(l Lookup) []loader.Func {
 	type funArgs struct{ Fun string }
 	type noArgs struct{}
 	return []loader.Func{
-		loader.F("get_jid", docJID, func(ctx context.Context, a jidArgs) (any, error) { return l.JID(ctx, a.JID) }),
-		loader.F("get_fun", docFun, func(ctx context.Context, a funArgs) (any, error) { return l.Fun(ctx, a.Fun) }),
-		loader.F("get_jids", docJIDs, func(ctx context.Context, _ noArgs) (any, error) { return l.JIDs(ctx) }),
-		loader.F("get_minions", docMinions, func(ctx context.Context, _ noArgs) (any, error) {
+		loader.F("get_jid", func(ctx context.Context, a jidArgs) (any, error) { return l.JID(ctx, a.JID) }),
+		loader.F("get_fun", func(ctx context.Context, a funArgs) (any, error) { return l.Fun(ctx, a.Fun) }),
+		loader.F("get_jids", func(ctx context.Context, _ noArgs) (any, error) { return l.JIDs(ctx) }),
+		loader.F("get_minions", func(ctx context.Context, _ noArgs) (any, error) {
 			ids, err := l.Minions(ctx)
 			return data.Values(ids), err
 		}),

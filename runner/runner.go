@@ -109,7 +109,7 @@ func (c *Client) invoke(ctx context.Context, run *Run, call Call, d *data.Map) e
 	v, err := c.call(ctx, call.Fun, args, kwargs)
 	switch kind := loader.KindOf(err); {
 	case kind == loader.KindType, kind == loader.KindInvocation: // SaltInvocationError is a TypeError
-		v = "\nPassed invalid arguments: " + err.Error() + "\n\nUsage:\n" + f.Spec().Doc
+		v = "\nPassed invalid arguments: " + err.Error() + "\n\nUsage:\n" + f.Spec().Docstring()
 	case err != nil:
 		return err
 	}

@@ -31,20 +31,20 @@ func shelf(t *testing.T) *loader.Registry {
 	}
 	plugin := loader.Plugin{Name: "x", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("pair", "\n    Docs.\n    ", func(_ context.Context, a pairArgs) (any, error) { return []any{a.A, a.B, a.K}, nil }),
-			loader.F("strict", "", func(_ context.Context, a strictArgs) (any, error) { return a.Match, nil }),
-			loader.F("fails", "", give(nil, errors.New("disk full"))),
-			loader.F("value", "", give(nil, loader.Exception("ValueError", "bad"))),
-			loader.F("wrong", "\n    Docs.\n    ", give(nil, loader.Invocation("no such thing"))),
-			loader.F("unable", "", give(nil, &UnableError{Text: "not here"})),
-			loader.F("panics", "", func(context.Context, loader.NoArgs) (any, error) { panic("boom") }),
-			loader.F("coded", "", func(ctx context.Context, _ loader.NoArgs) (any, error) {
+			loader.F("pair", func(_ context.Context, a pairArgs) (any, error) { return []any{a.A, a.B, a.K}, nil }).Document("\n    Docs.\n    "),
+			loader.F("strict", func(_ context.Context, a strictArgs) (any, error) { return a.Match, nil }),
+			loader.F("fails", give(nil, errors.New("disk full"))),
+			loader.F("value", give(nil, loader.Exception("ValueError", "bad"))),
+			loader.F("wrong", give(nil, loader.Invocation("no such thing"))).Document("\n    Docs.\n    "),
+			loader.F("unable", give(nil, &UnableError{Text: "not here"})),
+			loader.F("panics", func(context.Context, loader.NoArgs) (any, error) { panic("boom") }),
+			loader.F("coded", func(ctx context.Context, _ loader.NoArgs) (any, error) {
 				loader.ContextOf(ctx).SetRetcode(3)
 				return true, nil
 			}),
-			loader.F("states", "", give(data.NewMap("data", data.NewMap("m", data.NewMap("s", data.NewMap("result", false)))), nil)),
-			loader.F("good", "", give(data.NewMap("data", data.NewMap("m", data.NewMap("s", data.NewMap("result", nil)))), nil)),
-			loader.F("told", "", func(ctx context.Context, _ loader.NoArgs) (any, error) {
+			loader.F("states", give(data.NewMap("data", data.NewMap("m", data.NewMap("s", data.NewMap("result", false)))), nil)),
+			loader.F("good", give(data.NewMap("data", data.NewMap("m", data.NewMap("s", data.NewMap("result", nil)))), nil)),
+			loader.F("told", func(ctx context.Context, _ loader.NoArgs) (any, error) {
 				r := RunOf(ctx)
 				r.Progress(ctx, "half of %s", r.ID)
 				r.Printf("shown\n")

@@ -149,7 +149,7 @@ func (r *run) failed(fun string, res loader.Result) int {
 	case loader.KindType, loader.KindInvocation: // SaltInvocationError is a TypeError
 		r.out.Tell("\nPassed invalid arguments: %v.\n\nUsage:\n", res.Err)
 		if f, ok := r.call.Functions().Func(fun); ok {
-			r.out.Printf("%s\n", f.Spec().Doc)
+			r.out.Printf("%s\n", f.Spec().Docstring())
 		}
 	case loader.KindExecution:
 		r.out.Tell("Error running '%s': %v\n", fun, res.Err)

@@ -248,8 +248,8 @@ func (r *run) docs() int {
 	functions := r.call.Functions()
 	for _, name := range functions.Names() {
 		f, ok := functions.Func(name)
-		if ok && f.Spec().Doc != "" && strings.HasPrefix(name, r.o.Call.Fun) {
-			r.out.Printf("%s:\n%s\n\n", name, f.Spec().Doc)
+		if ok && f.Spec().Docstring() != "" && strings.HasPrefix(name, r.o.Call.Fun) {
+			r.out.Printf("%s:\n%s\n\n", name, f.Spec().Docstring())
 		}
 	}
 	return exitOK

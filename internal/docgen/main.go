@@ -1,11 +1,9 @@
-// Docgen writes doc_gen.go: the texts that sys.doc shows for the functions of a module, taken from their doc comments.
+// Docgen writes docs.txt: the texts that sys.doc shows for the functions of a shelf, taken from their doc comments.
 //
-//	//go:generate go run github.com/brineproject/brine/internal/docgen
+//	//go:generate go run github.com/brineproject/brine/internal/docgen ..
 //
-// It works on the package in the current folder. Every constant docXxx that the package uses and does not declare gets the doc
-// comment of the function or method xxx, in the form of a Python docstring: a line feed, every line indented by four blanks, a
-// last line of four blanks. When the comment begins with the function's name, that word is dropped. docPackage is the comment
-// of the package.
+// The argument is the directory of the shelf. Each function that is registered by loader.F gets the doc comment of its Go
+// function, in the form that loader.Docs reads. When the comment begins with the function's name, that word is dropped.
 package main
 
 import (
@@ -14,16 +12,19 @@ import (
 )
 
 func main() {
-	if err := run("."); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "docgen:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir string) error {
-	src, err := Generate(dir)
+func run(args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("usage: docgen SHELF")
+	}
+	text, err := Generate(args[0])
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(dir+"/"+fileName, src, 0o644)
+	return os.WriteFile(fileName, text, 0o644)
 }

@@ -75,8 +75,8 @@ func (p *statePackage) node(n ast.Node) bool {
 			}
 		}
 	case *ast.CallExpr:
-		if name, ok := functionName(n); ok && called(n) == "loader.F" && len(n.Args) == 3 {
-			p.functions[name] = nameOf(n.Args[2])
+		if name, ok := functionName(n); ok && called(n) == "loader.F" && len(n.Args) == 2 {
+			p.functions[name] = nameOf(n.Args[1])
 		}
 	}
 	return true

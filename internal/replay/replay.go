@@ -116,11 +116,11 @@ func (s *Shell) Plugin() loader.Plugin {
 	s.Ran = []any{}
 	return loader.Plugin{Name: "cmd", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("run_all", "", s.runAll),
-			loader.F("run", "", s.field("stdout")),
-			loader.F("run_stdout", "", s.field("stdout")),
-			loader.F("retcode", "", s.field("retcode")),
-			loader.F("which", "", func(_ context.Context, a runArgs) (any, error) { return process.Find(data.Str(a.Cmd)), nil }),
+			loader.F("run_all", s.runAll),
+			loader.F("run", s.field("stdout")),
+			loader.F("run_stdout", s.field("stdout")),
+			loader.F("retcode", s.field("retcode")),
+			loader.F("which", func(_ context.Context, a runArgs) (any, error) { return process.Find(data.Str(a.Cmd)), nil }),
 		}}, nil
 	}}
 }

@@ -53,11 +53,11 @@ func New(t *testing.T, grains *data.Map, program func(args []string) Answer, mod
 		return data.NewMap("pid", int64(1), "retcode", answer.Code, "stdout", answer.Out, "stderr", answer.Stderr), nil
 	}
 	fixed := []loader.Plugin{
-		plugin("cmd", loader.F("run_all", "", run)),
-		plugin("config", loader.F("valid_fileproto", "", func(_ context.Context, a nameArgs) (any, error) {
+		plugin("cmd", loader.F("run_all", run)),
+		plugin("config", loader.F("valid_fileproto", func(_ context.Context, a nameArgs) (any, error) {
 			return strings.Contains(data.Str(a.Name), "://"), nil
 		}),
-			loader.F("get", "", func(_ context.Context, a nameArgs) (any, error) { return a.Other, nil })),
+			loader.F("get", func(_ context.Context, a nameArgs) (any, error) { return a.Other, nil })),
 		pkgresource.Plugin(),
 	}
 	var err error

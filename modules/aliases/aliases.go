@@ -20,8 +20,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module aliases.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "aliases", New: newModule} }
 
@@ -30,11 +28,11 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("get_target", docGetTarget, m.getTarget).Out("txt"),
-		loader.F("has_target", docHasTarget, m.hasTarget).Out("txt"),
-		loader.F("list_aliases", docListAliases, m.listAliases).Out("yaml"),
-		loader.F("rm_alias", docRmAlias, m.rmAlias).Out("txt"),
-		loader.F("set_target", docSetTarget, m.setTarget).Out("txt"),
+		loader.F("get_target", m.getTarget).Out("txt"),
+		loader.F("has_target", m.hasTarget).Out("txt"),
+		loader.F("list_aliases", m.listAliases).Out("yaml"),
+		loader.F("rm_alias", m.rmAlias).Out("txt"),
+		loader.F("set_target", m.setTarget).Out("txt"),
 	}}, nil
 }
 

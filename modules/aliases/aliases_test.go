@@ -22,7 +22,7 @@ func shelf(t *testing.T, file string, ran *[]any) *loader.Registry {
 	t.Helper()
 	fake := func(module, fun string, do func(args []any) any) loader.Plugin {
 		return loader.Plugin{Name: module, New: func(*loader.Env) (*loader.Module, error) {
-			return &loader.Module{Funcs: []loader.Func{loader.F(fun, "", func(_ context.Context, a anyArgs) (any, error) { return do(a.Args), nil })}}, nil
+			return &loader.Module{Funcs: []loader.Func{loader.F(fun, func(_ context.Context, a anyArgs) (any, error) { return do(a.Args), nil })}}, nil
 		}}
 	}
 	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{

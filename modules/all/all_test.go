@@ -84,7 +84,7 @@ func TestEveryFunctionIsDocumented(t *testing.T) {
 	r := registry(t)
 	for _, fun := range r.Names() {
 		f, _ := r.Func(fun)
-		if doc := f.Spec().Doc; !strings.HasPrefix(doc, "\n") || !strings.HasSuffix(doc, "\n    ") || !strings.Contains(doc, "Example:\n") {
+		if doc := f.Spec().Docstring(); !strings.HasPrefix(doc, "\n") || !strings.HasSuffix(doc, "\n    ") || !strings.Contains(doc, "Example:\n") {
 			t.Errorf("%s has no documentation with an example: %q", fun, doc)
 		}
 	}
@@ -152,5 +152,12 @@ func TestRenderersAreListed(t *testing.T) {
 		if want := []any{"jinja", "yaml", "yamlex"}; err != nil || !data.Equal(got, want) {
 			t.Errorf("sys.list_renderers gives %s, %v", data.Repr(got), err)
 		}
+	}
+}
+
+func TestAliasesAreDocumented(t *testing.T) {
+	versions, _ := registry(t).Func("test.versions")
+	if doc := versions.Spec().Docstring(); !strings.HasPrefix(doc, "\nThis function is an alias of ``versions_report``.\n\n") {
+		t.Errorf("test.versions is documented %q", doc)
 	}
 }

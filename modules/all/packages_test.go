@@ -61,7 +61,7 @@ func provided(t *testing.T, file, family string) map[string]bool {
 	for _, fun := range r.Select(module) {
 		f, _ := r.Func(fun)
 		all[signature(f.Spec())] = true
-		if !strings.Contains(f.Spec().Doc, "Example:\n") {
+		if !strings.Contains(f.Spec().Docstring(), "Example:\n") {
 			t.Errorf("%s of %s has no example", fun, file)
 		}
 	}

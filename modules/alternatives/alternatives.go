@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module alternatives. There is one where there is a folder /etc/alternatives.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "alternatives", New: newModule} }
 
@@ -26,15 +24,15 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("Cannot load alternatives module: /etc/alternatives dir not found") //nolint:staticcheck // Salt's text
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("auto", docAuto, m.auto),
-		loader.F("check_exists", docCheckExists, m.checkExists),
-		loader.F("check_installed", docCheckInstalled, m.checkInstalled),
-		loader.F("display", docDisplay, m.display).Out("txt"),
-		loader.F("install", docInstall, m.install).Out("txt"),
-		loader.F("remove", docRemove, m.remove).Out("txt"),
-		loader.F("set", docSet, m.set).Def("set_"),
-		loader.F("show_current", docShowCurrent, m.showCurrent),
-		loader.F("show_link", docShowLink, m.showLink),
+		loader.F("auto", m.auto),
+		loader.F("check_exists", m.checkExists),
+		loader.F("check_installed", m.checkInstalled),
+		loader.F("display", m.display).Out("txt"),
+		loader.F("install", m.install).Out("txt"),
+		loader.F("remove", m.remove).Out("txt"),
+		loader.F("set", m.set).Def("set_"),
+		loader.F("show_current", m.showCurrent),
+		loader.F("show_link", m.showLink),
 	}}, nil
 }
 

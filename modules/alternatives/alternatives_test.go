@@ -27,7 +27,7 @@ type host struct {
 
 func (h *host) plugin() loader.Plugin {
 	return loader.Plugin{Name: "cmd", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("run_all", "", func(_ context.Context, a runArgs) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("run_all", func(_ context.Context, a runArgs) (any, error) {
 			h.ran, h.quiet = a.Cmd, a.Kwargs.Has("ignore_retcode")
 			return h.answer, nil
 		})}}, nil

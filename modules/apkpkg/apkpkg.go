@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/packages"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module pkg for apk.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pkg", File: "apkpkg", New: newModule} }
 
@@ -26,18 +24,18 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("file_dict", docFileDict, m.fileDict),
-		loader.F("file_list", docFileDict, m.fileDict),
-		loader.F("install", docInstall, m.install),
-		loader.F("latest_version", docLatestVersion, m.latestVersion),
-		loader.F("list_pkgs", docListPkgs, m.listPkgs),
-		loader.F("list_upgrades", docListUpgrades, m.listUpgrades),
-		loader.F("owner", docOwner, m.owner),
-		loader.F("purge", docPurge, m.purge),
-		loader.F("refresh_db", docRefreshDB, m.refreshDB),
-		loader.F("remove", docRemove, m.remove),
-		loader.F("upgrade", docUpgrade, m.upgrade),
-		loader.F("version", docVersion, m.version),
+		loader.F("file_dict", m.fileDict),
+		loader.F("file_list", m.fileDict),
+		loader.F("install", m.install),
+		loader.F("latest_version", m.latestVersion),
+		loader.F("list_pkgs", m.listPkgs),
+		loader.F("list_upgrades", m.listUpgrades),
+		loader.F("owner", m.owner),
+		loader.F("purge", m.purge),
+		loader.F("refresh_db", m.refreshDB),
+		loader.F("remove", m.remove),
+		loader.F("upgrade", m.upgrade),
+		loader.F("version", m.version),
 	}}, nil
 }
 

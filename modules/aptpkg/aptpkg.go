@@ -23,8 +23,6 @@ import (
 	"github.com/brineproject/brine/packages"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module pkg for Debian, Ubuntu and their like.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pkg", File: "aptpkg", New: newModule} }
 
@@ -43,41 +41,41 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 // looking are the functions that change nothing.
 func (m *module) looking() []loader.Func {
-	latest := loader.F("latest_version", docLatestVersion, m.latestVersion)
+	latest := loader.F("latest_version", m.latestVersion)
 	return []loader.Func{
 		latest,
 		latest.Alias("available_version").Def("latest_version"),
-		loader.F("file_dict", docFileDict, m.fileDict),
-		loader.F("file_list", docFileList, m.fileList),
-		loader.F("get_selections", docGetSelections, m.getSelections),
-		loader.F("info_installed", docInfoInstalled, m.infoInstalled),
-		loader.F("list_downloaded", docListDownloaded, m.listDownloaded),
-		loader.F("list_pkgs", docListPkgs, m.listPkgs),
-		loader.F("list_repo_pkgs", docListRepoPkgs, m.listRepoPkgs),
-		loader.F("list_upgrades", docListUpgrades, m.listUpgrades),
-		loader.F("normalize_name", docNormalizeName, m.normalizeName),
-		loader.F("owner", docOwner, m.owner),
-		loader.F("parse_arch", docParseArch, m.parseArch),
-		loader.F("services_need_restart", docServicesNeedRestart, m.servicesNeedRestart),
-		loader.F("show", docShow, m.show),
-		loader.F("upgrade_available", docUpgradeAvailable, m.upgradeAvailable),
-		loader.F("version", docVersion, m.version),
-		loader.F("version_cmp", docVersionCmp, m.versionCmp),
+		loader.F("file_dict", m.fileDict),
+		loader.F("file_list", m.fileList),
+		loader.F("get_selections", m.getSelections),
+		loader.F("info_installed", m.infoInstalled),
+		loader.F("list_downloaded", m.listDownloaded),
+		loader.F("list_pkgs", m.listPkgs),
+		loader.F("list_repo_pkgs", m.listRepoPkgs),
+		loader.F("list_upgrades", m.listUpgrades),
+		loader.F("normalize_name", m.normalizeName),
+		loader.F("owner", m.owner),
+		loader.F("parse_arch", m.parseArch),
+		loader.F("services_need_restart", m.servicesNeedRestart),
+		loader.F("show", m.show),
+		loader.F("upgrade_available", m.upgradeAvailable),
+		loader.F("version", m.version),
+		loader.F("version_cmp", m.versionCmp),
 	}
 }
 
 // changing are the functions that change the host.
 func (m *module) changing() []loader.Func {
 	return []loader.Func{
-		loader.F("autoremove", docAutoremove, m.autoremove),
-		loader.F("hold", docHold, m.hold),
-		loader.F("install", docInstall, m.install),
-		loader.F("purge", docPurge, m.purge),
-		loader.F("refresh_db", docRefreshDB, m.refreshDB),
-		loader.F("remove", docRemove, m.remove),
-		loader.F("set_selections", docSetSelections, m.setSelections),
-		loader.F("unhold", docUnhold, m.unhold),
-		loader.F("upgrade", docUpgrade, m.upgrade),
+		loader.F("autoremove", m.autoremove),
+		loader.F("hold", m.hold),
+		loader.F("install", m.install),
+		loader.F("purge", m.purge),
+		loader.F("refresh_db", m.refreshDB),
+		loader.F("remove", m.remove),
+		loader.F("set_selections", m.setSelections),
+		loader.F("unhold", m.unhold),
+		loader.F("upgrade", m.upgrade),
 	}
 }
 

@@ -20,8 +20,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the functions for sources. They work in the family of Debian.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pkg", File: "aptsources", New: newModule} }
 
@@ -33,14 +31,14 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("add_repo_key", docAddRepoKey, m.addRepoKey),
-		loader.F("del_repo", docDelRepo, m.delRepo),
-		loader.F("del_repo_key", docDelRepoKey, m.delRepoKey),
-		loader.F("expand_repo_def", docExpandRepoDef, m.expandRepoDef),
-		loader.F("get_repo", docGetRepo, m.getRepo),
-		loader.F("get_repo_keys", docGetRepoKeys, m.getRepoKeys),
-		loader.F("list_repos", docListRepos, m.listRepos),
-		loader.F("mod_repo", docModRepo, m.modRepo),
+		loader.F("add_repo_key", m.addRepoKey),
+		loader.F("del_repo", m.delRepo),
+		loader.F("del_repo_key", m.delRepoKey),
+		loader.F("expand_repo_def", m.expandRepoDef),
+		loader.F("get_repo", m.getRepo),
+		loader.F("get_repo_keys", m.getRepoKeys),
+		loader.F("list_repos", m.listRepos),
+		loader.F("mod_repo", m.modRepo),
 	}}, nil
 }
 

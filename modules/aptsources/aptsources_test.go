@@ -54,15 +54,15 @@ func newHost(t *testing.T, files map[string]string) *host {
 	}
 	env := &loader.Env{Root: h.root, Grains: func() *data.Map { return h.grains }}
 	r, err := loader.NewRegistry(env, []loader.Plugin{
-		plugin("cmd", loader.F("run_all", "", h.run), loader.F("which", "", func(_ context.Context, a oneArgs) (any, error) {
+		plugin("cmd", loader.F("run_all", h.run), loader.F("which", func(_ context.Context, a oneArgs) (any, error) {
 			if h.has[data.Str(a.Name)] {
 				return "/usr/bin/" + data.Str(a.Name), nil
 			}
 			return nil, nil
 		})),
-		plugin("config", loader.F("option", "", func(_ context.Context, a oneArgs) (any, error) { return h.options[data.Str(a.Name)], nil })),
-		plugin("cp", loader.F("cache_file", "", func(_ context.Context, a oneArgs) (any, error) { return h.files[data.Str(a.Name)], nil }),
-			loader.F("get_url", "", func(_ context.Context, a oneArgs) (any, error) {
+		plugin("config", loader.F("option", func(_ context.Context, a oneArgs) (any, error) { return h.options[data.Str(a.Name)], nil })),
+		plugin("cp", loader.F("cache_file", func(_ context.Context, a oneArgs) (any, error) { return h.files[data.Str(a.Name)], nil }),
+			loader.F("get_url", func(_ context.Context, a oneArgs) (any, error) {
 				if text, ok := h.urls[data.Str(a.Name)]; ok {
 					return text, nil
 				}
@@ -70,7 +70,7 @@ func newHost(t *testing.T, files map[string]string) *host {
 			})),
 		Plugin(),
 		{Name: "pkg", File: "refresh", New: func(*loader.Env) (*loader.Module, error) {
-			return &loader.Module{Funcs: []loader.Func{loader.F("refresh_db", "", func(context.Context, loader.NoArgs) (any, error) {
+			return &loader.Module{Funcs: []loader.Func{loader.F("refresh_db", func(context.Context, loader.NoArgs) (any, error) {
 				h.refreshed++
 				return data.NewMap(), nil
 			})}}, nil

@@ -20,8 +20,6 @@ import (
 	"github.com/brineproject/brine/unpack"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module archive.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "archive", New: newModule} }
 
@@ -30,17 +28,17 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("cmd_unzip", docCmdUnzip, m.cmdUnzip).Secret("password"),
-		loader.F("cmd_zip", docCmdZip, m.cmdZip),
-		loader.F("gunzip", docGunzip, m.gunzip),
-		loader.F("gzip", docGzip, m.gzip),
-		loader.F("is_encrypted", docIsEncrypted, m.isEncrypted),
-		loader.F("list", docList, m.list).Def("list_"),
-		loader.F("rar", docRar, m.rar),
-		loader.F("tar", docTar, m.tar),
-		loader.F("unrar", docUnrar, m.unrar),
-		loader.F("unzip", docUnzip, m.unzip).Secret("password"),
-		loader.F("zip", docZip, m.zip).Def("zip_"),
+		loader.F("cmd_unzip", m.cmdUnzip).Secret("password"),
+		loader.F("cmd_zip", m.cmdZip),
+		loader.F("gunzip", m.gunzip),
+		loader.F("gzip", m.gzip),
+		loader.F("is_encrypted", m.isEncrypted),
+		loader.F("list", m.list).Def("list_"),
+		loader.F("rar", m.rar),
+		loader.F("tar", m.tar),
+		loader.F("unrar", m.unrar),
+		loader.F("unzip", m.unzip).Secret("password"),
+		loader.F("zip", m.zip).Def("zip_"),
 	}}, nil
 }
 

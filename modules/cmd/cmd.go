@@ -30,8 +30,6 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module cmd, which renders with what b has.
 func Plugin(b render.Brought) loader.Plugin {
 	return loader.Plugin{Name: "cmd", File: "cmdmod", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
@@ -55,26 +53,26 @@ func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 
 func (m *module) functions() []loader.Func {
 	return []loader.Func{
-		m.function("run", docRun, runParams, m.run).fix("stderr", twiceRun),
-		m.function("shell", docShellLine, shellParams, m.shellLine).fix("stderr", twiceRun),
-		m.function("run_stdout", docRunStdout, stdoutParams, m.runStdout),
-		m.function("run_stderr", docRunStderr, stdoutParams, m.runStderr),
-		m.function("run_all", docRunAll, allParams, m.runAll).fix("stderr", twiceRun),
-		m.function("retcode", docRetcode, retcodeParams, m.retcode).fix("stderr", twiceRun),
-		m.function("run_bg", docRunBg, bgParams, m.runBg).fix("stdin stdout stderr use_vt bg with_communicate rstrip", twiceRun),
-		m.function("script", docScript, scriptParams, m.script),
-		m.function("script_retcode", docScriptRetcode, scriptRetcodeParams, m.scriptRetcode).with("template", "jinja"),
-		m.function("exec_code", docExecCode, "lang code cwd args", m.execCode).fix("python_shell", twiceRunAll).fix("cmd", twiceFirst),
-		m.function("exec_code_all", docExecCodeAll, "lang code cwd args", m.execCodeAll).fix("python_shell", twiceRunAll).fix("cmd", twiceFirst),
-		m.function("run_chroot", docRunChroot, chrootParams, m.runChroot).with("python_shell", true).with("output_loglevel", "quiet"),
-		m.function("powershell", docPowershell, powershellParams, m.powershell).with("shell", "powershell"),
-		m.function("powershell_all", docPowershellAll, powershellAllParams, m.powershellAll).with("shell", "powershell"),
-		loader.F("which", docWhichFunc, m.whichFunc),
-		loader.F("which_bin", docWhichBin, m.whichBin),
-		loader.F("has_exec", docHasExec, m.hasExec),
-		loader.F("shells", docShells, m.shells),
-		loader.F("shell_info", docShellInfo, m.shellInfo),
-		loader.F("tty", docTty, m.tty),
+		m.function("run", runParams, m.run).fix("stderr", twiceRun),
+		m.function("shell", shellParams, m.shellLine).fix("stderr", twiceRun),
+		m.function("run_stdout", stdoutParams, m.runStdout),
+		m.function("run_stderr", stdoutParams, m.runStderr),
+		m.function("run_all", allParams, m.runAll).fix("stderr", twiceRun),
+		m.function("retcode", retcodeParams, m.retcode).fix("stderr", twiceRun),
+		m.function("run_bg", bgParams, m.runBg).fix("stdin stdout stderr use_vt bg with_communicate rstrip", twiceRun),
+		m.function("script", scriptParams, m.script),
+		m.function("script_retcode", scriptRetcodeParams, m.scriptRetcode).with("template", "jinja"),
+		m.function("exec_code", "lang code cwd args", m.execCode).fix("python_shell", twiceRunAll).fix("cmd", twiceFirst),
+		m.function("exec_code_all", "lang code cwd args", m.execCodeAll).fix("python_shell", twiceRunAll).fix("cmd", twiceFirst),
+		m.function("run_chroot", chrootParams, m.runChroot).with("python_shell", true).with("output_loglevel", "quiet"),
+		m.function("powershell", powershellParams, m.powershell).with("shell", "powershell"),
+		m.function("powershell_all", powershellAllParams, m.powershellAll).with("shell", "powershell"),
+		loader.F("which", m.whichFunc),
+		loader.F("which_bin", m.whichBin),
+		loader.F("has_exec", m.hasExec),
+		loader.F("shells", m.shells),
+		loader.F("shell_info", m.shellInfo),
+		loader.F("tty", m.tty),
 	}
 }
 

@@ -371,7 +371,7 @@ func TestTemplate(t *testing.T) {
 		}
 	}
 	items := loader.Plugin{Name: "pillar", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("items", "", func(_ context.Context, a itemsArgs) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("items", func(_ context.Context, a itemsArgs) (any, error) {
 			return data.NewMap("a", data.Str(a.Pillarenv)+" "+data.Repr(a.Pillar)), nil
 		})}}, nil
 	}}
@@ -484,13 +484,13 @@ func TestScriptFromTheFileServer(t *testing.T) {
 	write(t, dir+"/cached", "#!/bin/sh\necho \"$0\" | sed 's/.*\\(\\....\\)$/\\1/'\n", 0o644)
 	var asked []any
 	cp := loader.Plugin{Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", "", func(_ context.Context, a cacheArgs) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", func(_ context.Context, a cacheArgs) (any, error) {
 			asked = []any{a.Path, a.Saltenv}
 			if a.Path == "salt://none.sh" {
 				return false, nil
 			}
 			return dir + "/cached", nil
-		}), loader.F("get_template", "", func(_ context.Context, a templateArgs) (any, error) {
+		}), loader.F("get_template", func(_ context.Context, a templateArgs) (any, error) {
 			return a.Dest, os.WriteFile(a.Dest, []byte("#!/bin/sh\necho "+a.Template+" "+data.Str(a.More.Value("context"))+"\n"), 0)
 		})}}, nil
 	}}
@@ -568,7 +568,7 @@ func TestRunChroot(t *testing.T) {
 	}
 	mount := loader.Plugin{Name: "mount", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("mount", "", note("mount")), loader.F("umount", "", note("umount")),
+			loader.F("mount", note("mount")), loader.F("umount", note("umount")),
 		}}, nil
 	}}
 	r := newRegistry(t, &loader.Env{Root: t.TempDir()}, mount)

@@ -60,8 +60,8 @@ type function struct {
 
 var _ loader.Func = (*function)(nil)
 
-func (m *module) function(name, doc, params string, call func(context.Context, *arguments) (any, error)) *function {
-	f := &function{spec: loader.Spec{Name: name, Doc: doc, Kwargs: "kwargs"}, call: call}
+func (m *module) function(name, params string, call func(context.Context, *arguments) (any, error)) *function {
+	f := &function{spec: loader.Spec{Name: name, Source: loader.SourceOf(call), Kwargs: "kwargs"}, call: call}
 	for p := range strings.FieldsSeq(params) {
 		f.spec.Params = append(f.spec.Params, loader.Param{
 			Name:     p,

@@ -61,7 +61,7 @@ func TestScriptFileIsNotTakenByName(t *testing.T) {
 	write(t, other+"/cached", "#!/bin/sh\ntrue\n", 0o644)
 	swapped := false
 	cp := loader.Plugin{Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", "", func(context.Context, cacheArgs) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", func(context.Context, cacheArgs) (any, error) {
 			names, err := filepath.Glob(dir + "/__salt.tmp.*")
 			if err != nil || len(names) != 1 {
 				t.Errorf("files %v, %v", names, err)

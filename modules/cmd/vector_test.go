@@ -87,7 +87,7 @@ func steady(s string) string {
 func fileClient(t *testing.T, files *data.Map) loader.Plugin {
 	dir := t.TempDir()
 	return loader.Plugin{Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", "", func(_ context.Context, a cacheArgs) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", func(_ context.Context, a cacheArgs) (any, error) {
 			text, ok := files.Get("/tmp/s/srv/salt/" + strings.TrimPrefix(a.Path, "salt://"))
 			if !ok {
 				return false, nil

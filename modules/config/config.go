@@ -20,8 +20,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module config.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "config", New: newModule} }
 
@@ -30,15 +28,15 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("backup_mode", docBackupMode, m.backupMode),
-		loader.F("manage_mode", docManageMode, m.manageMode),
-		loader.F("valid_fileproto", docValidFileproto, m.validFileproto),
-		loader.F("option", docOption, m.option),
-		loader.F("merge", docMerge, m.merge),
-		loader.F("get", docGet, m.get),
-		loader.F("dot_vals", docDotVals, m.dotVals),
-		loader.F("gather_bootstrap_script", docGatherBootstrapScript, m.gatherBootstrapScript),
-		loader.F("items", docItems, m.items),
+		loader.F("backup_mode", m.backupMode),
+		loader.F("manage_mode", m.manageMode),
+		loader.F("valid_fileproto", m.validFileproto),
+		loader.F("option", m.option),
+		loader.F("merge", m.merge),
+		loader.F("get", m.get),
+		loader.F("dot_vals", m.dotVals),
+		loader.F("gather_bootstrap_script", m.gatherBootstrapScript),
+		loader.F("items", m.items),
 	}}, nil
 }
 

@@ -158,7 +158,7 @@ func TestSDB(t *testing.T) {
 		Profile any
 	}
 	kv, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{{Name: "kv", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("get", "", func(_ context.Context, a args) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("get", func(_ context.Context, a args) (any, error) {
 			return "value of " + a.Key + " by " + data.Repr(a.Profile), nil
 		})}}, nil
 	}}})
@@ -178,7 +178,7 @@ func getURL(body any) loader.Plugin {
 			Path string
 			Dest any
 		}
-		return &loader.Module{Funcs: []loader.Func{loader.F("get_url", "", func(_ context.Context, a args) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("get_url", func(_ context.Context, a args) (any, error) {
 			if a.Dest != nil || a.Path != bootstrapURL && a.Path != "http://x/y.sh" {
 				return nil, fmt.Errorf("unexpected %v", a)
 			}

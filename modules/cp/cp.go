@@ -23,8 +23,6 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module cp, which gets files and renders with what b has.
 func Plugin(b render.Brought) loader.Plugin {
 	return loader.Plugin{Name: "cp", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
@@ -39,30 +37,30 @@ func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 	m := &module{env: env}
 	m.parts = onceParts(env, b)
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("cache_dest", docCacheDest, m.cacheDest),
-		loader.F("cache_dir", docCacheDir, m.cacheDir),
-		loader.F("cache_file", docCacheFile, m.cacheFile),
-		loader.F("cache_files", docCacheFiles, m.cacheFiles),
-		loader.F("cache_local_file", docCacheLocalFile, m.cacheLocalFile),
-		loader.F("cache_master", docCacheMaster, m.cacheMaster),
-		loader.F("envs", docEnvs, m.envs),
-		loader.F("get_dir", docGetDir, m.getDir),
-		loader.F("get_file", docGetFile, m.getFile),
-		loader.F("get_file_str", docGetFileStr, m.getFileStr),
-		loader.F("get_template", docGetTemplate, m.getTemplate),
-		loader.F("get_url", docGetURL, m.getURL),
-		loader.F("hash_file", docHashFile, m.hashFile),
-		loader.F("is_cached", docIsCached, m.isCached),
-		loader.F("list_master", docListMaster, m.listMaster),
-		loader.F("list_master_dirs", docListMasterDirs, m.listMasterDirs),
-		loader.F("list_master_symlinks", docListMasterSymlinks, m.listMasterSymlinks),
-		loader.F("list_minion", docListMinion, m.listMinion),
-		loader.F("list_states", docListStates, m.listStates),
-		loader.F("push", docPush, m.push),
-		loader.F("push_dir", docPushDir, m.pushDir),
-		loader.F("recv", docRecv, m.recv),
-		loader.F("recv_chunked", docRecvChunked, m.recvChunked),
-		loader.F("stat_file", docStatFile, m.statFile),
+		loader.F("cache_dest", m.cacheDest),
+		loader.F("cache_dir", m.cacheDir),
+		loader.F("cache_file", m.cacheFile),
+		loader.F("cache_files", m.cacheFiles),
+		loader.F("cache_local_file", m.cacheLocalFile),
+		loader.F("cache_master", m.cacheMaster),
+		loader.F("envs", m.envs),
+		loader.F("get_dir", m.getDir),
+		loader.F("get_file", m.getFile),
+		loader.F("get_file_str", m.getFileStr),
+		loader.F("get_template", m.getTemplate),
+		loader.F("get_url", m.getURL),
+		loader.F("hash_file", m.hashFile),
+		loader.F("is_cached", m.isCached),
+		loader.F("list_master", m.listMaster),
+		loader.F("list_master_dirs", m.listMasterDirs),
+		loader.F("list_master_symlinks", m.listMasterSymlinks),
+		loader.F("list_minion", m.listMinion),
+		loader.F("list_states", m.listStates),
+		loader.F("push", m.push),
+		loader.F("push_dir", m.pushDir),
+		loader.F("recv", m.recv),
+		loader.F("recv_chunked", m.recvChunked),
+		loader.F("stat_file", m.statFile),
 	}}, nil
 }
 

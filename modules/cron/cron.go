@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module cron.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "cron", New: newModule} }
 
@@ -31,19 +29,19 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("Cannot load cron module: crontab command not found") //nolint:staticcheck // Salt's text
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("get_entry", docGetEntry, m.getEntry),
-		loader.F("list_tab", docListTab, m.listTab),
-		loader.F("ls", docListTab, m.listTab).Alias("ls"),
-		loader.F("raw_cron", docRawCron, m.rawCron),
-		loader.F("rm", docRmJob, m.rmJob).Alias("rm"),
-		loader.F("rm_env", docRmEnv, m.rmEnv),
-		loader.F("rm_job", docRmJob, m.rmJob),
-		loader.F("rm_special", docRmSpecial, m.rmSpecial),
-		loader.F("set_env", docSetEnv, m.setEnv),
-		loader.F("set_job", docSetJob, m.setJob),
-		loader.F("set_special", docSetSpecial, m.setSpecial),
-		loader.F("write_cron_file", docWriteCronFile, m.writeCronFile),
-		loader.F("write_cron_file_verbose", docWriteCronFileVerbose, m.writeCronFileVerbose),
+		loader.F("get_entry", m.getEntry),
+		loader.F("list_tab", m.listTab),
+		loader.F("ls", m.listTab).Alias("ls"),
+		loader.F("raw_cron", m.rawCron),
+		loader.F("rm", m.rmJob).Alias("rm"),
+		loader.F("rm_env", m.rmEnv),
+		loader.F("rm_job", m.rmJob),
+		loader.F("rm_special", m.rmSpecial),
+		loader.F("set_env", m.setEnv),
+		loader.F("set_job", m.setJob),
+		loader.F("set_special", m.setSpecial),
+		loader.F("write_cron_file", m.writeCronFile),
+		loader.F("write_cron_file_verbose", m.writeCronFileVerbose),
 	}}, nil
 }
 

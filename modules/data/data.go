@@ -20,8 +20,6 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module data.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "data", New: newModule} }
 
@@ -33,17 +31,17 @@ type module struct {
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env: env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("clear", docClear, m.clear),
-		loader.F("load", docLoad, m.load),
-		loader.F("dump", docDump, m.dump),
-		loader.F("update", docUpdate, m.update),
-		loader.F("cas", docCas, m.cas),
-		loader.F("pop", docPop, m.pop),
-		loader.F("get", docGet, m.get),
-		loader.F("keys", docKeys, m.keys),
-		loader.F("values", docValues, m.values),
-		loader.F("items", docItems, m.items),
-		loader.F("has_key", docHasKey, m.hasKey),
+		loader.F("clear", m.clear),
+		loader.F("load", m.load),
+		loader.F("dump", m.dump),
+		loader.F("update", m.update),
+		loader.F("cas", m.cas),
+		loader.F("pop", m.pop),
+		loader.F("get", m.get),
+		loader.F("keys", m.keys),
+		loader.F("values", m.values),
+		loader.F("items", m.items),
+		loader.F("has_key", m.hasKey),
 	}}, nil
 }
 

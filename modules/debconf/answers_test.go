@@ -40,7 +40,7 @@ done
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	r, err := loader.NewRegistry(&loader.Env{Grains: func() *data.Map { return data.NewMap("os_family", "Debian", "shell", "/bin/sh") }},
 		[]loader.Plugin{Plugin(), cmd.Plugin(render.Brought{}), {Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
-			return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", "", func(_ context.Context, a fileArgs) (any, error) { return a.Path, nil })}}, nil
+			return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", func(_ context.Context, a fileArgs) (any, error) { return a.Path, nil })}}, nil
 		}}})
 	if err != nil {
 		t.Fatal(err)

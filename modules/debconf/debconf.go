@@ -15,8 +15,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module debconf. There is one where debconf-utils is installed.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "debconf", File: "debconfmod", New: newModule}
@@ -33,11 +31,11 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("get_selections", docGetSelections, m.getSelections),
-		loader.F("set", docSet, m.set).Def("set_").Secret("value"),
-		loader.F("set_file", docSetFile, m.setFile),
-		loader.F("set_template", docSetTemplate, m.setTemplate),
-		loader.F("show", docShow, m.show),
+		loader.F("get_selections", m.getSelections),
+		loader.F("set", m.set).Def("set_").Secret("value"),
+		loader.F("set_file", m.setFile),
+		loader.F("set_template", m.setTemplate),
+		loader.F("show", m.show),
 	}}, nil
 }
 

@@ -16,7 +16,7 @@ import (
 func statusPlugin() loader.Plugin {
 	type args struct{ Sig string }
 	return loader.Plugin{Name: "status", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("pid", "", func(_ context.Context, a args) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("pid", func(_ context.Context, a args) (any, error) {
 			if a.Sig == "cron" {
 				return "411\n412", nil
 			}

@@ -15,8 +15,6 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module defaults.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "defaults", New: newModule} }
 
@@ -25,10 +23,10 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("deepcopy", docDeepcopy, m.deepcopy),
-		loader.F("get", docGet, m.get),
-		loader.F("merge", docMerge, m.merge).Changes("dest"),
-		loader.F("update", docUpdate, m.update).Changes("dest"),
+		loader.F("deepcopy", m.deepcopy),
+		loader.F("get", m.get),
+		loader.F("merge", m.merge).Changes("dest"),
+		loader.F("update", m.update).Changes("dest"),
 	}}, nil
 }
 

@@ -18,28 +18,26 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("blkid", docBlkid, m.blkid),
-		loader.F("dump", docDump, m.dump),
-		loader.F("format", docFormat, m.format).Def("format_"),
-		loader.F("fstype", docFstype, m.fstype),
-		loader.F("get_fstype_from_path", docGetFstypeFromPath, m.getFstypeFromPath),
-		loader.F("hdparms", docHdparms, m.hdparms),
-		loader.F("hpa", docHpa, m.hpa),
-		loader.F("inodeusage", docInodeusage, m.inodeusage),
-		loader.F("iostat", docIostat, m.iostat),
-		loader.F("percent", docPercent, m.percent),
-		loader.F("resize2fs", docResize2fs, m.resize2fs),
-		loader.F("smart_attributes", docSmartAttributes, m.smartAttributes),
-		loader.F("tune", docTune, m.tune),
-		loader.F("usage", docUsage, m.usage),
-		loader.F("wipe", docWipe, m.wipe),
+		loader.F("blkid", m.blkid),
+		loader.F("dump", m.dump),
+		loader.F("format", m.format).Def("format_"),
+		loader.F("fstype", m.fstype),
+		loader.F("get_fstype_from_path", m.getFstypeFromPath),
+		loader.F("hdparms", m.hdparms),
+		loader.F("hpa", m.hpa),
+		loader.F("inodeusage", m.inodeusage),
+		loader.F("iostat", m.iostat),
+		loader.F("percent", m.percent),
+		loader.F("resize2fs", m.resize2fs),
+		loader.F("smart_attributes", m.smartAttributes),
+		loader.F("tune", m.tune),
+		loader.F("usage", m.usage),
+		loader.F("wipe", m.wipe),
 	}}, nil
 }
 

@@ -75,11 +75,11 @@ func system(t testing.TB, out map[string]string) (*loader.Registry, *[]string) {
 	}
 	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap(), Root: root}, []loader.Plugin{Plugin(),
 		{Name: "cmd", New: func(*loader.Env) (*loader.Module, error) {
-			return &loader.Module{Funcs: []loader.Func{loader.F("run_all", "", run)}}, nil
+			return &loader.Module{Funcs: []loader.Func{loader.F("run_all", run)}}, nil
 		}},
 		{Name: "mount", New: func(*loader.Env) (*loader.Module, error) {
 			type path struct{ Path string }
-			return &loader.Module{Funcs: []loader.Func{loader.F("get_device_from_path", "", func(context.Context, path) (any, error) { return "/dev/a", nil })}}, nil
+			return &loader.Module{Funcs: []loader.Func{loader.F("get_device_from_path", func(context.Context, path) (any, error) { return "/dev/a", nil })}}, nil
 		}}})
 	if err != nil {
 		t.Fatal(err)

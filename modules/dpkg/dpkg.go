@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/packages"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module lowpkg for Debian, Ubuntu and their like.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "lowpkg", File: "dpkg_lowpkg", New: newModule}
@@ -31,12 +29,12 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("bin_pkg_info", docBinPkgInfo, m.binPkgInfo),
-		loader.F("file_dict", docFileDict, m.fileDict),
-		loader.F("file_list", docFileList, m.fileList),
-		loader.F("info", docInfo, m.info),
-		loader.F("list_pkgs", docListPkgs, m.listPkgs),
-		loader.F("unpurge", docUnpurge, m.unpurge),
+		loader.F("bin_pkg_info", m.binPkgInfo),
+		loader.F("file_dict", m.fileDict),
+		loader.F("file_list", m.fileList),
+		loader.F("info", m.info),
+		loader.F("list_pkgs", m.listPkgs),
+		loader.F("unpurge", m.unpurge),
 	}}, nil
 }
 

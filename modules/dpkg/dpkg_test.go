@@ -49,9 +49,9 @@ func (h *host) plugins() []loader.Plugin {
 		return loader.Plugin{Name: module, New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: []loader.Func{f}}, nil }}
 	}
 	return []loader.Plugin{
-		one("cmd", loader.F("run_all", "", h.run)),
-		one("config", loader.F("valid_fileproto", "", func(context.Context, struct{ Path any }) (any, error) { return false, nil })),
-		one("pkg", loader.F("list_pkgs", "", func(context.Context, kwPackagesArgs) (any, error) {
+		one("cmd", loader.F("run_all", h.run)),
+		one("config", loader.F("valid_fileproto", func(context.Context, struct{ Path any }) (any, error) { return false, nil })),
+		one("pkg", loader.F("list_pkgs", func(context.Context, kwPackagesArgs) (any, error) {
 			if h.purged {
 				return data.NewMap("curl", "7"), nil
 			}

@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module environ.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "environ", New: newModule} }
 
@@ -23,12 +21,12 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("get", docGet, m.get),
-		loader.F("has_value", docHasValue, m.hasValue),
-		loader.F("item", docItem, m.item),
-		loader.F("items", docItems, m.items),
-		loader.F("setenv", docSetenv, m.setenv),
-		loader.F("setval", docSetval, m.setval),
+		loader.F("get", m.get),
+		loader.F("has_value", m.hasValue),
+		loader.F("item", m.item),
+		loader.F("items", m.items),
+		loader.F("setenv", m.setenv),
+		loader.F("setval", m.setval),
 	}}, nil
 }
 

@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module event.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "event", New: newModule} }
 
@@ -23,9 +21,9 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("fire_master", docFireMaster, m.fireMaster),
-		loader.F("fire", docFire, m.fire),
-		loader.F("send", docSend, m.send),
+		loader.F("fire_master", m.fireMaster),
+		loader.F("fire", m.fire),
+		loader.F("send", m.send),
 	}}, nil
 }
 

@@ -22,8 +22,6 @@ import (
 	"os"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module git. There is one where there is the program.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "git", New: newModule} }
 
@@ -39,61 +37,61 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 func (m *module) looking() []loader.Func {
 	return []loader.Func{
-		loader.F("config_get", docConfigGet, m.configGet),
-		loader.F("config_get_regexp", docConfigGetRegexp, m.configGetRegexp),
-		loader.F("config_get_regexp", docConfigGetRegexp, m.configGetRegexp).Alias("config_get_regex"),
-		loader.F("current_branch", docCurrentBranch, m.currentBranch),
-		loader.F("describe", docDescribe, m.describe),
-		loader.F("diff", docDiff, m.diff),
-		loader.F("is_worktree", docIsWorktree, m.isWorktree),
-		loader.F("list_branches", docListBranches, m.listBranches),
-		loader.F("list_tags", docListTags, m.listTags),
-		loader.F("list_worktrees", docListWorktrees, m.listWorktrees),
-		loader.F("merge_base", docMergeBase, m.mergeBase),
-		loader.F("merge_tree", docMergeTree, m.mergeTree),
-		loader.F("remote_get", docRemoteGet, m.remoteGet),
-		loader.F("remotes", docRemotes, m.remotes),
-		loader.F("rev_parse", docRevParse, m.revParse),
-		loader.F("revision", docRevision, m.revision),
-		loader.F("status", docStatus, m.status),
-		loader.F("version", docVersion, m.version),
+		loader.F("config_get", m.configGet),
+		loader.F("config_get_regexp", m.configGetRegexp),
+		loader.F("config_get_regexp", m.configGetRegexp).Alias("config_get_regex"),
+		loader.F("current_branch", m.currentBranch),
+		loader.F("describe", m.describe),
+		loader.F("diff", m.diff),
+		loader.F("is_worktree", m.isWorktree),
+		loader.F("list_branches", m.listBranches),
+		loader.F("list_tags", m.listTags),
+		loader.F("list_worktrees", m.listWorktrees),
+		loader.F("merge_base", m.mergeBase),
+		loader.F("merge_tree", m.mergeTree),
+		loader.F("remote_get", m.remoteGet),
+		loader.F("remotes", m.remotes),
+		loader.F("rev_parse", m.revParse),
+		loader.F("revision", m.revision),
+		loader.F("status", m.status),
+		loader.F("version", m.version),
 	}
 }
 
 func (m *module) changing() []loader.Func {
 	return []loader.Func{
-		loader.F("add", docAdd, m.add),
-		loader.F("archive", docArchive, m.archive),
-		loader.F("branch", docBranch, m.branch),
-		loader.F("checkout", docCheckout, m.checkout),
-		loader.F("commit", docCommit, m.commit),
-		loader.F("config_set", docConfigSet, m.configSet),
-		loader.F("config_unset", docConfigUnset, m.configUnset),
-		loader.F("discard_local_changes", docDiscardLocalChanges, m.discardLocalChanges),
-		loader.F("init", docInit, m.init),
-		loader.F("merge", docMerge, m.merge),
-		loader.F("rebase", docRebase, m.rebase),
-		loader.F("reset", docReset, m.reset),
-		loader.F("rm", docRm, m.rm).Def("rm_"),
-		loader.F("stash", docStash, m.stash),
-		loader.F("symbolic_ref", docSymbolicRef, m.symbolicRef),
-		loader.F("tag", docTag, m.tag),
-		loader.F("worktree_add", docWorktreeAdd, m.worktreeAdd),
-		loader.F("worktree_prune", docWorktreePrune, m.worktreePrune),
-		loader.F("worktree_rm", docWorktreeRm, m.worktreeRm),
+		loader.F("add", m.add),
+		loader.F("archive", m.archive),
+		loader.F("branch", m.branch),
+		loader.F("checkout", m.checkout),
+		loader.F("commit", m.commit),
+		loader.F("config_set", m.configSet),
+		loader.F("config_unset", m.configUnset),
+		loader.F("discard_local_changes", m.discardLocalChanges),
+		loader.F("init", m.init),
+		loader.F("merge", m.merge),
+		loader.F("rebase", m.rebase),
+		loader.F("reset", m.reset),
+		loader.F("rm", m.rm).Def("rm_"),
+		loader.F("stash", m.stash),
+		loader.F("symbolic_ref", m.symbolicRef),
+		loader.F("tag", m.tag),
+		loader.F("worktree_add", m.worktreeAdd),
+		loader.F("worktree_prune", m.worktreePrune),
+		loader.F("worktree_rm", m.worktreeRm),
 	}
 }
 
 func (m *module) fetching() []loader.Func {
 	return []loader.Func{
-		loader.F("clone", docClone, m.clone).Secret("password", "https_pass"),
-		loader.F("fetch", docFetch, m.fetch).Secret("password"),
-		loader.F("ls_remote", docLsRemote, m.lsRemote).Secret("password", "https_pass"),
-		loader.F("pull", docPull, m.pull).Secret("password"),
-		loader.F("push", docPush, m.push).Secret("password"),
-		loader.F("remote_refs", docRemoteRefs, m.remoteRefs).Secret("password", "https_pass"),
-		loader.F("remote_set", docRemoteSet, m.remoteSet).Secret("password", "https_pass", "push_https_pass"),
-		loader.F("submodule", docSubmodule, m.submodule).Secret("password"),
+		loader.F("clone", m.clone).Secret("password", "https_pass"),
+		loader.F("fetch", m.fetch).Secret("password"),
+		loader.F("ls_remote", m.lsRemote).Secret("password", "https_pass"),
+		loader.F("pull", m.pull).Secret("password"),
+		loader.F("push", m.push).Secret("password"),
+		loader.F("remote_refs", m.remoteRefs).Secret("password", "https_pass"),
+		loader.F("remote_set", m.remoteSet).Secret("password", "https_pass", "push_https_pass"),
+		loader.F("submodule", m.submodule).Secret("password"),
 	}
 }
 

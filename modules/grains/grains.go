@@ -21,8 +21,6 @@ import (
 	"github.com/brineproject/brine/loader/facts"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 const delimiter = ":" // salt/defaults: DEFAULT_TARGET_DELIM
 
 // Plugin returns the module grains.
@@ -39,21 +37,21 @@ type module struct {
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env: env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("get", docGet, m.get),
-		loader.F("fetch", docGet, m.get).Def("get"),
-		loader.F("has_value", docHasValue, m.hasValue),
-		loader.F("items", docItems, m.items).Out("nested"),
-		loader.F("item", docItem, m.item).Out("nested"),
-		loader.F("ls", docLs, m.ls),
-		loader.F("equals", docEquals, m.equals),
-		loader.F("filter_by", docFilterBy, m.filterBy),
-		loader.F("setvals", docSetvals, m.setvals),
-		loader.F("setval", docSetval, m.setval).Out("nested"),
-		loader.F("append", docAppend, m.append),
-		loader.F("remove", docRemove, m.remove),
-		loader.F("set", docSet, m.set),
-		loader.F("delkey", docDelkey, m.delkey),
-		loader.F("delval", docDelval, m.delval),
+		loader.F("get", m.get),
+		loader.F("fetch", m.get).Def("get"),
+		loader.F("has_value", m.hasValue),
+		loader.F("items", m.items).Out("nested"),
+		loader.F("item", m.item).Out("nested"),
+		loader.F("ls", m.ls),
+		loader.F("equals", m.equals),
+		loader.F("filter_by", m.filterBy),
+		loader.F("setvals", m.setvals),
+		loader.F("setval", m.setval).Out("nested"),
+		loader.F("append", m.append),
+		loader.F("remove", m.remove),
+		loader.F("set", m.set),
+		loader.F("delkey", m.delkey),
+		loader.F("delval", m.delval),
 	}}, nil
 }
 

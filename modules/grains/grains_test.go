@@ -60,7 +60,7 @@ func newMinion(t *testing.T, grains *data.Map) *minion {
 		type args struct {
 			RefreshPillar any `default:"True"`
 		}
-		return &loader.Module{Funcs: []loader.Func{loader.F("refresh_grains", "", func(_ context.Context, a args) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("refresh_grains", func(_ context.Context, a args) (any, error) {
 			m.refreshed = append(m.refreshed, data.NewMap("refresh_pillar", a.RefreshPillar))
 			return true, nil
 		})}}, nil

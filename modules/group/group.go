@@ -16,13 +16,11 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	funcs := []loader.Func{loader.F("getent", docGetent, m.getent), loader.F("info", docInfo, m.info)}
+	funcs := []loader.Func{loader.F("getent", m.getent), loader.F("info", m.info)}
 	if kernel := env.GrainsNow().Text("kernel"); kernel == "" || kernel == "Linux" {
 		funcs = append(funcs, m.changing()...)
 	}
@@ -32,12 +30,12 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 // changing returns the functions that change groups.
 func (m *module) changing() []loader.Func {
 	return []loader.Func{
-		loader.F("add", docAdd, m.add),
-		loader.F("adduser", docAdduser, m.adduser),
-		loader.F("chgid", docChgid, m.chgid),
-		loader.F("delete", docDelete, m.delete),
-		loader.F("deluser", docDeluser, m.deluser),
-		loader.F("members", docMembers, m.members),
+		loader.F("add", m.add),
+		loader.F("adduser", m.adduser),
+		loader.F("chgid", m.chgid),
+		loader.F("delete", m.delete),
+		loader.F("deluser", m.deluser),
+		loader.F("members", m.members),
 	}
 }
 

@@ -23,8 +23,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module hashutil.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "hashutil", New: newModule} }
 
@@ -33,20 +31,20 @@ type module struct{}
 func newModule(*loader.Env) (*loader.Module, error) {
 	m := &module{}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("base64_b64decode", docBase64B64decode, m.base64B64decode),
-		loader.F("base64_b64encode", docBase64B64encode, m.base64B64encode),
-		loader.F("base64_decodefile", docBase64Decodefile, m.base64Decodefile),
-		loader.F("base64_decodestring", docBase64Decodestring, m.base64Decodestring),
-		loader.F("base64_encodefile", docBase64Encodefile, m.base64Encodefile),
-		loader.F("base64_encodestring", docBase64Encodestring, m.base64Encodestring),
-		loader.F("digest", docDigest, m.digest),
-		loader.F("digest_file", docDigestFile, m.digestFile),
-		loader.F("github_signature", docGithubSignature, m.githubSignature).Secret("shared_secret"),
-		loader.F("hmac_compute", docHmacCompute, m.hmacCompute).Secret("shared_secret"),
-		loader.F("hmac_signature", docHmacSignature, m.hmacSignature).Secret("shared_secret"),
-		loader.F("md5_digest", docMd5Digest, m.md5Digest),
-		loader.F("sha256_digest", docSha256Digest, m.sha256Digest),
-		loader.F("sha512_digest", docSha512Digest, m.sha512Digest),
+		loader.F("base64_b64decode", m.base64B64decode),
+		loader.F("base64_b64encode", m.base64B64encode),
+		loader.F("base64_decodefile", m.base64Decodefile),
+		loader.F("base64_decodestring", m.base64Decodestring),
+		loader.F("base64_encodefile", m.base64Encodefile),
+		loader.F("base64_encodestring", m.base64Encodestring),
+		loader.F("digest", m.digest),
+		loader.F("digest_file", m.digestFile),
+		loader.F("github_signature", m.githubSignature).Secret("shared_secret"),
+		loader.F("hmac_compute", m.hmacCompute).Secret("shared_secret"),
+		loader.F("hmac_signature", m.hmacSignature).Secret("shared_secret"),
+		loader.F("md5_digest", m.md5Digest),
+		loader.F("sha256_digest", m.sha256Digest),
+		loader.F("sha512_digest", m.sha512Digest),
 	}}, nil
 }
 

@@ -19,8 +19,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module hosts.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "hosts", New: newModule} }
 
@@ -29,14 +27,14 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("add_host", docAddHost, m.addHost),
-		loader.F("get_alias", docGetAlias, m.getAlias),
-		loader.F("get_ip", docGetIp, m.getIp),
-		loader.F("has_pair", docHasPair, m.hasPair),
-		loader.F("list_hosts", docListHosts, m.listHosts),
-		loader.F("rm_host", docRmHost, m.rmHost),
-		loader.F("set_comment", docSetComment, m.setComment),
-		loader.F("set_host", docSetHost, m.setHost),
+		loader.F("add_host", m.addHost),
+		loader.F("get_alias", m.getAlias),
+		loader.F("get_ip", m.getIp),
+		loader.F("has_pair", m.hasPair),
+		loader.F("list_hosts", m.listHosts),
+		loader.F("rm_host", m.rmHost),
+		loader.F("set_comment", m.setComment),
+		loader.F("set_host", m.setHost),
 	}}, nil
 }
 

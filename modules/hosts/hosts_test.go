@@ -19,7 +19,7 @@ func TestOneAddressIsOneLine(t *testing.T) {
 	}
 	conf := loader.Plugin{Name: "config", New: func(*loader.Env) (*loader.Module, error) {
 		option := func(context.Context, struct{ Value string }) (any, error) { return file, nil }
-		return &loader.Module{Funcs: []loader.Func{loader.F("option", "", option)}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("option", option)}}, nil
 	}}
 	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{Plugin(), conf})
 	if err != nil {

@@ -14,8 +14,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module http.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "http", New: newModule} }
 
@@ -24,9 +22,9 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("query", docQuery, m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
-		loader.F("update_ca_bundle", docUpdateCaBundle, m.updateCaBundle),
-		loader.F("wait_for_successful_query", docWaitForSuccessfulQuery, m.waitForSuccessfulQuery).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
+		loader.F("query", m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
+		loader.F("update_ca_bundle", m.updateCaBundle),
+		loader.F("wait_for_successful_query", m.waitForSuccessfulQuery).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
 	}}, nil
 }
 

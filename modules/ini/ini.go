@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module ini.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "ini", File: "ini_manage", New: newModule} }
 
@@ -26,12 +24,12 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("get_ini", docGetIni, m.getIni),
-		loader.F("get_option", docGetOption, m.getOption),
-		loader.F("get_section", docGetSection, m.getSection),
-		loader.F("remove_option", docRemoveOption, m.removeOption),
-		loader.F("remove_section", docRemoveSection, m.removeSection),
-		loader.F("set_option", docSetOption, m.setOption),
+		loader.F("get_ini", m.getIni),
+		loader.F("get_option", m.getOption),
+		loader.F("get_section", m.getSection),
+		loader.F("remove_option", m.removeOption),
+		loader.F("remove_section", m.removeSection),
+		loader.F("set_option", m.setOption),
 	}}, nil
 }
 

@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module iptables. There is one where there is the program iptables.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "iptables", New: newModule} }
 
@@ -29,22 +27,22 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("The iptables execution module cannot be loaded: iptables not installed.") //nolint:staticcheck // Salt's text
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("append", docAppend, m.append),
-		loader.F("build_rule", docBuildRule, m.buildRule),
-		loader.F("check", docCheck, m.check),
-		loader.F("check_chain", docCheckChain, m.checkChain),
-		loader.F("delete", docDelete, m.delete),
-		loader.F("delete_chain", docDeleteChain, m.deleteChain),
-		loader.F("flush", docFlush, m.flush),
-		loader.F("get_policy", docGetPolicy, m.getPolicy),
-		loader.F("get_rules", docGetRules, m.getRules),
-		loader.F("get_saved_policy", docGetSavedPolicy, m.getSavedPolicy),
-		loader.F("get_saved_rules", docGetSavedRules, m.getSavedRules),
-		loader.F("insert", docInsert, m.insert),
-		loader.F("new_chain", docNewChain, m.newChain),
-		loader.F("save", docSave, m.save),
-		loader.F("set_policy", docSetPolicy, m.setPolicy),
-		loader.F("version", docVersion, m.version),
+		loader.F("append", m.append),
+		loader.F("build_rule", m.buildRule),
+		loader.F("check", m.check),
+		loader.F("check_chain", m.checkChain),
+		loader.F("delete", m.delete),
+		loader.F("delete_chain", m.deleteChain),
+		loader.F("flush", m.flush),
+		loader.F("get_policy", m.getPolicy),
+		loader.F("get_rules", m.getRules),
+		loader.F("get_saved_policy", m.getSavedPolicy),
+		loader.F("get_saved_rules", m.getSavedRules),
+		loader.F("insert", m.insert),
+		loader.F("new_chain", m.newChain),
+		loader.F("save", m.save),
+		loader.F("set_policy", m.setPolicy),
+		loader.F("version", m.version),
 	}}, nil
 }
 

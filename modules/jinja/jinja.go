@@ -10,8 +10,6 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module jinja, which renders with what b has.
 func Plugin(b render.Brought) loader.Plugin {
 	return loader.Plugin{Name: "jinja", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
@@ -30,9 +28,9 @@ func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 		return e, nil
 	})}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("import_json", docImportJson, m.importJson),
-		loader.F("import_yaml", docImportYaml, m.importYaml),
-		loader.F("load_map", docLoadMap, m.loadMap),
+		loader.F("import_json", m.importJson),
+		loader.F("import_yaml", m.importYaml),
+		loader.F("load_map", m.loadMap),
 	}}, nil
 }
 

@@ -11,8 +11,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module key.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "key", New: newModule} }
 
@@ -21,8 +19,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("finger", docFinger, m.finger),
-		loader.F("finger_master", docFingerMaster, m.fingerMaster),
+		loader.F("finger", m.finger),
+		loader.F("finger_master", m.fingerMaster),
 	}}, nil
 }
 

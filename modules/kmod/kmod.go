@@ -22,8 +22,6 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module kmod.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "kmod", New: newModule} }
 
@@ -35,13 +33,13 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("")
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("available", docAvailable, m.available),
-		loader.F("check_available", docCheckAvailable, m.checkAvailable),
-		loader.F("is_loaded", docIsLoaded, m.isLoaded),
-		loader.F("load", docLoad, m.load),
-		loader.F("lsmod", docLsmod, m.lsmod),
-		loader.F("mod_list", docModList, m.modList),
-		loader.F("remove", docRemove, m.remove),
+		loader.F("available", m.available),
+		loader.F("check_available", m.checkAvailable),
+		loader.F("is_loaded", m.isLoaded),
+		loader.F("load", m.load),
+		loader.F("lsmod", m.lsmod),
+		loader.F("mod_list", m.modList),
+		loader.F("remove", m.remove),
 	}}, nil
 }
 

@@ -15,8 +15,6 @@ import (
 	"github.com/brineproject/brine/systemd"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module service for any Linux with scripts.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "service", File: "linux_service", New: newModule}
@@ -30,15 +28,15 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, err
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("available", docAvailable, m.available),
-		loader.F("get_all", docGetAll, m.getAll),
-		loader.F("missing", docMissing, m.missing),
-		loader.F("reload", docReload, m.reload).Def("reload_"),
-		loader.F("restart", docRestart, m.restart),
-		loader.F("run", docRun, m.run),
-		loader.F("start", docStart, m.start),
-		loader.F("status", docStatus, m.status),
-		loader.F("stop", docStop, m.stop),
+		loader.F("available", m.available),
+		loader.F("get_all", m.getAll),
+		loader.F("missing", m.missing),
+		loader.F("reload", m.reload).Def("reload_"),
+		loader.F("restart", m.restart),
+		loader.F("run", m.run),
+		loader.F("start", m.start),
+		loader.F("status", m.status),
+		loader.F("stop", m.stop),
 	}}, nil
 }
 

@@ -22,8 +22,6 @@ import (
 	"github.com/brineproject/brine/systemd"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module locale.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "locale", File: "localemod", New: newModule} }
 
@@ -35,11 +33,11 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("avail", docAvail, m.avail),
-		loader.F("gen_locale", docGenLocale, m.genLocale),
-		loader.F("get_locale", docGetLocale, m.getLocale),
-		loader.F("list_avail", docListAvail, m.listAvail),
-		loader.F("set_locale", docSetLocale, m.setLocale),
+		loader.F("avail", m.avail),
+		loader.F("gen_locale", m.genLocale),
+		loader.F("get_locale", m.getLocale),
+		loader.F("list_avail", m.listAvail),
+		loader.F("set_locale", m.setLocale),
 	}}, nil
 }
 

@@ -11,8 +11,6 @@ import (
 	"github.com/brineproject/brine/logging"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module log.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "log", New: newModule} }
 
@@ -21,12 +19,12 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("critical", docCritical, m.critical),
-		loader.F("debug", docDebug, m.debug),
-		loader.F("error", docError, m.error),
-		loader.F("exception", docException, m.exception),
-		loader.F("info", docInfo, m.info),
-		loader.F("warning", docWarning, m.warning),
+		loader.F("critical", m.critical),
+		loader.F("debug", m.debug),
+		loader.F("error", m.error),
+		loader.F("exception", m.exception),
+		loader.F("info", m.info),
+		loader.F("warning", m.warning),
 	}}, nil
 }
 

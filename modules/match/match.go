@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module match.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "match", New: newModule} }
 
@@ -26,19 +24,19 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("compound", docCompound, m.compound),
-		loader.F("ipcidr", docIpcidr, m.ipcidr),
-		loader.F("pillar_pcre", docPillarPcre, m.pillarPcre),
-		loader.F("pillar", docPillar, m.pillar),
-		loader.F("data", docData, m.data),
-		loader.F("grain_pcre", docGrainPcre, m.grainPcre),
-		loader.F("grain", docGrain, m.grain),
-		loader.F("list", docList, m.list).Def("list_"),
-		loader.F("pcre", docPcre, m.pcre),
-		loader.F("glob", docGlob, m.glob),
-		loader.F("filter_by", docFilterBy, m.filterBy),
-		loader.F("search_by", docSearchBy, m.searchBy),
-		loader.F("ifelse", docIfelse, m.ifelse),
+		loader.F("compound", m.compound),
+		loader.F("ipcidr", m.ipcidr),
+		loader.F("pillar_pcre", m.pillarPcre),
+		loader.F("pillar", m.pillar),
+		loader.F("data", m.data),
+		loader.F("grain_pcre", m.grainPcre),
+		loader.F("grain", m.grain),
+		loader.F("list", m.list).Def("list_"),
+		loader.F("pcre", m.pcre),
+		loader.F("glob", m.glob),
+		loader.F("filter_by", m.filterBy),
+		loader.F("search_by", m.searchBy),
+		loader.F("ifelse", m.ifelse),
 	}}, nil
 }
 

@@ -15,7 +15,7 @@ type keyArgs struct{ Key any }
 // store stands for the module data.
 func store(values *data.Map) loader.Plugin {
 	return loader.Plugin{Name: "data", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("get", "", func(_ context.Context, a keyArgs) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("get", func(_ context.Context, a keyArgs) (any, error) {
 			return values.Value(a.Key), nil
 		})}}, nil
 	}}

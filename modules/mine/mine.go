@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/mine"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module mine.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "mine", New: newModule} }
 
@@ -28,13 +26,13 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("update", docUpdate, m.update),
-		loader.F("send", docSend, m.send),
-		loader.F("get", docGet, m.get),
-		loader.F("delete", docDelete, m.delete),
-		loader.F("flush", docFlush, m.flush),
-		loader.F("get_docker", docGetDocker, m.getDocker),
-		loader.F("valid", docValid, m.valid),
+		loader.F("update", m.update),
+		loader.F("send", m.send),
+		loader.F("get", m.get),
+		loader.F("delete", m.delete),
+		loader.F("flush", m.flush),
+		loader.F("get_docker", m.getDocker),
+		loader.F("valid", m.valid),
 	}}, nil
 }
 

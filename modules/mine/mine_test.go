@@ -42,24 +42,24 @@ func (h *host) others() []loader.Plugin {
 	}
 	return []loader.Plugin{
 		plugin("data",
-			loader.F("get", "", func(_ context.Context, a anyArgs) (any, error) { return h.kept.Value(a.Args[0]), nil }),
-			loader.F("update", "", func(_ context.Context, a anyArgs) (any, error) {
+			loader.F("get", func(_ context.Context, a anyArgs) (any, error) { return h.kept.Value(a.Args[0]), nil }),
+			loader.F("update", func(_ context.Context, a anyArgs) (any, error) {
 				h.kept.Set(a.Args[0], a.Args[1])
 				return true, nil
 			})),
-		plugin("match", loader.F("glob", "", func(_ context.Context, a anyArgs) (any, error) { return loader.Glob(data.Str(a.Args[0]), "web1"), nil })),
-		plugin("config", loader.F("merge", "", func(context.Context, anyArgs) (any, error) {
+		plugin("match", loader.F("glob", func(_ context.Context, a anyArgs) (any, error) { return loader.Glob(data.Str(a.Args[0]), "web1"), nil })),
+		plugin("config", loader.F("merge", func(context.Context, anyArgs) (any, error) {
 			if h.mined == nil {
 				return data.NewMap(), nil
 			}
 			return h.mined, nil
 		})),
 		plugin("test",
-			loader.F("ping", "", func(context.Context, loader.NoArgs) (any, error) { return true, nil }),
-			loader.F("arg", "", func(_ context.Context, a anyArgs) (any, error) {
+			loader.F("ping", func(context.Context, loader.NoArgs) (any, error) { return true, nil }),
+			loader.F("arg", func(_ context.Context, a anyArgs) (any, error) {
 				return data.Repr(a.Args) + data.Repr(a.Kwargs), nil
 			}),
-			loader.F("fail", "", func(context.Context, loader.NoArgs) (any, error) { return nil, errors.New("broken") })),
+			loader.F("fail", func(context.Context, loader.NoArgs) (any, error) { return nil, errors.New("broken") })),
 	}
 }
 

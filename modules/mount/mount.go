@@ -20,45 +20,43 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: append(m.tables(),
-		loader.F("active", docActive, m.active),
-		loader.F("get_device_from_path", docGetDeviceFromPath, m.getDeviceFromPath),
-		loader.F("get_mount_from_path", docGetMountFromPath, m.getMountFromPath),
-		loader.F("is_fuse_exec", docIsFuseExec, m.isFuseExec),
-		loader.F("is_mounted", docIsMounted, m.isMounted),
-		loader.F("mount", docMount, m.mount),
-		loader.F("remount", docRemount, m.remount),
-		loader.F("swapoff", docSwapoff, m.swapoff),
-		loader.F("swapon", docSwapon, m.swapon),
-		loader.F("swaps", docSwaps, m.swaps),
-		loader.F("umount", docUmount, m.umount),
-		loader.F("read_mount_cache", docReadMountCache, m.readMountCache),
-		loader.F("write_mount_cache", docWriteMountCache, m.writeMountCache),
-		loader.F("delete_mount_cache", docDeleteMountCache, m.deleteMountCache),
+		loader.F("active", m.active),
+		loader.F("get_device_from_path", m.getDeviceFromPath),
+		loader.F("get_mount_from_path", m.getMountFromPath),
+		loader.F("is_fuse_exec", m.isFuseExec),
+		loader.F("is_mounted", m.isMounted),
+		loader.F("mount", m.mount),
+		loader.F("remount", m.remount),
+		loader.F("swapoff", m.swapoff),
+		loader.F("swapon", m.swapon),
+		loader.F("swaps", m.swaps),
+		loader.F("umount", m.umount),
+		loader.F("read_mount_cache", m.readMountCache),
+		loader.F("write_mount_cache", m.writeMountCache),
+		loader.F("delete_mount_cache", m.deleteMountCache),
 	)}, nil
 }
 
 // tables are the functions for files of file systems.
 func (m *module) tables() []loader.Func {
 	return []loader.Func{
-		loader.F("fstab", docFstab, m.fstab),
-		loader.F("vfstab", docVfstab, m.vfstab),
-		loader.F("rm_fstab", docRmFstab, m.rmFstab),
-		loader.F("rm_vfstab", docRmVfstab, m.rmVfstab),
-		loader.F("set_fstab", docSetFstab, m.setFstab),
-		loader.F("set_vfstab", docSetVfstab, m.setVfstab),
-		loader.F("automaster", docAutomaster, m.automaster),
-		loader.F("rm_automaster", docRmAutomaster, m.rmAutomaster),
-		loader.F("set_automaster", docSetAutomaster, m.setAutomaster),
-		loader.F("filesystems", docFilesystems, m.filesystems),
-		loader.F("rm_filesystems", docRmFilesystems, m.rmFilesystems),
-		loader.F("set_filesystems", docSetFilesystems, m.setFilesystems),
+		loader.F("fstab", m.fstab),
+		loader.F("vfstab", m.vfstab),
+		loader.F("rm_fstab", m.rmFstab),
+		loader.F("rm_vfstab", m.rmVfstab),
+		loader.F("set_fstab", m.setFstab),
+		loader.F("set_vfstab", m.setVfstab),
+		loader.F("automaster", m.automaster),
+		loader.F("rm_automaster", m.rmAutomaster),
+		loader.F("set_automaster", m.setAutomaster),
+		loader.F("filesystems", m.filesystems),
+		loader.F("rm_filesystems", m.rmFilesystems),
+		loader.F("set_filesystems", m.setFilesystems),
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 func accounts() []loader.Plugin {
 	info := func(module string, known *data.Map) loader.Plugin {
 		return loader.Plugin{Name: module, New: func(*loader.Env) (*loader.Module, error) {
-			return &loader.Module{Funcs: []loader.Func{loader.F("info", "", func(_ context.Context, a nameArgs) (any, error) {
+			return &loader.Module{Funcs: []loader.Func{loader.F("info", func(_ context.Context, a nameArgs) (any, error) {
 				if v, ok := known.Get(a.Name); ok {
 					return v, nil
 				}

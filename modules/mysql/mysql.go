@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module mysql.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "mysql", New: newModule} }
 
@@ -32,53 +30,53 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 func (m *module) users() []loader.Func {
 	return []loader.Func{
-		loader.F("grant_add", docGrantAdd, m.grantAdd).Secret("connection_pass"),
-		loader.F("grant_exists", docGrantExists, m.grantExists).Secret("connection_pass"),
-		loader.F("grant_revoke", docGrantRevoke, m.grantRevoke).Secret("connection_pass"),
-		loader.F("tokenize_grant", docTokenizeGrant, m.tokenizeGrant),
-		loader.F("user_chpass", docUserChpass, m.userChpass).Secret("password", "password_hash", "connection_pass"),
-		loader.F("user_create", docUserCreate, m.userCreate).Secret("password", "password_hash", "connection_pass"),
-		loader.F("user_exists", docUserExists, m.userExists).Secret("password", "password_hash", "connection_pass"),
-		loader.F("user_grants", docUserGrants, m.userGrants).Secret("connection_pass"),
-		loader.F("user_info", docUserInfo, m.userInfo).Secret("connection_pass"),
-		loader.F("user_list", docUserList, m.userList).Secret("connection_pass"),
-		loader.F("user_remove", docUserRemove, m.userRemove).Secret("connection_pass"),
-		loader.F("verify_login", docVerifyLogin, m.verifyLogin).Secret("password", "connection_pass"),
+		loader.F("grant_add", m.grantAdd).Secret("connection_pass"),
+		loader.F("grant_exists", m.grantExists).Secret("connection_pass"),
+		loader.F("grant_revoke", m.grantRevoke).Secret("connection_pass"),
+		loader.F("tokenize_grant", m.tokenizeGrant),
+		loader.F("user_chpass", m.userChpass).Secret("password", "password_hash", "connection_pass"),
+		loader.F("user_create", m.userCreate).Secret("password", "password_hash", "connection_pass"),
+		loader.F("user_exists", m.userExists).Secret("password", "password_hash", "connection_pass"),
+		loader.F("user_grants", m.userGrants).Secret("connection_pass"),
+		loader.F("user_info", m.userInfo).Secret("connection_pass"),
+		loader.F("user_list", m.userList).Secret("connection_pass"),
+		loader.F("user_remove", m.userRemove).Secret("connection_pass"),
+		loader.F("verify_login", m.verifyLogin).Secret("password", "connection_pass"),
 	}
 }
 
 func (m *module) databases() []loader.Func {
 	return []loader.Func{
-		loader.F("alter_db", docAlterDb, m.alterDb).Secret("connection_pass"),
-		loader.F("db_check", docDbCheck, m.dbCheck).Secret("connection_pass"),
-		loader.F("db_create", docDbCreate, m.dbCreate).Secret("connection_pass"),
-		loader.F("db_exists", docDbExists, m.dbExists).Secret("connection_pass"),
-		loader.F("db_get", docDbGet, m.dbGet).Secret("connection_pass"),
-		loader.F("db_list", docDbList, m.dbList).Secret("connection_pass"),
-		loader.F("db_optimize", docDbOptimize, m.dbOptimize).Secret("connection_pass"),
-		loader.F("db_remove", docDbRemove, m.dbRemove).Secret("connection_pass"),
-		loader.F("db_repair", docDbRepair, m.dbRepair).Secret("connection_pass"),
-		loader.F("db_tables", docDbTables, m.dbTables).Secret("connection_pass"),
-		loader.F("file_query", docFileQuery, m.fileQuery).Secret("connection_pass"),
-		loader.F("query", docQuery, m.query).Secret("connection_pass"),
-		loader.F("quote_identifier", docQuoteIdentifier, m.quoteIdentifier),
+		loader.F("alter_db", m.alterDb).Secret("connection_pass"),
+		loader.F("db_check", m.dbCheck).Secret("connection_pass"),
+		loader.F("db_create", m.dbCreate).Secret("connection_pass"),
+		loader.F("db_exists", m.dbExists).Secret("connection_pass"),
+		loader.F("db_get", m.dbGet).Secret("connection_pass"),
+		loader.F("db_list", m.dbList).Secret("connection_pass"),
+		loader.F("db_optimize", m.dbOptimize).Secret("connection_pass"),
+		loader.F("db_remove", m.dbRemove).Secret("connection_pass"),
+		loader.F("db_repair", m.dbRepair).Secret("connection_pass"),
+		loader.F("db_tables", m.dbTables).Secret("connection_pass"),
+		loader.F("file_query", m.fileQuery).Secret("connection_pass"),
+		loader.F("query", m.query).Secret("connection_pass"),
+		loader.F("quote_identifier", m.quoteIdentifier),
 	}
 }
 
 func (m *module) server() []loader.Func {
 	return []loader.Func{
-		loader.F("get_master_status", docGetMasterStatus, m.getMasterStatus).Secret("connection_pass"),
-		loader.F("get_slave_status", docGetSlaveStatus, m.getSlaveStatus).Secret("connection_pass"),
-		loader.F("plugin_add", docPluginAdd, m.pluginAdd).Secret("connection_pass"),
-		loader.F("plugin_remove", docPluginRemove, m.pluginRemove).Secret("connection_pass"),
-		loader.F("plugin_status", docPluginStatus, m.pluginStatus).Secret("connection_pass"),
-		loader.F("plugins_list", docPluginsList, m.pluginsList).Secret("connection_pass"),
-		loader.F("processlist", docProcesslist, m.processlist).Secret("connection_pass"),
-		loader.F("showglobal", docShowglobal, m.showglobal).Secret("connection_pass"),
-		loader.F("showvariables", docShowvariables, m.showvariables).Secret("connection_pass"),
-		loader.F("slave_lag", docSlaveLag, m.slaveLag).Secret("connection_pass"),
-		loader.F("status", docStatus, m.status).Secret("connection_pass"),
-		loader.F("version", docVersion, m.version).Secret("connection_pass"),
+		loader.F("get_master_status", m.getMasterStatus).Secret("connection_pass"),
+		loader.F("get_slave_status", m.getSlaveStatus).Secret("connection_pass"),
+		loader.F("plugin_add", m.pluginAdd).Secret("connection_pass"),
+		loader.F("plugin_remove", m.pluginRemove).Secret("connection_pass"),
+		loader.F("plugin_status", m.pluginStatus).Secret("connection_pass"),
+		loader.F("plugins_list", m.pluginsList).Secret("connection_pass"),
+		loader.F("processlist", m.processlist).Secret("connection_pass"),
+		loader.F("showglobal", m.showglobal).Secret("connection_pass"),
+		loader.F("showvariables", m.showvariables).Secret("connection_pass"),
+		loader.F("slave_lag", m.slaveLag).Secret("connection_pass"),
+		loader.F("status", m.status).Secret("connection_pass"),
+		loader.F("version", m.version).Secret("connection_pass"),
 	}
 }
 

@@ -23,8 +23,6 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module network.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "network", New: func(env *loader.Env) (*loader.Module, error) {
@@ -40,42 +38,42 @@ type module struct {
 }
 
 func newModule(m *module) (*loader.Module, error) {
-	addrs, addrs6, hw := loader.F("ip_addrs", docIpAddrs, m.ipAddrs), loader.F("ip_addrs6", docIpAddrs6, m.ipAddrs6), loader.F("hw_addr", docHwAddr, m.hwAddr)
+	addrs, addrs6, hw := loader.F("ip_addrs", m.ipAddrs), loader.F("ip_addrs6", m.ipAddrs6), loader.F("hw_addr", m.hwAddr)
 	return &loader.Module{Funcs: []loader.Func{
 		addrs, addrs.Alias("ipaddrs"), addrs6, addrs6.Alias("ipaddrs6"), hw, hw.Alias("hwaddr"),
-		loader.F("active_tcp", docActiveTcp, m.activeTcp),
-		loader.F("arp", docArp, m.arp),
-		loader.F("calc_net", docCalcNet, m.calcNet),
-		loader.F("connect", docConnect, m.connect),
-		loader.F("convert_cidr", docConvertCidr, m.convertCidr),
-		loader.F("default_route", docDefaultRoute, m.defaultRoute),
-		loader.F("dig", docDig, m.dig),
-		loader.F("fqdns", docFqdns, m.fqdns),
-		loader.F("get_bufsize", docGetBufsize, m.getBufsize),
-		loader.F("get_fqdn", docGetFqdn, m.getFqdn),
-		loader.F("get_hostname", docGetHostname, m.getHostname),
-		loader.F("get_route", docGetRoute, m.getRoute),
-		loader.F("ifacestartswith", docIfacestartswith, m.ifacestartswith),
-		loader.F("in_subnet", docInSubnet, m.inSubnet),
-		loader.F("interface", docInterfaceOf, m.interfaceOf),
-		loader.F("interface_ip", docInterfaceIp, m.interfaceIp),
-		loader.F("interfaces", docInterfaces, m.interfaces),
-		loader.F("ip_in_subnet", docIpInSubnet, m.ipInSubnet),
-		loader.F("ip_networks", docIpNetworks, m.ipNetworks),
-		loader.F("ip_networks6", docIpNetworks6, m.ipNetworks6),
-		loader.F("iphexval", docIphexval, m.iphexval),
-		loader.F("is_loopback", docIsLoopback, m.isLoopback),
-		loader.F("is_private", docIsPrivate, m.isPrivate),
-		loader.F("mod_bufsize", docModBufsize, m.modBufsize),
-		loader.F("mod_hostname", docModHostname, m.modHostname),
-		loader.F("netstat", docNetstat, m.netstat),
-		loader.F("ping", docPing, m.ping),
-		loader.F("reverse_ip", docReverseIp, m.reverseIp),
-		loader.F("routes", docRoutes, m.routes),
-		loader.F("subnets", docSubnets, m.subnets),
-		loader.F("subnets6", docSubnets6, m.subnets6),
-		loader.F("traceroute", docTraceroute, m.traceroute),
-		loader.F("wol", docWol, m.wol),
+		loader.F("active_tcp", m.activeTcp),
+		loader.F("arp", m.arp),
+		loader.F("calc_net", m.calcNet),
+		loader.F("connect", m.connect),
+		loader.F("convert_cidr", m.convertCidr),
+		loader.F("default_route", m.defaultRoute),
+		loader.F("dig", m.dig),
+		loader.F("fqdns", m.fqdns),
+		loader.F("get_bufsize", m.getBufsize),
+		loader.F("get_fqdn", m.getFqdn),
+		loader.F("get_hostname", m.getHostname),
+		loader.F("get_route", m.getRoute),
+		loader.F("ifacestartswith", m.ifacestartswith),
+		loader.F("in_subnet", m.inSubnet),
+		loader.F("interface", m.interfaceOf),
+		loader.F("interface_ip", m.interfaceIp),
+		loader.F("interfaces", m.interfaces),
+		loader.F("ip_in_subnet", m.ipInSubnet),
+		loader.F("ip_networks", m.ipNetworks),
+		loader.F("ip_networks6", m.ipNetworks6),
+		loader.F("iphexval", m.iphexval),
+		loader.F("is_loopback", m.isLoopback),
+		loader.F("is_private", m.isPrivate),
+		loader.F("mod_bufsize", m.modBufsize),
+		loader.F("mod_hostname", m.modHostname),
+		loader.F("netstat", m.netstat),
+		loader.F("ping", m.ping),
+		loader.F("reverse_ip", m.reverseIp),
+		loader.F("routes", m.routes),
+		loader.F("subnets", m.subnets),
+		loader.F("subnets6", m.subnets6),
+		loader.F("traceroute", m.traceroute),
+		loader.F("wol", m.wol),
 	}}, nil
 }
 

@@ -17,8 +17,6 @@ import (
 	"github.com/brineproject/brine/packages/rpm"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module pkg for pacman.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pkg", File: "pacmanpkg", New: newModule} }
 
@@ -30,24 +28,24 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("available_version", docLatestVersion, m.latestVersion),
-		loader.F("file_dict", docFileDict, m.fileDict),
-		loader.F("file_list", docFileList, m.fileList),
-		loader.F("group_diff", docGroupDiff, m.groupDiff),
-		loader.F("group_info", docGroupInfo, m.groupInfo),
-		loader.F("group_list", docGroupList, m.groupList),
-		loader.F("install", docInstall, m.install),
-		loader.F("latest_version", docLatestVersion, m.latestVersion),
-		loader.F("list_pkgs", docListPkgs, m.listPkgs),
-		loader.F("list_repo_pkgs", docListRepoPkgs, m.listRepoPkgs),
-		loader.F("list_upgrades", docListUpgrades, m.listUpgrades),
-		loader.F("owner", docOwner, m.owner),
-		loader.F("purge", docPurge, m.purge),
-		loader.F("refresh_db", docRefreshDB, m.refreshDB),
-		loader.F("remove", docRemove, m.remove),
-		loader.F("upgrade", docUpgrade, m.upgrade),
-		loader.F("upgrade_available", docUpgradeAvailable, m.upgradeAvailable),
-		loader.F("version", docVersion, m.version),
+		loader.F("available_version", m.latestVersion),
+		loader.F("file_dict", m.fileDict),
+		loader.F("file_list", m.fileList),
+		loader.F("group_diff", m.groupDiff),
+		loader.F("group_info", m.groupInfo),
+		loader.F("group_list", m.groupList),
+		loader.F("install", m.install),
+		loader.F("latest_version", m.latestVersion),
+		loader.F("list_pkgs", m.listPkgs),
+		loader.F("list_repo_pkgs", m.listRepoPkgs),
+		loader.F("list_upgrades", m.listUpgrades),
+		loader.F("owner", m.owner),
+		loader.F("purge", m.purge),
+		loader.F("refresh_db", m.refreshDB),
+		loader.F("remove", m.remove),
+		loader.F("upgrade", m.upgrade),
+		loader.F("upgrade_available", m.upgradeAvailable),
+		loader.F("version", m.version),
 	}}, nil
 }
 

@@ -19,8 +19,6 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // notSet is the default that stands for none, as sys.argspec shows it.
 const notSet = "<Constant.NOT_SET>"
 
@@ -39,20 +37,20 @@ func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 	m.engine = sync.OnceValues(func() (*render.Engine, error) {
 		return render.New(render.Options{Env: env, Renderers: b.Renderers})
 	})
-	items := loader.F("items", docItems, m.items)
+	items := loader.F("items", m.items)
 	return &loader.Module{Funcs: []loader.Func{
 		items.Alias("data"),
-		loader.F("ext", docExt, m.ext),
-		loader.F("fetch", docGet, m.get).Def("get"),
-		loader.F("file_exists", docFileExists, m.fileExists),
-		loader.F("filter_by", docFilterBy, m.filterBy),
-		loader.F("get", docGet, m.get),
-		loader.F("item", docItem, m.item),
+		loader.F("ext", m.ext),
+		loader.F("fetch", m.get).Def("get"),
+		loader.F("file_exists", m.fileExists),
+		loader.F("filter_by", m.filterBy),
+		loader.F("get", m.get),
+		loader.F("item", m.item),
 		items,
-		loader.F("keys", docKeys, m.keys),
-		loader.F("ls", docLs, m.ls),
-		loader.F("obfuscate", docObfuscate, m.obfuscate),
-		loader.F("raw", docRaw, m.raw),
+		loader.F("keys", m.keys),
+		loader.F("ls", m.ls),
+		loader.F("obfuscate", m.obfuscate),
+		loader.F("raw", m.raw),
 	}}, nil
 }
 

@@ -21,8 +21,6 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module pip.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pip", New: newModule} }
 
@@ -31,17 +29,17 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("freeze", docFreeze, m.freeze),
-		loader.F("install", docInstall, m.install),
-		loader.F("is_installed", docIsInstalled, m.isInstalled),
-		loader.F("list", docList, m.list).Def("list_"),
-		loader.F("list_all_versions", docListAllVersions, m.listAllVersions),
-		loader.F("list_freeze_parse", docListFreezeParse, m.listFreezeParse),
-		loader.F("list_upgrades", docListUpgrades, m.listUpgrades),
-		loader.F("uninstall", docUninstall, m.uninstall),
-		loader.F("upgrade", docUpgrade, m.upgrade),
-		loader.F("upgrade_available", docUpgradeAvailable, m.upgradeAvailable),
-		loader.F("version", docVersion, m.version),
+		loader.F("freeze", m.freeze),
+		loader.F("install", m.install),
+		loader.F("is_installed", m.isInstalled),
+		loader.F("list", m.list).Def("list_"),
+		loader.F("list_all_versions", m.listAllVersions),
+		loader.F("list_freeze_parse", m.listFreezeParse),
+		loader.F("list_upgrades", m.listUpgrades),
+		loader.F("uninstall", m.uninstall),
+		loader.F("upgrade", m.upgrade),
+		loader.F("upgrade_available", m.upgradeAvailable),
+		loader.F("version", m.version),
 	}}, nil
 }
 

@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/packages"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module pkg_resource.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pkg_resource", New: newModule} }
 
@@ -23,17 +21,17 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("add_pkg", docAddPkg, m.addPkg).Changes("pkgs"),
-		loader.F("check_extra_requirements", docCheckExtraRequirements, m.checkExtraRequirements),
-		loader.F("format_pkg_list", docFormatPkgList, m.formatPkgList),
-		loader.F("format_version", docFormatVersion, m.formatVersion),
-		loader.F("pack_sources", docPackSources, m.packSources),
-		loader.F("parse_targets", docParseTargets, m.parseTargets),
-		loader.F("sort_pkglist", docSortPkglist, m.sortPkglist).Changes("pkgs"),
-		loader.F("stringify", docStringify, m.stringify).Changes("pkgs"),
-		loader.F("version", docVersion, m.version),
-		loader.F("version_clean", docVersionClean, m.versionClean),
-		loader.F("version_compare", docVersionCompare, m.versionCompare),
+		loader.F("add_pkg", m.addPkg).Changes("pkgs"),
+		loader.F("check_extra_requirements", m.checkExtraRequirements),
+		loader.F("format_pkg_list", m.formatPkgList),
+		loader.F("format_version", m.formatVersion),
+		loader.F("pack_sources", m.packSources),
+		loader.F("parse_targets", m.parseTargets),
+		loader.F("sort_pkglist", m.sortPkglist).Changes("pkgs"),
+		loader.F("stringify", m.stringify).Changes("pkgs"),
+		loader.F("version", m.version),
+		loader.F("version_clean", m.versionClean),
+		loader.F("version_compare", m.versionCompare),
 	}}, nil
 }
 

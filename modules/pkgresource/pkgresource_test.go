@@ -14,7 +14,7 @@ func registry(t *testing.T) *loader.Registry {
 		type args struct {
 			Kwargs *data.Map `kwargs:"kwargs"`
 		}
-		return &loader.Module{Funcs: []loader.Func{loader.F("list_pkgs", "", func(context.Context, args) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("list_pkgs", func(context.Context, args) (any, error) {
 			return data.NewMap("vim", []any{"9"}, "linux", []any{"5", "6"}), nil
 		})}}, nil
 	}}

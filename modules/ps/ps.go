@@ -20,37 +20,35 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("boot_time", docBootTime, m.bootTime),
-		loader.F("cpu_percent", docCpuPercent, m.cpuPercent),
-		loader.F("cpu_times", docCpuTimes, m.cpuTimes),
-		loader.F("disk_io_counters", docDiskIoCounters, m.diskIoCounters),
-		loader.F("disk_partition_usage", docDiskPartitionUsage, m.diskPartitionUsage),
-		loader.F("disk_partitions", docDiskPartitions, m.diskPartitions),
-		loader.F("disk_usage", docDiskUsage, m.diskUsage),
-		loader.F("get_pid_list", docGetPidList, m.getPidList),
-		loader.F("get_users", docGetUsers, m.getUsers),
-		loader.F("kill_pid", docKillPid, m.killPid),
-		loader.F("lsof", docLsof, m.lsof),
-		loader.F("netstat", docNetstat, m.netstat),
-		loader.F("network_io_counters", docNetworkIoCounters, m.networkIoCounters),
-		loader.F("num_cpus", docNumCpus, m.numCpus),
-		loader.F("pgrep", docPgrep, m.pgrep),
-		loader.F("pkill", docPkill, m.pkill),
-		loader.F("proc_info", docProcInfo, m.procInfo),
-		loader.F("psaux", docPsaux, m.psaux),
-		loader.F("ss", docSs, m.ss),
-		loader.F("status", docStatus, m.status),
-		loader.F("swap_memory", docSwapMemory, m.swapMemory),
-		loader.F("top", docTop, m.top),
-		loader.F("total_physical_memory", docTotalPhysicalMemory, m.totalPhysicalMemory),
-		loader.F("virtual_memory", docVirtualMemory, m.virtualMemory),
+		loader.F("boot_time", m.bootTime),
+		loader.F("cpu_percent", m.cpuPercent),
+		loader.F("cpu_times", m.cpuTimes),
+		loader.F("disk_io_counters", m.diskIoCounters),
+		loader.F("disk_partition_usage", m.diskPartitionUsage),
+		loader.F("disk_partitions", m.diskPartitions),
+		loader.F("disk_usage", m.diskUsage),
+		loader.F("get_pid_list", m.getPidList),
+		loader.F("get_users", m.getUsers),
+		loader.F("kill_pid", m.killPid),
+		loader.F("lsof", m.lsof),
+		loader.F("netstat", m.netstat),
+		loader.F("network_io_counters", m.networkIoCounters),
+		loader.F("num_cpus", m.numCpus),
+		loader.F("pgrep", m.pgrep),
+		loader.F("pkill", m.pkill),
+		loader.F("proc_info", m.procInfo),
+		loader.F("psaux", m.psaux),
+		loader.F("ss", m.ss),
+		loader.F("status", m.status),
+		loader.F("swap_memory", m.swapMemory),
+		loader.F("top", m.top),
+		loader.F("total_physical_memory", m.totalPhysicalMemory),
+		loader.F("virtual_memory", m.virtualMemory),
 	}}, nil
 }
 

@@ -76,7 +76,7 @@ func system(t testing.TB, files map[string]string) *loader.Registry {
 	}
 	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap(), Root: root}, []loader.Plugin{Plugin(),
 		{Name: "cmd", New: func(*loader.Env) (*loader.Module, error) {
-			return &loader.Module{Funcs: []loader.Func{loader.F("run", "", run)}}, nil
+			return &loader.Module{Funcs: []loader.Func{loader.F("run", run)}}, nil
 		}}})
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module publish.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "publish", New: newModule} }
 
@@ -28,9 +26,9 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("publish", docPublish, m.publish),
-		loader.F("full_data", docFullData, m.fullData),
-		loader.F("runner", docRunner, m.runner),
+		loader.F("publish", m.publish),
+		loader.F("full_data", m.fullData),
+		loader.F("runner", m.runner),
 	}}, nil
 }
 

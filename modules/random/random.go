@@ -17,8 +17,6 @@ import (
 	"github.com/brineproject/brine/twister"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module random.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "random", File: "mod_random", New: newModule} }
 
@@ -27,14 +25,14 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("get_str", docGetStr, m.getStr).SecretResult(loader.SecretAll),
-		loader.F("hash", docHash, m.hash),
-		loader.F("rand_int", docRandInt, m.randInt),
-		loader.F("sample", docSample, m.sample),
-		loader.F("seed", docSeed, m.seed),
-		loader.F("shadow_hash", docShadowHash, m.shadowHash).Secret("password").SecretResult(loader.SecretAll),
-		loader.F("shuffle", docShuffle, m.shuffle),
-		loader.F("str_encode", docStrEncode, m.strEncode),
+		loader.F("get_str", m.getStr).SecretResult(loader.SecretAll),
+		loader.F("hash", m.hash),
+		loader.F("rand_int", m.randInt),
+		loader.F("sample", m.sample),
+		loader.F("seed", m.seed),
+		loader.F("shadow_hash", m.shadowHash).Secret("password").SecretResult(loader.SecretAll),
+		loader.F("shuffle", m.shuffle),
+		loader.F("str_encode", m.strEncode),
 	}}, nil
 }
 

@@ -9,8 +9,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module ret.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "ret", New: newModule} }
 
@@ -19,10 +17,10 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("get_fun", docGetFun, m.getFun),
-		loader.F("get_jid", docGetJid, m.getJid),
-		loader.F("get_jids", docGetJids, m.getJids),
-		loader.F("get_minions", docGetMinions, m.getMinions),
+		loader.F("get_fun", m.getFun),
+		loader.F("get_jid", m.getJid),
+		loader.F("get_jids", m.getJids),
+		loader.F("get_minions", m.getMinions),
 	}}, nil
 }
 

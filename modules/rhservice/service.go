@@ -17,8 +17,6 @@ import (
 	"github.com/brineproject/brine/systemd"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module service for systems with chkconfig.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "service", File: "rh_service", New: newModule}
@@ -32,21 +30,21 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New(why)
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("available", docAvailable, m.available),
-		loader.F("delete", docDelete, m.delete),
-		loader.F("disable", docDisable, m.disable),
-		loader.F("disabled", docDisabled, m.disabled),
-		loader.F("enable", docEnable, m.enable),
-		loader.F("enabled", docEnabled, m.enabled),
-		loader.F("get_all", docGetAll, m.getAll),
-		loader.F("get_disabled", docGetDisabled, m.getDisabled),
-		loader.F("get_enabled", docGetEnabled, m.getEnabled),
-		loader.F("missing", docMissing, m.missing),
-		loader.F("reload", docReload, m.reload).Def("reload_"),
-		loader.F("restart", docRestart, m.restart),
-		loader.F("start", docStart, m.start),
-		loader.F("status", docStatus, m.status),
-		loader.F("stop", docStop, m.stop),
+		loader.F("available", m.available),
+		loader.F("delete", m.delete),
+		loader.F("disable", m.disable),
+		loader.F("disabled", m.disabled),
+		loader.F("enable", m.enable),
+		loader.F("enabled", m.enabled),
+		loader.F("get_all", m.getAll),
+		loader.F("get_disabled", m.getDisabled),
+		loader.F("get_enabled", m.getEnabled),
+		loader.F("missing", m.missing),
+		loader.F("reload", m.reload).Def("reload_"),
+		loader.F("restart", m.restart),
+		loader.F("start", m.start),
+		loader.F("status", m.status),
+		loader.F("stop", m.stop),
 	}}, nil
 }
 

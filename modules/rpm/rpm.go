@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module lowpkg for RPM.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "lowpkg", File: "rpm_lowpkg", New: newModule} }
 
@@ -35,17 +33,17 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("bin_pkg_info", docBinPkgInfo, m.binPkgInfo),
-		loader.F("checksum", docChecksum, m.checksum),
-		loader.F("diff", docDiff, m.diff),
-		loader.F("file_dict", docFileDict, m.fileDict),
-		loader.F("file_list", docFileList, m.fileList),
-		loader.F("info", docInfo, m.info),
-		loader.F("list_pkgs", docListPkgs, m.listPkgs),
-		loader.F("modified", docModified, m.modified),
-		loader.F("owner", docOwner, m.owner),
-		loader.F("verify", docVerify, m.verify),
-		loader.F("version_cmp", docVersionCmp, m.versionCmp),
+		loader.F("bin_pkg_info", m.binPkgInfo),
+		loader.F("checksum", m.checksum),
+		loader.F("diff", m.diff),
+		loader.F("file_dict", m.fileDict),
+		loader.F("file_list", m.fileList),
+		loader.F("info", m.info),
+		loader.F("list_pkgs", m.listPkgs),
+		loader.F("modified", m.modified),
+		loader.F("owner", m.owner),
+		loader.F("verify", m.verify),
+		loader.F("version_cmp", m.versionCmp),
 	}}, nil
 }
 

@@ -34,14 +34,14 @@ func registry(t *testing.T, run loader.Plugin) *loader.Registry {
 	}}
 	r, err := loader.NewRegistry(env, []loader.Plugin{
 		run, Plugin(),
-		plugin("config", loader.F("valid_fileproto", "", func(_ context.Context, a nameArgs) (any, error) {
+		plugin("config", loader.F("valid_fileproto", func(_ context.Context, a nameArgs) (any, error) {
 			return strings.Contains(data.Str(a.Name), "://"), nil
 		})),
-		plugin("file", loader.F("file_exists", "", func(_ context.Context, a nameArgs) (any, error) {
+		plugin("file", loader.F("file_exists", func(_ context.Context, a nameArgs) (any, error) {
 			_, err := os.Stat(data.Str(a.Name))
 			return err == nil, nil
 		})),
-		plugin("cp", loader.F("cache_file", "", func(_ context.Context, a nameArgs) (any, error) {
+		plugin("cp", loader.F("cache_file", func(_ context.Context, a nameArgs) (any, error) {
 			if path := "/" + strings.TrimPrefix(data.Str(a.Name), "salt://"); path != "/none" {
 				return path, nil
 			}
@@ -140,7 +140,7 @@ type runArgs struct {
 
 // answering returns a module cmd whose programs say the same always.
 func answering(code int64, out, errs string) loader.Plugin {
-	return plugin("cmd", loader.F("run_all", "", func(context.Context, runArgs) (any, error) {
+	return plugin("cmd", loader.F("run_all", func(context.Context, runArgs) (any, error) {
 		return data.NewMap("retcode", code, "stdout", out, "stderr", errs), nil
 	}))
 }
@@ -192,7 +192,7 @@ func TestDiff(t *testing.T) {
 	}
 	said := ""
 	var line string
-	r := registry(t, plugin("cmd", loader.F("shell", "", func(_ context.Context, a struct {
+	r := registry(t, plugin("cmd", loader.F("shell", func(_ context.Context, a struct {
 		Cmd    string
 		Kwargs *data.Map `kwargs:"kwargs"`
 	}) (any, error) {

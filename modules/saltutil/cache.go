@@ -12,8 +12,8 @@ import (
 
 func (m *module) cacheFuncs() []loader.Func {
 	return []loader.Func{
-		loader.F("clear_cache", docClearCache, m.clearCache),
-		loader.F("clear_job_cache", docClearJobCache, m.clearJobCache),
+		loader.F("clear_cache", m.clearCache),
+		loader.F("clear_job_cache", m.clearJobCache),
 	}
 }
 

@@ -12,15 +12,15 @@ import (
 
 func (m *module) jobFuncs() []loader.Func {
 	return []loader.Func{
-		loader.F("running", docRunning, m.running),
-		loader.F("is_running", docIsRunning, m.isRunning),
-		loader.F("find_job", docFindJob, m.findJob),
-		loader.F("find_cached_job", docFindCachedJob, m.findCachedJob),
-		loader.F("signal_job", docSignalJob, m.signalJob),
-		loader.F("term_job", docTermJob, m.termJob),
-		loader.F("term_all_jobs", docTermAllJobs, m.termAllJobs),
-		loader.F("kill_job", docKillJob, m.killJob),
-		loader.F("kill_all_jobs", docKillAllJobs, m.killAllJobs),
+		loader.F("running", m.running),
+		loader.F("is_running", m.isRunning),
+		loader.F("find_job", m.findJob),
+		loader.F("find_cached_job", m.findCachedJob),
+		loader.F("signal_job", m.signalJob),
+		loader.F("term_job", m.termJob),
+		loader.F("term_all_jobs", m.termAllJobs),
+		loader.F("kill_job", m.killJob),
+		loader.F("kill_all_jobs", m.killAllJobs),
 	}
 }
 

@@ -16,8 +16,8 @@ const keySize = 2048 // option keysize where it is not set
 
 func (m *module) keyFuncs() []loader.Func {
 	return []loader.Func{
-		loader.F("regen_keys", docRegenKeys, m.regenKeys),
-		loader.F("revoke_auth", docRevokeAuth, m.revokeAuth),
+		loader.F("regen_keys", m.regenKeys),
+		loader.F("revoke_auth", m.revokeAuth),
 	}
 }
 

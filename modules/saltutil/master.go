@@ -17,11 +17,11 @@ const notOnMaster = "This command can only be executed on a minion that is locat
 
 func (m *module) masterFuncs() []loader.Func {
 	return []loader.Func{
-		loader.F("cmd", docCmd, m.cmd),
-		loader.F("cmd_iter", docCmdIter, m.cmdIter),
-		loader.F("runner", docRunner, m.runner),
-		loader.F("wheel", docWheel, m.wheel),
-		loader.F("mmodule", docMmodule, m.mmodule),
+		loader.F("cmd", m.cmd),
+		loader.F("cmd_iter", m.cmdIter),
+		loader.F("runner", m.runner),
+		loader.F("wheel", m.wheel),
+		loader.F("mmodule", m.mmodule),
 	}
 }
 
@@ -390,7 +390,7 @@ func (m *module) low(ctx context.Context, client string, shelf *loader.Registry,
 	v, err := shelf.Invoke(ctx, fun, args, words)
 	switch {
 	case loader.KindOf(err) == loader.KindType:
-		job.Set("return", "\nPassed invalid arguments: "+err.Error()+"\n\nUsage:\n"+f.Spec().Doc)
+		job.Set("return", "\nPassed invalid arguments: "+err.Error()+"\n\nUsage:\n"+f.Spec().Docstring())
 	case err != nil:
 		job.Set("return", "Exception occurred in "+client+" "+fun+": "+loader.Traceback(err))
 	default:

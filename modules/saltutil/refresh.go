@@ -18,13 +18,13 @@ const (
 const modulesTimeout = 30 * time.Second // how long refresh_modules waits
 
 func (m *module) refreshFuncs() []loader.Func {
-	pillar := loader.F("refresh_pillar", docRefreshPillar, m.refreshPillar)
+	pillar := loader.F("refresh_pillar", m.refreshPillar)
 	return []loader.Func{
 		pillar, pillar.Alias("pillar_refresh"),
-		loader.F("refresh_grains", docRefreshGrains, m.refreshGrains),
-		loader.F("refresh_modules", docRefreshModules, m.refreshModules),
-		loader.F("refresh_beacons", docRefreshBeacons, m.refreshBeacons),
-		loader.F("refresh_matchers", docRefreshMatchers, m.refreshMatchers),
+		loader.F("refresh_grains", m.refreshGrains),
+		loader.F("refresh_modules", m.refreshModules),
+		loader.F("refresh_beacons", m.refreshBeacons),
+		loader.F("refresh_matchers", m.refreshMatchers),
 	}
 }
 

@@ -22,8 +22,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module saltutil.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "saltutil", New: newModule} }
 
@@ -35,7 +33,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	for _, part := range [][]loader.Func{m.jobFuncs(), m.refreshFuncs(), m.syncFuncs(), m.cacheFuncs(), m.keyFuncs(), m.masterFuncs()} {
 		funcs = append(funcs, part...)
 	}
-	return &loader.Module{Funcs: append(funcs, loader.F("update", docUpdate, m.update))}, nil
+	return &loader.Module{Funcs: append(funcs, loader.F("update", m.update))}, nil
 }
 
 type updateArgs struct {

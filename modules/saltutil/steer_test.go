@@ -34,7 +34,7 @@ func (s *fileServer) plugin() loader.Plugin {
 		IncludePat string `default:"''"`
 	}
 	return loader.Plugin{Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("cache_dir", "", func(_ context.Context, a args) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("cache_dir", func(_ context.Context, a args) (any, error) {
 			if a.IncludePat != `E@\.(pyx?|so|zip)$` || a.Empty {
 				return nil, errors.New("unexpected pattern " + a.IncludePat)
 			}
@@ -132,7 +132,7 @@ func TestSyncAsksForTheTopFile(t *testing.T) {
 		Options *data.Map `kwargs:"kwargs"`
 	}
 	state := loader.Plugin{Name: "state", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("show_top", "", func(_ context.Context, a args) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("show_top", func(_ context.Context, a args) (any, error) {
 			if a.Options.Value("concurrent") != true || a.Options.Value("force") != true {
 				return []any{"a state runs"}, nil
 			}
@@ -324,9 +324,9 @@ func TestMastersShelves(t *testing.T) {
 	}
 	shelf, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{{Name: "x", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("f", "", func(_ context.Context, a args) (any, error) { return []any{a.Args, a.Options}, nil }),
-			loader.F("env", "", func(_ context.Context, a envArgs) (any, error) { return a.Saltenv, nil }),
-			loader.F("fail", "", func(context.Context, loader.NoArgs) (any, error) { return nil, errors.New("broken") }),
+			loader.F("f", func(_ context.Context, a args) (any, error) { return []any{a.Args, a.Options}, nil }),
+			loader.F("env", func(_ context.Context, a envArgs) (any, error) { return a.Saltenv, nil }),
+			loader.F("fail", func(context.Context, loader.NoArgs) (any, error) { return nil, errors.New("broken") }),
 		}}, nil
 	}}})
 	if err != nil {

@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module schedule.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "schedule", New: newModule} }
 
@@ -28,32 +26,32 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	funcs := []loader.Func{
-		loader.F("list", docList, m.list).Def("list_"),
-		loader.F("is_enabled", docIsEnabled, m.isEnabled),
-		loader.F("purge", docPurge, m.purge),
-		loader.F("delete", docDelete, m.delete),
-		loader.F("build_schedule_item", docBuildScheduleItem, m.buildScheduleItem),
-		loader.F("add", docAdd, m.add),
-		loader.F("modify", docModify, m.modify),
-		loader.F("run_job", docRunJob, m.runJob),
-		loader.F("move", docMove, m.move),
-		loader.F("copy", docCopy, m.copy),
-		loader.F("show_next_fire_time", docShowNextFireTime, m.showNextFireTime),
-		loader.F("job_status", docJobStatus, m.jobStatus),
+		loader.F("list", m.list).Def("list_"),
+		loader.F("is_enabled", m.isEnabled),
+		loader.F("purge", m.purge),
+		loader.F("delete", m.delete),
+		loader.F("build_schedule_item", m.buildScheduleItem),
+		loader.F("add", m.add),
+		loader.F("modify", m.modify),
+		loader.F("run_job", m.runJob),
+		loader.F("move", m.move),
+		loader.F("copy", m.copy),
+		loader.F("show_next_fire_time", m.showNextFireTime),
+		loader.F("job_status", m.jobStatus),
 	}
 	return &loader.Module{Funcs: append(funcs, m.steerFuncs()...)}, nil
 }
 
 func (m *module) steerFuncs() []loader.Func {
 	return []loader.Func{
-		loader.F("enable_job", docEnableJob, m.enableJob),
-		loader.F("disable_job", docDisableJob, m.disableJob),
-		loader.F("save", docSave, m.save),
-		loader.F("enable", docEnable, m.enable),
-		loader.F("disable", docDisable, m.disable),
-		loader.F("reload", docReload, m.reload).Def("reload_"),
-		loader.F("postpone_job", docPostponeJob, m.postponeJob),
-		loader.F("skip_job", docSkipJob, m.skipJob),
+		loader.F("enable_job", m.enableJob),
+		loader.F("disable_job", m.disableJob),
+		loader.F("save", m.save),
+		loader.F("enable", m.enable),
+		loader.F("disable", m.disable),
+		loader.F("reload", m.reload).Def("reload_"),
+		loader.F("postpone_job", m.postponeJob),
+		loader.F("skip_job", m.skipJob),
 	}
 }
 

@@ -96,7 +96,7 @@ func (f *fake) publisher() loader.Plugin {
 		if f.publish == nil {
 			return nil, errors.New("not here")
 		}
-		return &loader.Module{Funcs: []loader.Func{loader.F("publish", "", func(_ context.Context, a publishArgs) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("publish", func(_ context.Context, a publishArgs) (any, error) {
 			f.published = append(f.published, a.Tgt+" "+a.Fun+" "+data.Repr(a.Arg))
 			return f.publish, nil
 		})}}, nil

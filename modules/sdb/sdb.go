@@ -17,8 +17,6 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module sdb, which decrypts with what b has.
 func Plugin(b render.Brought) loader.Plugin {
 	return loader.Plugin{Name: "sdb", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
@@ -34,10 +32,10 @@ func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 		return render.New(render.Options{Env: env, Renderers: b.Renderers})
 	})}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("delete", docDelete, m.delete),
-		loader.F("get", docGet, m.get).SecretResult(loader.SecretAll),
-		loader.F("get_or_set_hash", docGetOrSetHash, m.getOrSetHash).SecretResult(loader.SecretAll),
-		loader.F("set", docSet, m.set).Def("set_").Secret("value").SecretResult(loader.SecretAll),
+		loader.F("delete", m.delete),
+		loader.F("get", m.get).SecretResult(loader.SecretAll),
+		loader.F("get_or_set_hash", m.getOrSetHash).SecretResult(loader.SecretAll),
+		loader.F("set", m.set).Def("set_").Secret("value").SecretResult(loader.SecretAll),
 	}}, nil
 }
 

@@ -22,27 +22,25 @@ import (
 	"github.com/brineproject/brine/pwhash"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("default_hash", docDefaultHash, m.defaultHash),
-		loader.F("del_password", docDelPassword, m.delPassword),
-		loader.F("gen_password", docGenPassword, m.genPassword).Secret("password").SecretResult(loader.SecretAll),
-		loader.F("info", docInfo, m.info).SecretResult("passwd"),
-		loader.F("list_users", docListUsers, m.listUsers),
-		loader.F("lock_password", docLockPassword, m.lockPassword),
-		loader.F("set_date", docSetDate, m.setDate),
-		loader.F("set_expire", docSetExpire, m.setExpire),
-		loader.F("set_inactdays", docSetInactdays, m.setInactdays),
-		loader.F("set_maxdays", docSetMaxdays, m.setMaxdays),
-		loader.F("set_mindays", docSetMindays, m.setMindays),
-		loader.F("set_password", docSetPassword, m.setPassword).Secret("password"),
-		loader.F("set_warndays", docSetWarndays, m.setWarndays),
-		loader.F("unlock_password", docUnlockPassword, m.unlockPassword),
+		loader.F("default_hash", m.defaultHash),
+		loader.F("del_password", m.delPassword),
+		loader.F("gen_password", m.genPassword).Secret("password").SecretResult(loader.SecretAll),
+		loader.F("info", m.info).SecretResult("passwd"),
+		loader.F("list_users", m.listUsers),
+		loader.F("lock_password", m.lockPassword),
+		loader.F("set_date", m.setDate),
+		loader.F("set_expire", m.setExpire),
+		loader.F("set_inactdays", m.setInactdays),
+		loader.F("set_maxdays", m.setMaxdays),
+		loader.F("set_mindays", m.setMindays),
+		loader.F("set_password", m.setPassword).Secret("password"),
+		loader.F("set_warndays", m.setWarndays),
+		loader.F("unlock_password", m.unlockPassword),
 	}}, nil
 }
 

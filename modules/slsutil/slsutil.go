@@ -17,8 +17,6 @@ import (
 	"github.com/brineproject/brine/serializer"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module slsutil, which renders with what b has.
 func Plugin(b render.Brought) loader.Plugin {
 	return loader.Plugin{Name: "slsutil", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
@@ -32,18 +30,18 @@ type module struct {
 func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 	m := &module{env: env, engine: lazyEngine(env, b)}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("banner", docBanner, m.banner),
-		loader.F("boolstr", docBoolstr, m.boolstr),
-		loader.F("deserialize", docDeserialize, m.deserialize),
-		loader.F("dir_exists", docDirExists, m.dirExists),
-		loader.F("file_exists", docFileExists, m.fileExists),
-		loader.F("findup", docFindup, m.findup),
-		loader.F("merge", docMerge, m.merge).Changes("obj_a"),
-		loader.F("merge_all", docMergeAll, m.mergeAll),
-		loader.F("path_exists", docPathExists, m.pathExists),
-		loader.F("renderer", docRenderer, m.renderer),
-		loader.F("serialize", docSerialize, m.serialize),
-		loader.F("update", docUpdate, m.update).Changes("dest"),
+		loader.F("banner", m.banner),
+		loader.F("boolstr", m.boolstr),
+		loader.F("deserialize", m.deserialize),
+		loader.F("dir_exists", m.dirExists),
+		loader.F("file_exists", m.fileExists),
+		loader.F("findup", m.findup),
+		loader.F("merge", m.merge).Changes("obj_a"),
+		loader.F("merge_all", m.mergeAll),
+		loader.F("path_exists", m.pathExists),
+		loader.F("renderer", m.renderer),
+		loader.F("serialize", m.serialize),
+		loader.F("update", m.update).Changes("dest"),
 	}}, nil
 }
 

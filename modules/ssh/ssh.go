@@ -26,8 +26,6 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module ssh.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "ssh", New: newModule} }
 
@@ -39,22 +37,22 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("auth_keys", docAuthKeys, m.authKeys),
-		loader.F("check_key", docCheckKey, m.checkKey),
-		loader.F("check_key_file", docCheckKeyFile, m.checkKeyFile),
-		loader.F("check_known_host", docCheckKnownHost, m.checkKnownHost),
-		loader.F("get_known_host_entries", docGetKnownHostEntries, m.getKnownHostEntries),
-		loader.F("hash_known_hosts", docHashKnownHosts, m.hashKnownHosts),
-		loader.F("host_keys", docHostKeys, m.hostKeys).SecretResult(loader.SecretAll),
-		loader.F("key_is_encrypted", docKeyIsEncrypted, m.keyIsEncrypted),
-		loader.F("recv_known_host_entries", docRecvKnownHostEntries, m.recvKnownHostEntries),
-		loader.F("rm_auth_key", docRmAuthKey, m.rmAuthKey),
-		loader.F("rm_auth_key_from_file", docRmAuthKeyFromFile, m.rmAuthKeyFromFile),
-		loader.F("rm_known_host", docRmKnownHost, m.rmKnownHost),
-		loader.F("set_auth_key", docSetAuthKey, m.setAuthKey),
-		loader.F("set_auth_key_from_file", docSetAuthKeyFromFile, m.setAuthKeyFromFile),
-		loader.F("set_known_host", docSetKnownHost, m.setKnownHost),
-		loader.F("user_keys", docUserKeys, m.userKeys).SecretResult(loader.SecretAll),
+		loader.F("auth_keys", m.authKeys),
+		loader.F("check_key", m.checkKey),
+		loader.F("check_key_file", m.checkKeyFile),
+		loader.F("check_known_host", m.checkKnownHost),
+		loader.F("get_known_host_entries", m.getKnownHostEntries),
+		loader.F("hash_known_hosts", m.hashKnownHosts),
+		loader.F("host_keys", m.hostKeys).SecretResult(loader.SecretAll),
+		loader.F("key_is_encrypted", m.keyIsEncrypted),
+		loader.F("recv_known_host_entries", m.recvKnownHostEntries),
+		loader.F("rm_auth_key", m.rmAuthKey),
+		loader.F("rm_auth_key_from_file", m.rmAuthKeyFromFile),
+		loader.F("rm_known_host", m.rmKnownHost),
+		loader.F("set_auth_key", m.setAuthKey),
+		loader.F("set_auth_key_from_file", m.setAuthKeyFromFile),
+		loader.F("set_known_host", m.setKnownHost),
+		loader.F("user_keys", m.userKeys).SecretResult(loader.SecretAll),
 	}}, nil
 }
 

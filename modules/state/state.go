@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Return codes (salt/defaults/exitcodes.py).
 const (
 	codeOK       = 0
@@ -38,47 +36,47 @@ type module struct {
 func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 	m := &module{env: env, brought: b}
 	return &loader.Module{Funcs: append([]loader.Func{
-		loader.F("check_request", docCheckRequest, m.checkRequest).Out("highstate"),
-		loader.F("clear_cache", docClearCache, m.clearCache),
-		loader.F("clear_request", docClearRequest, m.clearRequest),
-		loader.F("disable", docDisable, m.disable),
-		loader.F("enable", docEnable, m.enable),
-		loader.F("event", docEvent, m.event),
-		loader.F("get_pauses", docGetPauses, m.getPauses),
-		loader.F("id_exists", docIdExists, m.idExists),
-		loader.F("list_disabled", docListDisabled, m.listDisabled),
-		loader.F("pause", docPause, m.pause),
-		loader.F("resume", docResume, m.resume),
-		loader.F("running", docRunning, m.running),
-		loader.F("show_highstate", docShowHighstate, m.showHighstate).Ordered(),
-		loader.F("show_low_sls", docShowLowSLS, m.showLowSLS),
-		loader.F("show_lowstate", docShowLowstate, m.showLowstate),
-		loader.F("show_sls", docShowSLS, m.showSLS).Ordered(),
-		loader.F("show_state_usage", docShowStateUsage, m.showStateUsage),
-		loader.F("show_states", docShowStates, m.showStates),
-		loader.F("show_top", docShowTop, m.showTop).Ordered(),
-		loader.F("sls_exists", docSlsExists, m.slsExists),
-		loader.F("soft_kill", docSoftKill, m.softKill),
+		loader.F("check_request", m.checkRequest).Out("highstate"),
+		loader.F("clear_cache", m.clearCache),
+		loader.F("clear_request", m.clearRequest),
+		loader.F("disable", m.disable),
+		loader.F("enable", m.enable),
+		loader.F("event", m.event),
+		loader.F("get_pauses", m.getPauses),
+		loader.F("id_exists", m.idExists),
+		loader.F("list_disabled", m.listDisabled),
+		loader.F("pause", m.pause),
+		loader.F("resume", m.resume),
+		loader.F("running", m.running),
+		loader.F("show_highstate", m.showHighstate).Ordered(),
+		loader.F("show_low_sls", m.showLowSLS),
+		loader.F("show_lowstate", m.showLowstate),
+		loader.F("show_sls", m.showSLS).Ordered(),
+		loader.F("show_state_usage", m.showStateUsage),
+		loader.F("show_states", m.showStates),
+		loader.F("show_top", m.showTop).Ordered(),
+		loader.F("sls_exists", m.slsExists),
+		loader.F("soft_kill", m.softKill),
 	}, m.runFuncs()...)}, nil
 }
 
 // runFuncs are the functions that run states.
 func (m *module) runFuncs() []loader.Func {
 	return []loader.Func{
-		loader.F("apply", docApply, m.apply).Def("apply_").Out("highstate"),
-		loader.F("high", docHigh, m.high),
-		loader.F("highstate", docHighstate, m.highstate).Out("highstate"),
-		loader.F("low", docLow, m.low),
-		loader.F("orchestrate", docOrchestrate, m.orchestrate),
-		loader.F("pkg", docPkg, m.pkg).Out("highstate"),
-		loader.F("request", docAsk, m.ask).Out("highstate"),
-		loader.F("run_request", docRunRequest, m.runRequest).Out("highstate"),
-		loader.F("single", docSingle, m.single).Out("highstate"),
-		loader.F("sls", docSls, m.sls).Out("highstate"),
-		loader.F("sls_id", docSlsID, m.slsID).Out("highstate"),
-		loader.F("template", docTemplate, m.template).Out("highstate"),
-		loader.F("template_str", docTemplateStr, m.templateStr).Out("highstate"),
-		loader.F("test", docTest, m.test).Out("highstate"),
-		loader.F("top", docTop, m.top).Out("highstate"),
+		loader.F("apply", m.apply).Def("apply_").Out("highstate"),
+		loader.F("high", m.high),
+		loader.F("highstate", m.highstate).Out("highstate"),
+		loader.F("low", m.low),
+		loader.F("orchestrate", m.orchestrate),
+		loader.F("pkg", m.pkg).Out("highstate"),
+		loader.F("request", m.ask).Out("highstate"),
+		loader.F("run_request", m.runRequest).Out("highstate"),
+		loader.F("single", m.single).Out("highstate"),
+		loader.F("sls", m.sls).Out("highstate"),
+		loader.F("sls_id", m.slsID).Out("highstate"),
+		loader.F("template", m.template).Out("highstate"),
+		loader.F("template_str", m.templateStr).Out("highstate"),
+		loader.F("test", m.test).Out("highstate"),
+		loader.F("top", m.top).Out("highstate"),
 	}
 }

@@ -14,14 +14,14 @@ import (
 // procFuncs are the functions that read one file.
 func (m *module) procFuncs() []loader.Func {
 	return []loader.Func{
-		loader.F("cpuinfo", docCpuinfo, m.cpuinfo),
-		loader.F("cpustats", docCpustats, m.cpustats),
-		loader.F("diskstats", docDiskstats, m.diskstats),
-		loader.F("meminfo", docMeminfo, m.meminfo),
-		loader.F("netdev", docNetdev, m.netdev),
-		loader.F("netstats", docNetstats, m.netstats),
-		loader.F("version", docVersion, m.version),
-		loader.F("vmstats", docVmstats, m.vmstats),
+		loader.F("cpuinfo", m.cpuinfo),
+		loader.F("cpustats", m.cpustats),
+		loader.F("diskstats", m.diskstats),
+		loader.F("meminfo", m.meminfo),
+		loader.F("netdev", m.netdev),
+		loader.F("netstats", m.netstats),
+		loader.F("version", m.version),
+		loader.F("vmstats", m.vmstats),
 	}
 }
 

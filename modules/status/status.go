@@ -19,26 +19,24 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: append(m.procFuncs(), []loader.Func{
-		loader.F("all_status", docAllStatus, m.allStatus),
-		loader.F("custom", docCustom, m.custom),
-		loader.F("diskusage", docDiskusage, m.diskusage),
-		loader.F("loadavg", docLoadavg, m.loadavg),
-		loader.F("master", docMaster, m.master),
-		loader.F("nproc", docNproc, m.nproc),
-		loader.F("pid", docPid, m.pid),
-		loader.F("ping_master", docPingMaster, m.pingMaster),
-		loader.F("procs", docProcs, m.procs),
-		loader.F("proxy_reconnect", docProxyReconnect, m.proxyReconnect),
-		loader.F("time", docTime, m.time).Def("time_"),
-		loader.F("uptime", docUptime, m.uptime),
-		loader.F("w", docW, m.w),
+		loader.F("all_status", m.allStatus),
+		loader.F("custom", m.custom),
+		loader.F("diskusage", m.diskusage),
+		loader.F("loadavg", m.loadavg),
+		loader.F("master", m.master),
+		loader.F("nproc", m.nproc),
+		loader.F("pid", m.pid),
+		loader.F("ping_master", m.pingMaster),
+		loader.F("procs", m.procs),
+		loader.F("proxy_reconnect", m.proxyReconnect),
+		loader.F("time", m.time).Def("time_"),
+		loader.F("uptime", m.uptime),
+		loader.F("w", m.w),
 	}...)}, nil
 }
 

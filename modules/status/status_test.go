@@ -41,12 +41,12 @@ func system(t testing.TB, files map[string]string, conf *data.Map) *loader.Regis
 	run := func(_ context.Context, a words) (any, error) { return programs(data.Str(a.Args[0])), nil }
 	others := []loader.Plugin{Plugin(),
 		{Name: "cmd", New: func(*loader.Env) (*loader.Module, error) {
-			return &loader.Module{Funcs: []loader.Func{loader.F("run", "", run), loader.F("run_stdout", "", run)}}, nil
+			return &loader.Module{Funcs: []loader.Func{loader.F("run", run), loader.F("run_stdout", run)}}, nil
 		}},
 		{Name: "config", New: func(*loader.Env) (*loader.Module, error) {
 			return &loader.Module{Funcs: []loader.Func{
-				loader.F("dot_vals", "", func(context.Context, words) (any, error) { return conf, nil }),
-				loader.F("get", "", func(_ context.Context, a words) (any, error) { return a.Kwargs.Value("default"), nil }),
+				loader.F("dot_vals", func(context.Context, words) (any, error) { return conf, nil }),
+				loader.F("get", func(_ context.Context, a words) (any, error) { return a.Kwargs.Value("default"), nil }),
 			}}, nil
 		}}}
 	env := &loader.Env{Opts: data.NewMap("auth_timeout", int64(1)), Root: root, Grains: func() *data.Map { return data.NewMap("ps", "ps -ef") }}

@@ -9,11 +9,11 @@ import (
 
 func (m *module) argspecs() []loader.Func {
 	return []loader.Func{
-		loader.F("argspec", docArgspec, m.argspec),
-		loader.F("state_argspec", docStateArgspec, m.stateArgspec),
-		loader.F("runner_argspec", docRunnerArgspec, m.runnerArgspec),
-		loader.F("returner_argspec", docReturnerArgspec, m.returnerArgspec),
-		loader.F("state_schema", docStateSchema, m.stateSchema),
+		loader.F("argspec", m.argspec),
+		loader.F("state_argspec", m.stateArgspec),
+		loader.F("runner_argspec", m.runnerArgspec),
+		loader.F("returner_argspec", m.returnerArgspec),
+		loader.F("state_schema", m.stateSchema),
 	}
 }
 

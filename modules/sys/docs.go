@@ -10,11 +10,11 @@ import (
 
 func (m *module) docs() []loader.Func {
 	return []loader.Func{
-		loader.F("doc", docDoc, m.doc),
-		loader.F("state_doc", docStateDoc, m.stateDoc),
-		loader.F("runner_doc", docRunnerDoc, m.runnerDoc),
-		loader.F("returner_doc", docReturnerDoc, m.returnerDoc),
-		loader.F("renderer_doc", docRendererDoc, m.rendererDoc),
+		loader.F("doc", m.doc),
+		loader.F("state_doc", m.stateDoc),
+		loader.F("runner_doc", m.runnerDoc),
+		loader.F("returner_doc", m.returnerDoc),
+		loader.F("renderer_doc", m.rendererDoc),
 	}
 }
 
@@ -108,7 +108,7 @@ func (m *module) rendererDoc(_ context.Context, a nameArgs) (any, error) {
 	for _, fun := range m.env.Shelf("renderers").Names() {
 		name, _, _ := strings.Cut(fun, ".")
 		if f, ok := m.env.Shelf("renderers").Func(fun); ok && namesRenderer(words, name) {
-			found.Set(name, loader.StripRST(f.Spec().Doc))
+			found.Set(name, loader.StripRST(f.Spec().Docstring()))
 		}
 	}
 	return found, nil

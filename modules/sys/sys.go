@@ -11,8 +11,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module sys of a program that renders with the renderers of these names.
 func Plugin(renderers ...string) loader.Plugin {
 	return loader.Plugin{Name: "sys", File: "sysmod", New: func(env *loader.Env) (*loader.Module, error) { return newModule(&module{env, renderers}) }}
@@ -25,16 +23,16 @@ type module struct {
 
 func newModule(m *module) (*loader.Module, error) {
 	funcs := []loader.Func{
-		loader.F("list_functions", docListFunctions, m.listFunctions),
-		loader.F("list_modules", docListModules, m.listModules),
-		loader.F("list_state_functions", docListStateFunctions, m.listStateFunctions),
-		loader.F("list_state_modules", docListStateModules, m.listStateModules),
-		loader.F("list_runner_functions", docListRunnerFunctions, m.listRunnerFunctions),
-		loader.F("list_runners", docListRunners, m.listRunners),
-		loader.F("list_returner_functions", docListReturnerFunctions, m.listReturnerFunctions),
-		loader.F("list_returners", docListReturners, m.listReturners),
-		loader.F("list_renderers", docListRenderers, m.listRenderers),
-		loader.F("reload_modules", docReloadModules, m.reloadModules).Def("gen_modules"),
+		loader.F("list_functions", m.listFunctions),
+		loader.F("list_modules", m.listModules),
+		loader.F("list_state_functions", m.listStateFunctions),
+		loader.F("list_state_modules", m.listStateModules),
+		loader.F("list_runner_functions", m.listRunnerFunctions),
+		loader.F("list_runners", m.listRunners),
+		loader.F("list_returner_functions", m.listReturnerFunctions),
+		loader.F("list_returners", m.listReturners),
+		loader.F("list_renderers", m.listRenderers),
+		loader.F("reload_modules", m.reloadModules).Def("gen_modules"),
 	}
 	return &loader.Module{Funcs: slices.Concat(funcs, m.docs(), m.argspecs())}, nil
 }

@@ -27,7 +27,7 @@ func plugin(name, doc string, funcs ...loader.Func) loader.Plugin {
 
 func fun[A any](name string) loader.Func {
 	doc := "\n    Doc of " + name + ".\n\n    CLI Example:\n\n    .. code-block:: bash\n\n        salt '*' x." + name + "\n    "
-	return loader.F(name, doc, func(context.Context, A) (any, error) { return true, nil })
+	return loader.F(name, func(context.Context, A) (any, error) { return true, nil }).Document(doc)
 }
 
 // registry returns the module sys among some modules, with a shelf of states and one of renderers.

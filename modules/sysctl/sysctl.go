@@ -20,8 +20,6 @@ import (
 	"github.com/brineproject/brine/systemd"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module sysctl.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "sysctl", File: "linux_sysctl", New: newModule}
@@ -35,11 +33,11 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("The linux_sysctl execution module cannot be loaded: only available on Linux systems.") //nolint:staticcheck // Salt's text
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("assign", docAssign, m.assign),
-		loader.F("default_config", docDefaultConfig, m.defaultConfig),
-		loader.F("get", docGet, m.get),
-		loader.F("persist", docPersist, m.persist),
-		loader.F("show", docShow, m.show),
+		loader.F("assign", m.assign),
+		loader.F("default_config", m.defaultConfig),
+		loader.F("get", m.get),
+		loader.F("persist", m.persist),
+		loader.F("show", m.show),
 	}}, nil
 }
 

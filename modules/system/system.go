@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module system.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "system", New: newModule} }
 
@@ -34,26 +32,26 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	funcs := []loader.Func{
-		loader.F("get_computer_desc", docGetComputerDesc, m.getComputerDesc),
-		loader.F("get_computer_name", docGetComputerName, m.getComputerName),
-		loader.F("get_system_date", docGetSystemDate, m.getSystemDate),
-		loader.F("get_system_date_time", docGetSystemDateTime, m.getSystemDateTime),
-		loader.F("get_system_time", docGetSystemTime, m.getSystemTime),
-		loader.F("halt", docHalt, m.halt),
-		loader.F("has_settable_hwclock", docHasSettableHwclock, m.hasSettableHwclock),
-		loader.F("init", docInit, m.initTo),
-		loader.F("poweroff", docPoweroff, m.poweroff),
-		loader.F("reboot", docReboot, m.reboot),
-		loader.F("set_computer_desc", docSetComputerDesc, m.setComputerDesc),
-		loader.F("set_computer_name", docSetComputerName, m.setComputerName),
-		loader.F("set_system_date", docSetSystemDate, m.setSystemDate),
-		loader.F("set_system_date_time", docSetSystemDateTime, m.setSystemDateTime),
-		loader.F("set_system_time", docSetSystemTime, m.setSystemTime),
-		loader.F("shutdown", docShutdown, m.shutdown),
+		loader.F("get_computer_desc", m.getComputerDesc),
+		loader.F("get_computer_name", m.getComputerName),
+		loader.F("get_system_date", m.getSystemDate),
+		loader.F("get_system_date_time", m.getSystemDateTime),
+		loader.F("get_system_time", m.getSystemTime),
+		loader.F("halt", m.halt),
+		loader.F("has_settable_hwclock", m.hasSettableHwclock),
+		loader.F("init", m.initTo),
+		loader.F("poweroff", m.poweroff),
+		loader.F("reboot", m.reboot),
+		loader.F("set_computer_desc", m.setComputerDesc),
+		loader.F("set_computer_name", m.setComputerName),
+		loader.F("set_system_date", m.setSystemDate),
+		loader.F("set_system_date_time", m.setSystemDateTime),
+		loader.F("set_system_time", m.setSystemTime),
+		loader.F("shutdown", m.shutdown),
 	}
 	if env.GrainsNow().Text("os_family") == "NILinuxRT" {
-		funcs = append(funcs, loader.F("get_reboot_required_witnessed", docGetRebootRequiredWitnessed, m.getRebootRequiredWitnessed),
-			loader.F("set_reboot_required_witnessed", docSetRebootRequiredWitnessed, m.setRebootRequiredWitnessed))
+		funcs = append(funcs, loader.F("get_reboot_required_witnessed", m.getRebootRequiredWitnessed),
+			loader.F("set_reboot_required_witnessed", m.setRebootRequiredWitnessed))
 	}
 	return &loader.Module{Funcs: funcs}, nil
 }
@@ -83,9 +81,11 @@ func (m *module) poweroff(ctx context.Context, _ loader.NoArgs) (any, error) {
 
 type initArgs struct{ Runlevel any }
 
-const docInit = "\n    Changes the runlevel.\n\n    CLI Example:\n\n        salt '*' system.init 3\n    "
-
 // initTo changes the runlevel.
+//
+// CLI Example:
+//
+//	salt '*' system.init 3
 func (m *module) initTo(ctx context.Context, a initArgs) (any, error) {
 	return m.said(ctx, "init", data.Str(a.Runlevel))
 }

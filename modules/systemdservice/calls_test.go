@@ -15,7 +15,7 @@ import (
 func configPlugin() loader.Plugin {
 	type args struct{ Key, Default any }
 	return loader.Plugin{Name: "config", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("get", "", func(_ context.Context, a args) (any, error) { return a.Default, nil })}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("get", func(_ context.Context, a args) (any, error) { return a.Default, nil })}}, nil
 	}}
 }
 

@@ -25,8 +25,6 @@ import (
 	"github.com/brineproject/brine/systemd"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module service for systemd.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "service", File: "systemd_service", New: newModule}
@@ -40,37 +38,37 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("The systemd execution module failed to load: only available on Linux systems which have been booted with systemd.") //nolint:staticcheck // Salt's text
 	}
 	return &loader.Module{Funcs: append(m.listing(),
-		loader.F("start", docStart, m.start),
-		loader.F("stop", docStop, m.stop),
-		loader.F("restart", docRestart, m.restart),
-		loader.F("reload", docReload, m.reload).Def("reload_"),
-		loader.F("force_reload", docForceReload, m.forceReload),
-		loader.F("status", docStatus, m.status),
-		loader.F("enable", docEnable, m.enable),
-		loader.F("disable", docDisable, m.disable),
-		loader.F("mask", docMask, m.mask),
-		loader.F("unmask", docUnmask, m.unmask).Def("unmask_"),
-		loader.F("systemctl_reload", docSystemctlReload, m.systemctlReload),
-		loader.F("firstboot", docFirstboot, m.firstboot),
+		loader.F("start", m.start),
+		loader.F("stop", m.stop),
+		loader.F("restart", m.restart),
+		loader.F("reload", m.reload).Def("reload_"),
+		loader.F("force_reload", m.forceReload),
+		loader.F("status", m.status),
+		loader.F("enable", m.enable),
+		loader.F("disable", m.disable),
+		loader.F("mask", m.mask),
+		loader.F("unmask", m.unmask).Def("unmask_"),
+		loader.F("systemctl_reload", m.systemctlReload),
+		loader.F("firstboot", m.firstboot),
 	)}, nil
 }
 
 // listing are the functions that only look.
 func (m *module) listing() []loader.Func {
 	return []loader.Func{
-		loader.F("available", docAvailable, m.available),
-		loader.F("missing", docMissing, m.missing),
-		loader.F("enabled", docEnabled, m.enabled),
-		loader.F("disabled", docDisabled, m.disabled),
-		loader.F("masked", docMasked, m.masked),
-		loader.F("get_all", docGetAll, m.getAll),
-		loader.F("get_disabled", docGetDisabled, m.getDisabled),
-		loader.F("get_enabled", docGetEnabled, m.getEnabled),
-		loader.F("get_running", docGetRunning, m.getRunning),
-		loader.F("get_static", docGetStatic, m.getStatic),
-		loader.F("show", docShow, m.show),
-		loader.F("execs", docExecs, m.execs),
-		loader.F("offline", docOffline, m.offline),
+		loader.F("available", m.available),
+		loader.F("missing", m.missing),
+		loader.F("enabled", m.enabled),
+		loader.F("disabled", m.disabled),
+		loader.F("masked", m.masked),
+		loader.F("get_all", m.getAll),
+		loader.F("get_disabled", m.getDisabled),
+		loader.F("get_enabled", m.getEnabled),
+		loader.F("get_running", m.getRunning),
+		loader.F("get_static", m.getStatic),
+		loader.F("show", m.show),
+		loader.F("execs", m.execs),
+		loader.F("offline", m.offline),
 	}
 }
 

@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module temp.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "temp", New: newModule} }
 
@@ -22,7 +20,7 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("dir", docDir, m.dir), loader.F("file", docFile, m.file)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("dir", m.dir), loader.F("file", m.file)}}, nil
 }
 
 type placeArgs struct {

@@ -10,11 +10,11 @@ import (
 
 func (m *module) arguments() []loader.Func {
 	return []loader.Func{
-		loader.F("kwarg", docKwarg, m.kwarg),
-		loader.F("arg", docArg, m.arg),
-		loader.F("arg_type", docArgType, m.argType),
-		loader.F("arg_repr", docArgRepr, m.argRepr),
-		loader.F("arg_clean", docArgClean, m.argClean),
+		loader.F("kwarg", m.kwarg),
+		loader.F("arg", m.arg),
+		loader.F("arg_type", m.argType),
+		loader.F("arg_repr", m.argRepr),
+		loader.F("arg_clean", m.argClean),
 	}
 }
 

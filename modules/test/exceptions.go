@@ -12,10 +12,10 @@ import (
 
 func (m *module) exceptions() []loader.Func {
 	return []loader.Func{
-		loader.F("exception", docException, m.exception),
-		loader.F("raise_exception", docRaiseException, m.raiseException),
-		loader.F("assertion", docAssertion, m.assertion),
-		loader.F("try", docTry, m.try).Def("try_"),
+		loader.F("exception", m.exception),
+		loader.F("raise_exception", m.raiseException),
+		loader.F("assertion", m.assertion),
+		loader.F("try", m.try).Def("try_"),
 	}
 }
 

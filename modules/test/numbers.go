@@ -15,12 +15,12 @@ import (
 
 func (m *module) numbers() []loader.Func {
 	return []loader.Func{
-		loader.F("sleep", docSleep, m.sleep),
-		loader.F("rand_sleep", docRandSleep, m.randSleep),
-		loader.F("fib", docFib, m.fib),
-		loader.F("collatz", docCollatz, m.collatz),
-		loader.F("random_hash", docRandomHash, m.randomHash),
-		loader.F("rand_str", docRandStr, m.randStr),
+		loader.F("sleep", m.sleep),
+		loader.F("rand_sleep", m.randSleep),
+		loader.F("fib", m.fib),
+		loader.F("collatz", m.collatz),
+		loader.F("random_hash", m.randomHash),
+		loader.F("rand_str", m.randStr),
 	}
 }
 

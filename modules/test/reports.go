@@ -11,17 +11,17 @@ import (
 )
 
 func (m *module) reports() []loader.Func {
-	report := loader.F("versions_report", docVersionsReport, m.versionsReport)
+	report := loader.F("versions_report", m.versionsReport)
 	return []loader.Func{
-		loader.F("version", docVersion, m.version),
+		loader.F("version", m.version),
 		report,
 		report.Alias("versions"),
-		loader.F("versions_information", docVersionsInformation, m.versionsInformation),
-		loader.F("provider", docProvider, m.provider),
-		loader.F("providers", docProviders, m.providers),
-		loader.F("not_loaded", docNotLoaded, m.notLoaded),
-		loader.F("module_report", docModuleReport, m.moduleReport),
-		loader.F("stack", docStack, m.stack),
+		loader.F("versions_information", m.versionsInformation),
+		loader.F("provider", m.provider),
+		loader.F("providers", m.providers),
+		loader.F("not_loaded", m.notLoaded),
+		loader.F("module_report", m.moduleReport),
+		loader.F("stack", m.stack),
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module test.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "test", New: newModule} }
 
@@ -19,19 +17,19 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	funcs := []loader.Func{
-		loader.F("ping", docPing, m.ping),
-		loader.F("true", docTrue, m.true).Def("true_"),
-		loader.F("false", docFalse, m.false).Def("false_"),
-		loader.F("echo", docEcho, m.echo),
-		loader.F("outputter", docOutputter, m.outputter),
-		loader.F("retcode", docRetcode, m.retcode),
-		loader.F("attr_call", docAttrCall, m.attrCall),
-		loader.F("conf_test", docConfTest, m.confTest),
-		loader.F("get_opts", docGetOpts, m.getOpts),
-		loader.F("opts_pkg", docOptsPkg, m.optsPkg),
-		loader.F("cross_test", docCrossTest, m.crossTest),
-		loader.F("tty", docTtyMoved, m.ttyMoved),
-		loader.F("deprecation_warning", docDeprecationWarning, m.deprecationWarning),
+		loader.F("ping", m.ping),
+		loader.F("true", m.true).Def("true_"),
+		loader.F("false", m.false).Def("false_"),
+		loader.F("echo", m.echo),
+		loader.F("outputter", m.outputter),
+		loader.F("retcode", m.retcode),
+		loader.F("attr_call", m.attrCall),
+		loader.F("conf_test", m.confTest),
+		loader.F("get_opts", m.getOpts),
+		loader.F("opts_pkg", m.optsPkg),
+		loader.F("cross_test", m.crossTest),
+		loader.F("tty", m.ttyMoved),
+		loader.F("deprecation_warning", m.deprecationWarning),
 	}
 	for _, more := range [][]loader.Func{m.arguments(), m.numbers(), m.reports(), m.exceptions()} {
 		funcs = append(funcs, more...)

@@ -202,8 +202,4 @@ func TestReports(t *testing.T) {
 	if !regexp.MustCompile(`^(  File "[^"]+", line \d+, in \S+\n)+$`).MatchString(stack) || !strings.Contains(stack, "module).stack") {
 		t.Errorf("test.stack gives %s", stack)
 	}
-	versions, _ := r.Func("test.versions")
-	if doc := versions.Spec().Doc; !strings.HasPrefix(doc, "\nThis function is an alias of ``versions_report``.\n\n") {
-		t.Errorf("test.versions is documented %q", doc)
-	}
 }

@@ -20,7 +20,7 @@ func registry(t *testing.T) *loader.Registry {
 	t.Helper()
 	one := func(name, file, fun string, value any) loader.Plugin {
 		return loader.Plugin{Name: name, File: file, New: func(*loader.Env) (*loader.Module, error) {
-			f := loader.F(fun, "", func(_ context.Context, _ struct {
+			f := loader.F(fun, func(_ context.Context, _ struct {
 				Args []any `args:"args"`
 			}) (any, error) {
 				return value, nil

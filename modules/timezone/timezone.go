@@ -23,8 +23,6 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module timezone.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "timezone", New: newModule} }
 
@@ -36,13 +34,13 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, err
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("get_hwclock", docGetHwclock, m.getHwclock),
-		loader.F("get_offset", docGetOffset, m.getOffset),
-		loader.F("get_zone", docGetZone, m.getZone),
-		loader.F("get_zonecode", docGetZonecode, m.getZonecode),
-		loader.F("set_hwclock", docSetHwclock, m.setHwclock),
-		loader.F("set_zone", docSetZone, m.setZone),
-		loader.F("zone_compare", docZoneCompare, m.zoneCompare),
+		loader.F("get_hwclock", m.getHwclock),
+		loader.F("get_offset", m.getOffset),
+		loader.F("get_zone", m.getZone),
+		loader.F("get_zonecode", m.getZonecode),
+		loader.F("set_hwclock", m.setHwclock),
+		loader.F("set_zone", m.setZone),
+		loader.F("zone_compare", m.zoneCompare),
 	}}, nil
 }
 

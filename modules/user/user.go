@@ -18,18 +18,16 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	funcs := []loader.Func{
-		loader.F("getent", docGetent, m.getent),
-		loader.F("info", docInfo, m.info),
-		loader.F("list_groups", docListGroups, m.listGroups),
-		loader.F("list_users", docListUsers, m.listUsers),
-		loader.F("primary_group", docPrimaryGroup, m.primaryGroup),
+		loader.F("getent", m.getent),
+		loader.F("info", m.info),
+		loader.F("list_groups", m.listGroups),
+		loader.F("list_users", m.listUsers),
+		loader.F("primary_group", m.primaryGroup),
 	}
 	if kernel := env.GrainsNow().Text("kernel"); kernel == "" || kernel == "Linux" {
 		funcs = append(funcs, m.changing()...)
@@ -40,21 +38,21 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 // changing returns the functions that change users.
 func (m *module) changing() []loader.Func {
 	return []loader.Func{
-		loader.F("add", docAdd, m.add),
-		loader.F("chfullname", docChfullname, m.chfullname),
-		loader.F("chgid", docChgid, m.chgid),
-		loader.F("chgroups", docChgroups, m.chgroups),
-		loader.F("chhome", docChhome, m.chhome),
-		loader.F("chhomephone", docChhomephone, m.chhomephone),
-		loader.F("chloginclass", docChloginclass, m.chloginclass),
-		loader.F("chother", docChother, m.chother),
-		loader.F("chroomnumber", docChroomnumber, m.chroomnumber),
-		loader.F("chshell", docChshell, m.chshell),
-		loader.F("chuid", docChuid, m.chuid),
-		loader.F("chworkphone", docChworkphone, m.chworkphone),
-		loader.F("delete", docDelete, m.delete),
-		loader.F("get_loginclass", docGetLoginclass, m.getLoginclass),
-		loader.F("rename", docRename, m.rename),
+		loader.F("add", m.add),
+		loader.F("chfullname", m.chfullname),
+		loader.F("chgid", m.chgid),
+		loader.F("chgroups", m.chgroups),
+		loader.F("chhome", m.chhome),
+		loader.F("chhomephone", m.chhomephone),
+		loader.F("chloginclass", m.chloginclass),
+		loader.F("chother", m.chother),
+		loader.F("chroomnumber", m.chroomnumber),
+		loader.F("chshell", m.chshell),
+		loader.F("chuid", m.chuid),
+		loader.F("chworkphone", m.chworkphone),
+		loader.F("delete", m.delete),
+		loader.F("get_loginclass", m.getLoginclass),
+		loader.F("rename", m.rename),
 	}
 }
 

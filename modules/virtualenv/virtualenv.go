@@ -20,8 +20,6 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module virtualenv.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "virtualenv", File: "virtualenv_mod", New: newModule}
@@ -32,12 +30,12 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("create", docCreate, m.create),
-		loader.F("get_distribution_path", docGetDistributionPath, m.getDistributionPath),
-		loader.F("get_resource_content", docGetResourceContent, m.getResourceContent),
-		loader.F("get_resource_path", docGetResourcePath, m.getResourcePath),
-		loader.F("get_site_packages", docGetSitePackages, m.getSitePackages),
-		loader.F("virtualenv_ver", docVirtualenvVer, m.virtualenvVer),
+		loader.F("create", m.create),
+		loader.F("get_distribution_path", m.getDistributionPath),
+		loader.F("get_resource_content", m.getResourceContent),
+		loader.F("get_resource_path", m.getResourcePath),
+		loader.F("get_site_packages", m.getSitePackages),
+		loader.F("virtualenv_ver", m.virtualenvVer),
 	}}, nil
 }
 

@@ -16,7 +16,7 @@ type lookupArgs struct {
 
 // lookup is pillar.get or config.get, which know the signing policies alone.
 func lookup(fun string, policies *data.Map) loader.Func {
-	return loader.F(fun, "", func(_ context.Context, a lookupArgs) (any, error) {
+	return loader.F(fun, func(_ context.Context, a lookupArgs) (any, error) {
 		if a.Key == "x509_signing_policies" && policies != nil {
 			return policies, nil
 		}
@@ -28,7 +28,7 @@ type globMatchArgs struct{ Tgt, MinionID string }
 
 // glob is match.glob.
 func glob() loader.Func {
-	return loader.F("glob", "", func(_ context.Context, a globMatchArgs) (any, error) { return path.Match(a.Tgt, a.MinionID) })
+	return loader.F("glob", func(_ context.Context, a globMatchArgs) (any, error) { return path.Match(a.Tgt, a.MinionID) })
 }
 
 func pemBytes(text []byte) []byte {

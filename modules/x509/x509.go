@@ -21,8 +21,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module x509.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "x509", New: newModule} }
 
@@ -36,26 +34,26 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	secrets := []string{"passphrase", "signing_private_key_passphrase", "public_key_passphrase", "private_key_passphrase", "signing_private_key", "private_key"}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("create_certificate", docCreateCertificate, m.createCertificate).Secret(secrets...),
-		loader.F("create_crl", docCreateCrl, m.createCrl).Secret(secrets...),
-		loader.F("create_csr", docCreateCsr, m.createCsr).Secret(secrets...),
-		loader.F("create_private_key", docCreatePrivateKey, m.createPrivateKey).Secret(secrets...),
-		loader.F("expired", docExpired, m.expired),
-		loader.F("get_pem_entries", docGetPemEntries, m.getPemEntries),
-		loader.F("get_pem_entry", docGetPemEntry, m.getPemEntry),
-		loader.F("get_private_key_size", docGetPrivateKeySize, m.getPrivateKeySize).Secret(secrets...),
-		loader.F("get_public_key", docGetPublicKey, m.getPublicKey).Secret(secrets...),
-		loader.F("get_signing_policy", docGetSigningPolicy, m.getSigningPolicy),
-		loader.F("read_certificate", docReadCertificate, m.readCertificate),
-		loader.F("read_certificates", docReadCertificates, m.readCertificates),
-		loader.F("read_crl", docReadCrl, m.readCrl),
-		loader.F("read_csr", docReadCsr, m.readCsr),
-		loader.F("sign_remote_certificate", docSignRemoteCertificate, m.signRemoteCertificate),
-		loader.F("verify_crl", docVerifyCrl, m.verifyCrl),
-		loader.F("verify_private_key", docVerifyPrivateKey, m.verifyPrivateKey).Secret(secrets...),
-		loader.F("verify_signature", docVerifySignature, m.verifySignature).Secret("signing_pub_key_passphrase"),
-		loader.F("will_expire", docWillExpire, m.willExpire),
-		loader.F("write_pem", docWritePem, m.writePem),
+		loader.F("create_certificate", m.createCertificate).Secret(secrets...),
+		loader.F("create_crl", m.createCrl).Secret(secrets...),
+		loader.F("create_csr", m.createCsr).Secret(secrets...),
+		loader.F("create_private_key", m.createPrivateKey).Secret(secrets...),
+		loader.F("expired", m.expired),
+		loader.F("get_pem_entries", m.getPemEntries),
+		loader.F("get_pem_entry", m.getPemEntry),
+		loader.F("get_private_key_size", m.getPrivateKeySize).Secret(secrets...),
+		loader.F("get_public_key", m.getPublicKey).Secret(secrets...),
+		loader.F("get_signing_policy", m.getSigningPolicy),
+		loader.F("read_certificate", m.readCertificate),
+		loader.F("read_certificates", m.readCertificates),
+		loader.F("read_crl", m.readCrl),
+		loader.F("read_csr", m.readCsr),
+		loader.F("sign_remote_certificate", m.signRemoteCertificate),
+		loader.F("verify_crl", m.verifyCrl),
+		loader.F("verify_private_key", m.verifyPrivateKey).Secret(secrets...),
+		loader.F("verify_signature", m.verifySignature).Secret("signing_pub_key_passphrase"),
+		loader.F("will_expire", m.willExpire),
+		loader.F("write_pem", m.writePem),
 	}}, nil
 }
 

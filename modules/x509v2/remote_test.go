@@ -26,7 +26,7 @@ func TestNoPrivateKeyGoesToAnotherMinion(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sent []any
-	publish := loader.F("publish", "", func(_ context.Context, a publishArgs) (any, error) {
+	publish := loader.F("publish", func(_ context.Context, a publishArgs) (any, error) {
 		sent, _ = a.Arg.([]any)
 		return data.NewMap(a.Tgt, data.NewMap("data", cert, "errors", []any{})), nil
 	})

@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the provider x509_v2 of the module x509.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "x509", File: "x509_v2", New: newModule} }
 
@@ -33,31 +31,31 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	secrets := []string{"passphrase", "signing_private_key_passphrase", "private_key_passphrase", "signing_pub_key_passphrase", "pkcs12_passphrase",
 		"signing_private_key", "private_key", "key"}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("create_certificate", docCreateCertificate, m.createCertificate).Secret(secrets...),
-		loader.F("create_crl", docCreateCrl, m.createCrl).Secret(secrets...),
-		loader.F("create_csr", docCreateCsr, m.createCsr).Secret(secrets...),
-		loader.F("create_private_key", docCreatePrivateKey, m.createPrivateKey).Secret(secrets...),
-		loader.F("encode_certificate", docEncodeCertificate, m.encodeCertificate).Secret(secrets...),
-		loader.F("encode_crl", docEncodeCrl, m.encodeCrl),
-		loader.F("encode_csr", docEncodeCsr, m.encodeCsr),
-		loader.F("encode_private_key", docEncodePrivateKey, m.encodePrivateKey).Secret(secrets...),
-		loader.F("expired", docExpired, m.expired),
-		loader.F("expires", docExpires, m.expires),
-		loader.F("get_pem_entries", docGetPemEntries, m.getPemEntries),
-		loader.F("get_pem_entry", docGetPemEntry, m.getPemEntry),
-		loader.F("get_private_key_size", docGetPrivateKeySize, m.getPrivateKeySize).Secret(secrets...),
-		loader.F("get_public_key", docGetPublicKey, m.getPublicKey).Secret(secrets...),
-		loader.F("get_signing_policy", docGetSigningPolicy, m.getSigningPolicy),
-		loader.F("read_certificate", docReadCertificate, m.readCertificate),
-		loader.F("read_certificates", docReadCertificates, m.readCertificates),
-		loader.F("read_crl", docReadCrl, m.readCrl),
-		loader.F("read_csr", docReadCsr, m.readCsr),
-		loader.F("sign_remote_certificate", docSignRemoteCertificate, m.signRemoteCertificate),
-		loader.F("verify_crl", docVerifyCrl, m.verifyCrl),
-		loader.F("verify_private_key", docVerifyPrivateKey, m.verifyPrivateKey).Secret(secrets...),
-		loader.F("verify_signature", docVerifySignature, m.verifySignature).Secret(secrets...),
-		loader.F("will_expire", docWillExpire, m.willExpire),
-		loader.F("write_pem", docWritePem, m.writePem).Secret("text"),
+		loader.F("create_certificate", m.createCertificate).Secret(secrets...),
+		loader.F("create_crl", m.createCrl).Secret(secrets...),
+		loader.F("create_csr", m.createCsr).Secret(secrets...),
+		loader.F("create_private_key", m.createPrivateKey).Secret(secrets...),
+		loader.F("encode_certificate", m.encodeCertificate).Secret(secrets...),
+		loader.F("encode_crl", m.encodeCrl),
+		loader.F("encode_csr", m.encodeCsr),
+		loader.F("encode_private_key", m.encodePrivateKey).Secret(secrets...),
+		loader.F("expired", m.expired),
+		loader.F("expires", m.expires),
+		loader.F("get_pem_entries", m.getPemEntries),
+		loader.F("get_pem_entry", m.getPemEntry),
+		loader.F("get_private_key_size", m.getPrivateKeySize).Secret(secrets...),
+		loader.F("get_public_key", m.getPublicKey).Secret(secrets...),
+		loader.F("get_signing_policy", m.getSigningPolicy),
+		loader.F("read_certificate", m.readCertificate),
+		loader.F("read_certificates", m.readCertificates),
+		loader.F("read_crl", m.readCrl),
+		loader.F("read_csr", m.readCsr),
+		loader.F("sign_remote_certificate", m.signRemoteCertificate),
+		loader.F("verify_crl", m.verifyCrl),
+		loader.F("verify_private_key", m.verifyPrivateKey).Secret(secrets...),
+		loader.F("verify_signature", m.verifySignature).Secret(secrets...),
+		loader.F("will_expire", m.willExpire),
+		loader.F("write_pem", m.writePem).Secret("text"),
 	}}, nil
 }
 

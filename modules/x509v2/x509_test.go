@@ -25,14 +25,14 @@ func registry(t *testing.T, policies *data.Map) *loader.Registry {
 		return loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: []loader.Func{f}}, nil }}
 	}
 	lookup := func(found *data.Map) loader.Func {
-		return loader.F("get", "", func(_ context.Context, a lookupArgs) (any, error) {
+		return loader.F("get", func(_ context.Context, a lookupArgs) (any, error) {
 			if a.Key == "x509_signing_policies" && found != nil {
 				return found, nil
 			}
 			return a.Default, nil
 		})
 	}
-	glob := loader.F("glob", "", func(_ context.Context, a globMatchArgs) (any, error) { return path.Match(a.Tgt, a.MinionID) })
+	glob := loader.F("glob", func(_ context.Context, a globMatchArgs) (any, error) { return path.Match(a.Tgt, a.MinionID) })
 	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("features", data.NewMap("x509_v2", true), "fips_mode", false)}, []loader.Plugin{
 		Plugin(), one("pillar", lookup(nil)), one("config", lookup(policies)), one("match", glob),
 	})

@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/packages"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module pkg for dnf and yum.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pkg", File: "yumpkg", New: newModule} }
 
@@ -58,59 +56,59 @@ func program() string {
 
 func (m *module) packageFuncs() []loader.Func {
 	return []loader.Func{
-		loader.F("available_version", docLatestVersion, m.latestVersion),
-		loader.F("clean_metadata", docRefreshDB, m.refreshDB),
-		loader.F("diff", docDiff, m.diff),
-		loader.F("download", docDownload, m.download),
-		loader.F("file_dict", docFileDict, m.fileDict),
-		loader.F("file_list", docFileList, m.fileList),
-		loader.F("get_locked_packages", docListHolds, m.listHolds),
-		loader.F("hold", docHold, m.hold),
-		loader.F("info_installed", docInfoInstalled, m.infoInstalled),
-		loader.F("install", docInstall, m.install),
-		loader.F("latest_version", docLatestVersion, m.latestVersion),
-		loader.F("list_downloaded", docListDownloaded, m.listDownloaded),
-		loader.F("list_holds", docListHolds, m.listHolds),
-		loader.F("list_installed_patches", docListInstalledPatches, m.listInstalledPatches),
-		loader.F("list_patches", docListPatches, m.listPatches),
-		loader.F("list_pkgs", docListPkgs, m.listPkgs),
-		loader.F("list_repo_pkgs", docListRepoPkgs, m.listRepoPkgs),
-		loader.F("list_updates", docListUpgrades, m.listUpgrades),
-		loader.F("list_upgrades", docListUpgrades, m.listUpgrades),
-		loader.F("modified", docModified, m.modified),
-		loader.F("normalize_name", docNormalizeName, m.normalizeName),
-		loader.F("owner", docOwner, m.owner),
-		loader.F("parse_arch", docParseArch, m.parseArch),
-		loader.F("purge", docPurge, m.purge),
-		loader.F("refresh_db", docRefreshDB, m.refreshDB),
-		loader.F("remove", docRemove, m.remove),
-		loader.F("services_need_restart", docServicesNeedRestart, m.servicesNeedRestart),
-		loader.F("unhold", docUnhold, m.unhold),
-		loader.F("update", docUpdate, m.update),
-		loader.F("upgrade", docUpgrade, m.upgrade),
-		loader.F("upgrade_available", docUpgradeAvailable, m.upgradeAvailable),
-		loader.F("verify", docVerify, m.verify),
-		loader.F("version", docVersion, m.version),
-		loader.F("version_cmp", docVersionCmp, m.versionCmp),
+		loader.F("available_version", m.latestVersion),
+		loader.F("clean_metadata", m.refreshDB),
+		loader.F("diff", m.diff),
+		loader.F("download", m.download),
+		loader.F("file_dict", m.fileDict),
+		loader.F("file_list", m.fileList),
+		loader.F("get_locked_packages", m.listHolds),
+		loader.F("hold", m.hold),
+		loader.F("info_installed", m.infoInstalled),
+		loader.F("install", m.install),
+		loader.F("latest_version", m.latestVersion),
+		loader.F("list_downloaded", m.listDownloaded),
+		loader.F("list_holds", m.listHolds),
+		loader.F("list_installed_patches", m.listInstalledPatches),
+		loader.F("list_patches", m.listPatches),
+		loader.F("list_pkgs", m.listPkgs),
+		loader.F("list_repo_pkgs", m.listRepoPkgs),
+		loader.F("list_updates", m.listUpgrades),
+		loader.F("list_upgrades", m.listUpgrades),
+		loader.F("modified", m.modified),
+		loader.F("normalize_name", m.normalizeName),
+		loader.F("owner", m.owner),
+		loader.F("parse_arch", m.parseArch),
+		loader.F("purge", m.purge),
+		loader.F("refresh_db", m.refreshDB),
+		loader.F("remove", m.remove),
+		loader.F("services_need_restart", m.servicesNeedRestart),
+		loader.F("unhold", m.unhold),
+		loader.F("update", m.update),
+		loader.F("upgrade", m.upgrade),
+		loader.F("upgrade_available", m.upgradeAvailable),
+		loader.F("verify", m.verify),
+		loader.F("version", m.version),
+		loader.F("version_cmp", m.versionCmp),
 	}
 }
 
 func (m *module) groupFuncs() []loader.Func {
 	return []loader.Func{
-		loader.F("group_diff", docGroupDiff, m.groupDiff),
-		loader.F("group_info", docGroupInfo, m.groupInfo),
-		loader.F("group_install", docGroupInstall, m.groupInstall),
-		loader.F("group_list", docGroupList, m.groupList),
-		loader.F("groupinstall", docGroupInstall, m.groupInstall),
+		loader.F("group_diff", m.groupDiff),
+		loader.F("group_info", m.groupInfo),
+		loader.F("group_install", m.groupInstall),
+		loader.F("group_list", m.groupList),
+		loader.F("groupinstall", m.groupInstall),
 	}
 }
 
 func (m *module) repoFuncs() []loader.Func {
 	return []loader.Func{
-		loader.F("del_repo", docDelRepo, m.delRepo),
-		loader.F("get_repo", docGetRepo, m.getRepo),
-		loader.F("list_repos", docListRepos, m.listRepos),
-		loader.F("mod_repo", docModRepo, m.modRepo),
+		loader.F("del_repo", m.delRepo),
+		loader.F("get_repo", m.getRepo),
+		loader.F("list_repos", m.listRepos),
+		loader.F("mod_repo", m.modRepo),
 	}
 }
 

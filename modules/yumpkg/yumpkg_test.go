@@ -58,11 +58,11 @@ func (h *host) registry(more ...loader.Plugin) {
 	h.opts.Set("cachedir", "/cache")
 	env := &loader.Env{Root: h.root, Opts: h.opts, Grains: func() *data.Map { return h.grains }}
 	r, err := loader.NewRegistry(env, append(more, Plugin(), pkgresource.Plugin(),
-		plugin("config", loader.F("valid_fileproto", "", func(_ context.Context, a nameArgs2) (any, error) {
+		plugin("config", loader.F("valid_fileproto", func(_ context.Context, a nameArgs2) (any, error) {
 			return strings.Contains(data.Str(a.Name), "://"), nil
 		}),
-			loader.F("get", "", func(_ context.Context, a nameArgs2) (any, error) { return a.Other, nil })),
-		plugin("file", loader.F("file_exists", "", func(_ context.Context, a nameArgs2) (any, error) {
+			loader.F("get", func(_ context.Context, a nameArgs2) (any, error) { return a.Other, nil })),
+		plugin("file", loader.F("file_exists", func(_ context.Context, a nameArgs2) (any, error) {
 			_, err := os.Stat(data.Str(a.Name))
 			return err == nil, nil
 		}))))
@@ -249,7 +249,7 @@ func fakeHost(t *testing.T, program string, answers map[string]string) *host {
 		must(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755))
 	}
 	t.Setenv("PATH", bin)
-	h.registry(plugin("cmd", loader.F("run_all", "", func(_ context.Context, a runArgs) (any, error) {
+	h.registry(plugin("cmd", loader.F("run_all", func(_ context.Context, a runArgs) (any, error) {
 		out, ok := answers[strings.Join(a.Cmd, " ")]
 		code := int64(0)
 		if !ok {
@@ -356,7 +356,7 @@ func TestDownload(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "httpd-1.rpm"), nil, 0o644))
 	h.is("salt.exceptions.CommandExecutionError: Unable to download any of the following packages: httpd", "download", []any{"httpd"}) // the old file has gone
 	h.is("salt.exceptions.SaltInvocationError: No packages were specified", "download", nil)
-	h.registry(plugin("cmd", loader.F("run_all", "", func(_ context.Context, a runArgs) (any, error) {
+	h.registry(plugin("cmd", loader.F("run_all", func(_ context.Context, a runArgs) (any, error) {
 		return data.NewMap("retcode", int64(0), "stdout", "", "stderr", ""), os.WriteFile(filepath.Join(dir, "httpd-2.rpm"), nil, 0o644)
 	})))
 	for range 2 {

@@ -78,23 +78,23 @@ func lowpkg() loader.Plugin {
 	}
 	return loader.Plugin{Name: "lowpkg", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("owner", "", of(func(a words) any {
+			loader.F("owner", of(func(a words) any {
 				return map[any]string{"/etc/vimrc": "vim", "/etc/zshrc": "vim"}[a.Args[0]]
 			})),
-			loader.F("checksum", "", of(func(a words) any { return data.NewMap(a.Args[0], true) })),
-			loader.F("diff", "", of(func(a words) any {
+			loader.F("checksum", of(func(a words) any { return data.NewMap(a.Args[0], true) })),
+			loader.F("diff", of(func(a words) any {
 				if a.Args[1] == "/etc/zshrc" {
 					return ""
 				}
 				return "diff of " + data.Str(a.Args[0]) + " " + data.Str(a.Args[1])
 			})),
-			loader.F("info", "", of(func(a words) any {
+			loader.F("info", of(func(a words) any {
 				if a.Args[0] == "zsh" {
 					return data.NewMap("zsh", []any{data.NewMap("edition", "5.6-3"), data.NewMap("epoch", "2", "edition", "2:5.5-1")})
 				}
 				return data.NewMap(a.Args[0], []any{data.NewMap("edition", "7.4-1")})
 			})),
-			loader.F("bin_pkg_info", "", of(func(a words) any {
+			loader.F("bin_pkg_info", of(func(a words) any {
 				if strings.Contains(data.Str(a.Args[0]), "odd") {
 					return nil
 				}

@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module pkg for zypper.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pkg", File: "zypperpkg", New: newModule} }
 
@@ -38,55 +36,55 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 func (m *module) packageFuncs() []loader.Func {
 	return []loader.Func{
-		loader.F("available_version", docLatestVersion, m.latestVersion),
-		loader.F("info_available", docInfoAvailable, m.infoAvailable),
-		loader.F("info_installed", docInfoInstalled, m.infoInstalled),
-		loader.F("install", docInstall, m.install),
-		loader.F("latest_version", docLatestVersion, m.latestVersion),
-		loader.F("list_pkgs", docListPkgs, m.listPkgs),
-		loader.F("list_repo_pkgs", docListRepoPkgs, m.listRepoPkgs),
-		loader.F("list_updates", docListUpgrades, m.listUpgrades),
-		loader.F("list_upgrades", docListUpgrades, m.listUpgrades),
-		loader.F("normalize_name", docNormalizeName, m.normalizeName),
-		loader.F("parse_arch", docParseArch, m.parseArch),
-		loader.F("purge", docPurge, m.purge),
-		loader.F("refresh_db", docRefreshDB, m.refreshDB),
-		loader.F("remove", docRemove, m.remove),
-		loader.F("search", docSearch, m.search),
-		loader.F("upgrade", docUpgrade, m.upgrade),
-		loader.F("upgrade_available", docUpgradeAvailable, m.upgradeAvailable),
-		loader.F("version", docVersion, m.version),
-		loader.F("version_cmp", docVersionCmp, m.versionCmp),
+		loader.F("available_version", m.latestVersion),
+		loader.F("info_available", m.infoAvailable),
+		loader.F("info_installed", m.infoInstalled),
+		loader.F("install", m.install),
+		loader.F("latest_version", m.latestVersion),
+		loader.F("list_pkgs", m.listPkgs),
+		loader.F("list_repo_pkgs", m.listRepoPkgs),
+		loader.F("list_updates", m.listUpgrades),
+		loader.F("list_upgrades", m.listUpgrades),
+		loader.F("normalize_name", m.normalizeName),
+		loader.F("parse_arch", m.parseArch),
+		loader.F("purge", m.purge),
+		loader.F("refresh_db", m.refreshDB),
+		loader.F("remove", m.remove),
+		loader.F("search", m.search),
+		loader.F("upgrade", m.upgrade),
+		loader.F("upgrade_available", m.upgradeAvailable),
+		loader.F("version", m.version),
+		loader.F("version_cmp", m.versionCmp),
 	}
 }
 
 func (m *module) otherFuncs() []loader.Func {
 	return []loader.Func{
-		loader.F("clean_locks", docCleanLocks, m.cleanLocks),
-		loader.F("del_repo", docDelRepo, m.delRepo),
-		loader.F("diff", docDiff, m.diff),
-		loader.F("download", docDownload, m.download),
-		loader.F("file_dict", docFileDict, m.fileDict),
-		loader.F("file_list", docFileList, m.fileList),
-		loader.F("get_repo", docGetRepo, m.getRepo),
-		loader.F("hold", docHold, m.hold),
-		loader.F("list_downloaded", docListDownloaded, m.listDownloaded),
-		loader.F("list_holds", docListHolds, m.listHolds),
-		loader.F("list_installed_patches", docListInstalledPatches, m.listInstalledPatches),
-		loader.F("list_installed_patterns", docListInstalledPatterns, m.listInstalledPatterns),
-		loader.F("list_locks", docListLocks, m.listLocks),
-		loader.F("list_patches", docListPatches, m.listPatches),
-		loader.F("list_patterns", docListPatterns, m.listPatterns),
-		loader.F("list_products", docListProducts, m.listProducts),
-		loader.F("list_provides", docListProvides, m.listProvides),
-		loader.F("list_repos", docListRepos, m.listRepos),
-		loader.F("mod_repo", docModRepo, m.modRepo),
-		loader.F("modified", docModified, m.modified),
-		loader.F("owner", docOwner, m.owner),
-		loader.F("resolve_capabilities", docResolveCapabilities, m.resolveCapabilities),
-		loader.F("services_need_restart", docServicesNeedRestart, m.servicesNeedRestart),
-		loader.F("unhold", docUnhold, m.unhold),
-		loader.F("verify", docVerify, m.verify),
+		loader.F("clean_locks", m.cleanLocks),
+		loader.F("del_repo", m.delRepo),
+		loader.F("diff", m.diff),
+		loader.F("download", m.download),
+		loader.F("file_dict", m.fileDict),
+		loader.F("file_list", m.fileList),
+		loader.F("get_repo", m.getRepo),
+		loader.F("hold", m.hold),
+		loader.F("list_downloaded", m.listDownloaded),
+		loader.F("list_holds", m.listHolds),
+		loader.F("list_installed_patches", m.listInstalledPatches),
+		loader.F("list_installed_patterns", m.listInstalledPatterns),
+		loader.F("list_locks", m.listLocks),
+		loader.F("list_patches", m.listPatches),
+		loader.F("list_patterns", m.listPatterns),
+		loader.F("list_products", m.listProducts),
+		loader.F("list_provides", m.listProvides),
+		loader.F("list_repos", m.listRepos),
+		loader.F("mod_repo", m.modRepo),
+		loader.F("modified", m.modified),
+		loader.F("owner", m.owner),
+		loader.F("resolve_capabilities", m.resolveCapabilities),
+		loader.F("services_need_restart", m.servicesNeedRestart),
+		loader.F("unhold", m.unhold),
+		loader.F("verify", m.verify),
 	}
 }
 

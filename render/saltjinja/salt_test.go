@@ -40,22 +40,22 @@ type getArgs struct {
 func testPlugin() loader.Plugin {
 	return loader.Plugin{Name: "test", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("arg", "", func(_ context.Context, a echoArgs) (any, error) {
+			loader.F("arg", func(_ context.Context, a echoArgs) (any, error) {
 				return data.NewMap("args", a.Args, "kwargs", a.Kwargs), nil
 			}),
-			loader.F("put", "", func(_ context.Context, a putArgs) (any, error) {
+			loader.F("put", func(_ context.Context, a putArgs) (any, error) {
 				data.Merge(a.Into, a.What, false)
 				a.Into.Delete("gone")
 				return a.Into, nil
 			}).Changes("into"),
-			loader.F("get", "", func(_ context.Context, a getArgs) (any, error) {
+			loader.F("get", func(_ context.Context, a getArgs) (any, error) {
 				if a.Key == "here" {
 					return int64(1), nil
 				}
 				return a.Default, nil
 			}),
-			loader.F("fail", "", func(_ context.Context, a textArgs) (any, error) { return nil, loader.Execution("%s", a.Text) }),
-			loader.F("raise", "", func(_ context.Context, a textArgs) (any, error) {
+			loader.F("fail", func(_ context.Context, a textArgs) (any, error) { return nil, loader.Execution("%s", a.Text) }),
+			loader.F("raise", func(_ context.Context, a textArgs) (any, error) {
 				return nil, loader.Exception("ValueError", "%s", a.Text)
 			}),
 		}}, nil

@@ -32,7 +32,7 @@ import (
 
 // Plugins returns the runners, in the order in which providers of one name are tried.
 func Plugins(n Needs) []loader.Plugin {
-	return []loader.Plugin{
+	return documented([]loader.Plugin{
 		auth.Plugin(n.Tokens),
 		cache.Plugin(cache.Needs{Keys: n.Keys, Bank: n.Bank, Locks: n.Locks}),
 		config.Plugin(),
@@ -58,5 +58,5 @@ func Plugins(n Needs) []loader.Plugin {
 		state.Plugin(n.Pillar),
 		survey.Plugin(),
 		test.Plugin(),
-	}
+	})
 }

@@ -86,7 +86,7 @@ func TestEveryFunctionIsDocumented(t *testing.T) {
 	r := everything(t)
 	for _, fun := range r.Names() {
 		f, _ := r.Func(fun)
-		if doc := f.Spec().Doc; !strings.HasPrefix(doc, "\n") || !strings.Contains(doc, "Example:\n") {
+		if doc := f.Spec().Docstring(); !strings.HasPrefix(doc, "\n") || !strings.Contains(doc, "Example:\n") {
 			t.Errorf("%s has no documentation with an example: %q", fun, doc)
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Tokens make and delete tokens.
 type Tokens interface {
 	// Make asks the master for a token for the credentials that fields hold; nil when they are wrong.
@@ -26,7 +24,7 @@ func Plugin(t Tokens) loader.Plugin {
 			return nil, errors.New("there is no store of tokens")
 		}
 		m := &module{t}
-		return &loader.Module{Funcs: []loader.Func{loader.F("mk_token", docMkToken, m.mkToken).SecretResult(), loader.F("del_token", docDelToken, m.delToken).Secret("token")}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("mk_token", m.mkToken).SecretResult(), loader.F("del_token", m.delToken).Secret("token")}}, nil
 	}}
 }
 

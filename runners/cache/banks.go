@@ -17,12 +17,12 @@ import (
 
 func (m *module) banks() []loader.Func {
 	return []loader.Func{
-		loader.F("clear_git_lock", docClearGitLock, m.clearGitLock),
-		loader.F("cloud", docCloud, m.cloud),
-		loader.F("fetch", docFetch, m.fetch).SecretResult(loader.SecretAll),
-		loader.F("flush", docFlush, m.flush),
-		loader.F("list", docList, m.list).Def("list_"),
-		loader.F("store", docStoreValue, m.storeValue).Secret("data"),
+		loader.F("clear_git_lock", m.clearGitLock),
+		loader.F("cloud", m.cloud),
+		loader.F("fetch", m.fetch).SecretResult(loader.SecretAll),
+		loader.F("flush", m.flush),
+		loader.F("list", m.list).Def("list_"),
+		loader.F("store", m.storeValue).Secret("data"),
 	}
 }
 

@@ -15,8 +15,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Needs are what the runner works on.
 type Needs struct {
 	Keys  pki.Store
@@ -47,14 +45,14 @@ type module struct {
 
 func (m *module) minions() []loader.Func {
 	return []loader.Func{
-		loader.F("clear_all", docClearAll, m.clearAll),
-		loader.F("clear_grains", docClearGrains, m.clearGrains),
-		loader.F("clear_mine", docClearMine, m.clearMine),
-		loader.F("clear_mine_func", docClearMineFunc, m.clearMineFunc),
-		loader.F("clear_pillar", docClearPillar, m.clearPillar),
-		loader.F("grains", docGrains, m.grains),
-		loader.F("mine", docMine, m.mine),
-		loader.F("pillar", docPillar, m.pillar).SecretResult(loader.SecretAll),
+		loader.F("clear_all", m.clearAll),
+		loader.F("clear_grains", m.clearGrains),
+		loader.F("clear_mine", m.clearMine),
+		loader.F("clear_mine_func", m.clearMineFunc),
+		loader.F("clear_pillar", m.clearPillar),
+		loader.F("grains", m.grains),
+		loader.F("mine", m.mine),
+		loader.F("pillar", m.pillar).SecretResult(loader.SecretAll),
 	}
 }
 

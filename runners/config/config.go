@@ -10,8 +10,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner config.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "config", New: newModule} }
 
@@ -19,7 +17,7 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("get", docGet, m.get).SecretResult()}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("get", m.get).SecretResult()}}, nil
 }
 
 type getArgs struct {

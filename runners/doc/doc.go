@@ -9,8 +9,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner doc.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "doc", New: newModule} }
 
@@ -19,9 +17,9 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("execution", docExecution, m.execution),
-		loader.F("runner", docRunner, m.runner),
-		loader.F("wheel", docWheel, m.wheel),
+		loader.F("execution", m.execution),
+		loader.F("runner", m.runner),
+		loader.F("wheel", m.wheel),
 	}}, nil
 }
 

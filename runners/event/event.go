@@ -9,8 +9,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner event.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "event", New: newModule} }
 
@@ -18,7 +16,7 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("send", docSend, m.send)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("send", m.send)}}, nil
 }
 
 type sendArgs struct {

@@ -12,8 +12,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // An InMaster has the master of this host call a runner, and returns the result. running is false where no master runs.
 type InMaster func(ctx context.Context, fun string, kwargs *data.Map) (result any, running bool, err error)
 
@@ -37,11 +35,11 @@ type module struct {
 
 func (m *module) lists() []loader.Func {
 	return []loader.Func{
-		loader.F("dir_list", docDirList, m.dirList),
-		loader.F("empty_dir_list", docEmptyDirList, m.emptyDirList),
-		loader.F("envs", docEnvs, m.envs),
-		loader.F("file_list", docFileList, m.fileList),
-		loader.F("symlink_list", docSymlinkList, m.symlinkList),
+		loader.F("dir_list", m.dirList),
+		loader.F("empty_dir_list", m.emptyDirList),
+		loader.F("envs", m.envs),
+		loader.F("file_list", m.fileList),
+		loader.F("symlink_list", m.symlinkList),
 	}
 }
 

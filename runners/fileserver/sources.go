@@ -14,11 +14,11 @@ import (
 
 func (m *module) sources() []loader.Func {
 	return []loader.Func{
-		loader.F("clear_cache", docClearCache, m.clearCache),
-		loader.F("clear_file_list_cache", docClearFileListCache, m.clearFileListCache),
-		loader.F("clear_lock", docClearLock, m.clearLock),
-		loader.F("lock", docLock, m.lock),
-		loader.F("update", docUpdate, m.update),
+		loader.F("clear_cache", m.clearCache),
+		loader.F("clear_file_list_cache", m.clearFileListCache),
+		loader.F("clear_lock", m.clearLock),
+		loader.F("lock", m.lock),
+		loader.F("update", m.update),
 	}
 }
 

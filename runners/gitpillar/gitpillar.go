@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // A Fetcher fetches the remotes of ext_pillar that want chooses, and says of each what came of it; see package pillars/git.
 type Fetcher interface {
 	Fetch(ctx context.Context, opts *data.Map, want func(branch, url, name string) bool, log logrus.FieldLogger) (*data.Map, error)
@@ -37,7 +35,7 @@ func Among(sources []pillar.Source) Fetcher {
 func Plugin(f Fetcher) loader.Plugin {
 	return loader.Plugin{Name: "git_pillar", File: "git_pillar", New: func(env *loader.Env) (*loader.Module, error) {
 		m := &module{env, f}
-		return &loader.Module{Funcs: []loader.Func{loader.F("update", docUpdate, m.update)}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("update", m.update)}}, nil
 	}}
 }
 

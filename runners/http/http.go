@@ -9,8 +9,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner http.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "http", New: newModule} }
 
@@ -19,8 +17,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("query", docQuery, m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
-		loader.F("update_ca_bundle", docUpdateCaBundle, m.updateCaBundle),
+		loader.F("query", m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
+		loader.F("update_ca_bundle", m.updateCaBundle),
 	}}, nil
 }
 

@@ -17,8 +17,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Needs are what the runner works on.
 type Needs struct {
 	Jobs returner.JobReader // the master's job cache
@@ -43,16 +41,16 @@ type module struct {
 
 func (m *module) module() *loader.Module {
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("active", docActive, m.active),
-		loader.F("exit_success", docExitSuccess, m.exitSuccess),
-		loader.F("last_run", docLastRun, m.lastRun),
-		loader.F("list_job", docListJob, m.listJob),
-		loader.F("list_jobs", docListJobs, m.listJobs),
-		loader.F("list_jobs_filter", docListJobsFilter, m.listJobsFilter),
-		loader.F("lookup_jid", docLookupJid, m.lookupJid),
-		loader.F("master", docMaster, m.master),
-		loader.F("print_job", docPrintJob, m.printJob),
-		loader.F("status", docStatus, m.status),
+		loader.F("active", m.active),
+		loader.F("exit_success", m.exitSuccess),
+		loader.F("last_run", m.lastRun),
+		loader.F("list_job", m.listJob),
+		loader.F("list_jobs", m.listJobs),
+		loader.F("list_jobs_filter", m.listJobsFilter),
+		loader.F("lookup_jid", m.lookupJid),
+		loader.F("master", m.master),
+		loader.F("print_job", m.printJob),
+		loader.F("status", m.status),
 	}}
 }
 

@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // ErrUnknown is wrapped by Needs.Connected where nobody knows who is connected, as beside a master of Salt's.
 var ErrUnknown = errors.New("it is not known who is connected")
 
@@ -49,14 +47,14 @@ type module struct {
 
 func (m *module) others() []loader.Func {
 	return []loader.Func{
-		loader.F("bootstrap", docBootstrap, m.bootstrap),
-		loader.F("bootstrap_psexec", docBootstrapPsexec, m.bootstrapPsexec),
-		loader.F("down", docDown, m.down),
-		loader.F("key_regen", docKeyRegen, m.keyRegen),
-		loader.F("safe_accept", docSafeAccept, m.safeAccept),
-		loader.F("status", docStatus, m.status),
-		loader.F("up", docUp, m.up),
-		loader.F("versions", docVersions, m.versions),
+		loader.F("bootstrap", m.bootstrap),
+		loader.F("bootstrap_psexec", m.bootstrapPsexec),
+		loader.F("down", m.down),
+		loader.F("key_regen", m.keyRegen),
+		loader.F("safe_accept", m.safeAccept),
+		loader.F("status", m.status),
+		loader.F("up", m.up),
+		loader.F("versions", m.versions),
 	}
 }
 

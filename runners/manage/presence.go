@@ -14,18 +14,18 @@ import (
 // presence are the functions that tell who is connected. Salt has seven names for each of two answers.
 func (m *module) presence() []loader.Func {
 	return []loader.Func{
-		loader.F("list_state", docListState, m.listState),
-		loader.F("list_not_state", docListNotState, m.listNotState),
-		loader.F("present", docPresent, m.present),
-		loader.F("not_present", docNotPresent, m.notPresent),
-		loader.F("joined", docJoined, m.joined),
-		loader.F("not_joined", docNotJoined, m.notJoined),
-		loader.F("allowed", docAllowed, m.allowed),
-		loader.F("not_allowed", docNotAllowed, m.notAllowed),
-		loader.F("alived", docAlived, m.alived),
-		loader.F("not_alived", docNotAlived, m.notAlived),
-		loader.F("reaped", docReaped, m.reaped),
-		loader.F("not_reaped", docNotReaped, m.notReaped),
+		loader.F("list_state", m.listState),
+		loader.F("list_not_state", m.listNotState),
+		loader.F("present", m.present),
+		loader.F("not_present", m.notPresent),
+		loader.F("joined", m.joined),
+		loader.F("not_joined", m.notJoined),
+		loader.F("allowed", m.allowed),
+		loader.F("not_allowed", m.notAllowed),
+		loader.F("alived", m.alived),
+		loader.F("not_alived", m.notAlived),
+		loader.F("reaped", m.reaped),
+		loader.F("not_reaped", m.notReaped),
 	}
 }
 

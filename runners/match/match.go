@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner match.
 func Plugin(keys pki.Store, bank cache.Bank) loader.Plugin {
 	return loader.Plugin{Name: "match", New: func(env *loader.Env) (*loader.Module, error) {
@@ -22,7 +20,7 @@ func Plugin(keys pki.Store, bank cache.Bank) loader.Plugin {
 			return nil, errors.New("there is no master's cache")
 		}
 		m := &module{env, keys, bank}
-		return &loader.Module{Funcs: []loader.Func{loader.F("compound_matches", docCompoundMatches, m.compoundMatches)}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("compound_matches", m.compoundMatches)}}, nil
 	}}
 }
 

@@ -11,8 +11,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Get returns what the minions of a target publish under the names in fun, as the master answers a minion that asks.
 type Get func(ctx context.Context, tgt any, tgtType string, fun any) (any, error)
 
@@ -23,7 +21,7 @@ func Plugin(get Get) loader.Plugin {
 			return nil, errors.New("there is no mine")
 		}
 		m := &module{env, get}
-		return &loader.Module{Funcs: []loader.Func{loader.F("get", docFind, m.find), loader.F("update", docUpdate, m.update)}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("get", m.find), loader.F("update", m.update)}}, nil
 	}}
 }
 

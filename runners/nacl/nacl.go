@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner nacl.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "nacl", New: newModule} }
 
@@ -31,15 +29,15 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	hide := func(f *loader.Function) *loader.Function { return f.Secret("data", "sk", "key") }
 	plain := func(f *loader.Function) *loader.Function { return hide(f).SecretResult(loader.SecretAll) }
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("dec", docDec, m.dec).Secret("sk", "key").SecretResult(loader.SecretAll),
-		plain(loader.F("dec_file", docDecFile, m.decFile)),
-		hide(loader.F("enc", docEnc, m.enc)),
-		hide(loader.F("enc_file", docEncFile, m.encFile)),
-		loader.F("keygen", docKeygen, m.keygen).SecretResult("sk"),
-		plain(loader.F("sealedbox_decrypt", docSealedboxDecrypt, m.sealedboxDecrypt)),
-		hide(loader.F("sealedbox_encrypt", docSealedboxEncrypt, m.sealedboxEncrypt)),
-		plain(loader.F("secretbox_decrypt", docSecretboxDecrypt, m.secretboxDecrypt)),
-		hide(loader.F("secretbox_encrypt", docSecretboxEncrypt, m.secretboxEncrypt)),
+		loader.F("dec", m.dec).Secret("sk", "key").SecretResult(loader.SecretAll),
+		plain(loader.F("dec_file", m.decFile)),
+		hide(loader.F("enc", m.enc)),
+		hide(loader.F("enc_file", m.encFile)),
+		loader.F("keygen", m.keygen).SecretResult("sk"),
+		plain(loader.F("sealedbox_decrypt", m.sealedboxDecrypt)),
+		hide(loader.F("sealedbox_encrypt", m.sealedboxEncrypt)),
+		plain(loader.F("secretbox_decrypt", m.secretboxDecrypt)),
+		hide(loader.F("secretbox_encrypt", m.secretboxEncrypt)),
 	}}, nil
 }
 

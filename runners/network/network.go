@@ -11,8 +11,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner network.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "network", New: newModule} }
 
@@ -21,9 +19,9 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("wol", docWol, m.wol),
-		loader.F("wollist", docWollist, m.wollist),
-		loader.F("wolmatch", docWolmatch, m.wolmatch),
+		loader.F("wol", m.wol),
+		loader.F("wollist", m.wollist),
+		loader.F("wolmatch", m.wolmatch),
 	}}, nil
 }
 

@@ -24,7 +24,7 @@ func shelf(t *testing.T, cards *data.Map) *loader.Registry {
 		t.Fatal(err)
 	}
 	cache := loader.Plugin{Name: "cache", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("grains", "", func(_ context.Context, a grainsArgs) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("grains", func(_ context.Context, a grainsArgs) (any, error) {
 			if a.Tgt != "web*" || a.TgtType != "glob" {
 				t.Errorf("cache.grains %v %v", a.Tgt, a.TgtType)
 			}

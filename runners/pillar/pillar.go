@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Compiler compiles pillars as the master does for its minions.
 type Compiler interface {
 	Compile(ctx context.Context, r pillar.Request) (*data.Map, error)
@@ -43,10 +41,10 @@ func Plugin(n Needs) loader.Plugin {
 		}
 		m := &module{env, n}
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("clear_pillar_cache", docClearPillarCache, m.clearPillarCache).SecretResult(loader.SecretAll),
-			loader.F("show_pillar", docShowPillar, m.showPillar).SecretResult(loader.SecretAll),
-			loader.F("show_pillar_cache", docShowPillarCache, m.showPillarCache).SecretResult(loader.SecretAll),
-			loader.F("show_top", docShowTop, m.showTop),
+			loader.F("clear_pillar_cache", m.clearPillarCache).SecretResult(loader.SecretAll),
+			loader.F("show_pillar", m.showPillar).SecretResult(loader.SecretAll),
+			loader.F("show_pillar_cache", m.showPillarCache).SecretResult(loader.SecretAll),
+			loader.F("show_top", m.showTop),
 		}}, nil
 	}}
 }

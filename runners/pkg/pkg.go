@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Needs are what the runner works on.
 type Needs struct {
 	Jobs returner.JobReader // the master's job cache
@@ -32,7 +30,7 @@ func Plugin(n Needs) loader.Plugin {
 			return nil, errors.New("there is no job cache")
 		}
 		m := &module{env, n}
-		return &loader.Module{Funcs: []loader.Func{loader.F("list_upgrades", docListUpgrades, m.listUpgrades)}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("list_upgrades", m.listUpgrades)}}, nil
 	}}
 }
 

@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner queue.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "queue", New: newModule} }
 
@@ -26,17 +24,17 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("cancel", docCancel, m.cancel),
-		loader.F("delete", docRemove, m.remove),
-		loader.F("insert", docInsert, m.insert),
-		loader.F("insert_runner", docInsertRunner, m.insertRunner),
-		loader.F("list", docList, m.list),
-		loader.F("list_items", docListItems, m.listItems),
-		loader.F("list_length", docListLength, m.listLength),
-		loader.F("list_queues", docListQueues, m.listQueues),
-		loader.F("pop", docPop, m.pop),
-		loader.F("process_queue", docProcessQueue, m.processQueue),
-		loader.F("process_runner", docProcessRunner, m.processRunner),
+		loader.F("cancel", m.cancel),
+		loader.F("delete", m.remove),
+		loader.F("insert", m.insert),
+		loader.F("insert_runner", m.insertRunner),
+		loader.F("list", m.list),
+		loader.F("list_items", m.listItems),
+		loader.F("list_length", m.listLength),
+		loader.F("list_queues", m.listQueues),
+		loader.F("pop", m.pop),
+		loader.F("process_queue", m.processQueue),
+		loader.F("process_runner", m.processRunner),
 	}}, nil
 }
 

@@ -26,7 +26,7 @@ func shelf(t *testing.T, happened *[]string) (*loader.Registry, string) {
 		return nil
 	}
 	note := loader.Plugin{Name: "note", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("it", "", func(_ context.Context, a noteArgs) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("it", func(_ context.Context, a noteArgs) (any, error) {
 			*happened = append(*happened, "called "+data.Repr(a.Args)+data.Repr(a.Kwargs))
 			return nil, nil
 		})}}, nil

@@ -21,8 +21,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner reactor.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "reactor", New: newModule} }
 
@@ -31,11 +29,11 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("list", docList, m.list).Def("list_"),
-		loader.F("add", docAdd, m.add),
-		loader.F("delete", docRemove, m.remove),
-		loader.F("is_leader", docIsLeader, m.isLeader),
-		loader.F("set_leader", docSetLeader, m.setLeader),
+		loader.F("list", m.list).Def("list_"),
+		loader.F("add", m.add),
+		loader.F("delete", m.remove),
+		loader.F("is_leader", m.isLeader),
+		loader.F("set_leader", m.setLeader),
 	}}, nil
 }
 

@@ -11,8 +11,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner salt.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "salt", New: newModule} }
 
@@ -20,7 +18,7 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("cmd", docCmd, m.cmd), loader.F("execute", docExecute, m.execute)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("cmd", m.cmd), loader.F("execute", m.execute)}}, nil
 }
 
 type cmdArgs struct {

@@ -14,8 +14,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner saltutil. Without a file server there are no extensions.
 func Plugin(s *fileserver.Server) loader.Plugin {
 	return loader.Plugin{Name: "saltutil", New: func(env *loader.Env) (*loader.Module, error) {

@@ -8,8 +8,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner sdb.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "sdb", New: newModule} }
 
@@ -18,10 +16,10 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("delete", docDelete, m.delete),
-		loader.F("get", docGet, m.get).SecretResult(loader.SecretAll),
-		loader.F("get_or_set_hash", docGetOrSetHash, m.getOrSetHash).SecretResult(loader.SecretAll),
-		loader.F("set", docSet, m.set).Def("set_").Secret("value").SecretResult(loader.SecretAll),
+		loader.F("delete", m.delete),
+		loader.F("get", m.get).SecretResult(loader.SecretAll),
+		loader.F("get_or_set_hash", m.getOrSetHash).SecretResult(loader.SecretAll),
+		loader.F("set", m.set).Def("set_").Secret("value").SecretResult(loader.SecretAll),
 	}}, nil
 }
 

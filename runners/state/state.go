@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/pillar"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // A Compiler compiles pillars.
 type Compiler interface {
 	Compile(ctx context.Context, r pillar.Request) (*data.Map, error)
@@ -32,17 +30,17 @@ type module struct {
 
 func newModule(env *loader.Env, c Compiler) (*loader.Module, error) {
 	m := &module{env, c}
-	orchestrate := loader.F("orchestrate", docOrchestrate, m.orchestrate)
-	show := loader.F("orchestrate_show_sls", docOrchestrateShowSLS, m.orchestrateShowSLS).Ordered()
-	pause, resume := loader.F("pause", docPause, m.pause), loader.F("resume", docResume, m.resume)
+	orchestrate := loader.F("orchestrate", m.orchestrate)
+	show := loader.F("orchestrate_show_sls", m.orchestrateShowSLS).Ordered()
+	pause, resume := loader.F("pause", m.pause), loader.F("resume", m.resume)
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("event", docEvent, m.event),
+		loader.F("event", m.event),
 		orchestrate, orchestrate.Alias("orch"), orchestrate.Alias("sls"),
-		loader.F("orchestrate_high", docOrchestrateHigh, m.orchestrateHigh),
-		loader.F("orchestrate_single", docOrchestrateSingle, m.orchestrateSingle),
+		loader.F("orchestrate_high", m.orchestrateHigh),
+		loader.F("orchestrate_single", m.orchestrateSingle),
 		show, show.Alias("orch_show_sls"),
 		pause, pause.Alias("set_pause"),
 		resume, resume.Alias("rm_pause"),
-		loader.F("soft_kill", docSoftKill, m.softKill),
+		loader.F("soft_kill", m.softKill),
 	}}, nil
 }

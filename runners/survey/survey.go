@@ -12,8 +12,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner survey.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "survey", New: newModule} }
 
@@ -21,7 +19,7 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("diff", docDiff, m.diff), loader.F("hash", docHash, m.hash)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("diff", m.diff), loader.F("hash", m.hash)}}, nil
 }
 
 // A pool is minions that answer the same.

@@ -11,8 +11,6 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the runner test.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "test", New: newModule} }
 
@@ -21,13 +19,13 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("arg", docArg, m.arg),
-		loader.F("raw_arg", docRawArg, m.rawArg),
-		loader.F("metasyntactic", docMetasyntactic, m.metasyntactic),
-		loader.F("sleep", docSleep, m.sleep),
-		loader.F("get_opts", docGetOpts, m.getOpts),
-		loader.F("stdout_print", docStdoutPrint, m.stdoutPrint),
-		loader.F("stream", docStream, m.stream),
+		loader.F("arg", m.arg),
+		loader.F("raw_arg", m.rawArg),
+		loader.F("metasyntactic", m.metasyntactic),
+		loader.F("sleep", m.sleep),
+		loader.F("get_opts", m.getOpts),
+		loader.F("stdout_print", m.stdoutPrint),
+		loader.F("stream", m.stream),
 	}}, nil
 }
 

@@ -11,7 +11,7 @@ import (
 
 // A module that does not work on this host is not misspelt, however near the function of another is.
 func TestHintIsOfMisspeltFunctions(t *testing.T) {
-	present := loader.F("present", "", func(context.Context, struct{ Name string }) (any, error) { return nil, nil })
+	present := loader.F("present", func(context.Context, struct{ Name string }) (any, error) { return nil, nil })
 	states, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap()}, []loader.Plugin{
 		{Name: "cron", New: func(*loader.Env) (*loader.Module, error) { return nil, errors.New("there is no crontab") }},
 		{Name: "group", New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: []loader.Func{present}}, nil }},

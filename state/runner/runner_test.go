@@ -37,7 +37,7 @@ type bench struct {
 
 func newBench(t *testing.T, funcs ...loader.Func) *bench {
 	b := &bench{opts: data.NewMap("id", "web1", "cachedir", t.TempDir(), "test", false, "failhard", false, "state_events", false), grains: &data.Map{}}
-	b.funcs = append(funcs, loader.F("run", "", b.run), loader.F("mod_watch", "", b.watch))
+	b.funcs = append(funcs, loader.F("run", b.run), loader.F("mod_watch", b.watch))
 	return b
 }
 
@@ -77,7 +77,7 @@ func (b *bench) watch(_ context.Context, a xArgs) (any, error) {
 
 func (b *bench) runner(t *testing.T) *runner.Runner {
 	t.Helper()
-	fire := loader.F("fire_master", "", func(_ context.Context, a struct {
+	fire := loader.F("fire_master", func(_ context.Context, a struct {
 		Data, Tag any
 		Preload   any `default:"None"`
 	}) (any, error) {
@@ -225,7 +225,7 @@ func TestListenComesLastAndOnce(t *testing.T) {
 
 func TestStatesRunInParallel(t *testing.T) {
 	meet := make(chan string)
-	b := newBench(t, loader.F("meet", "", func(ctx context.Context, a xArgs) (any, error) {
+	b := newBench(t, loader.F("meet", func(ctx context.Context, a xArgs) (any, error) {
 		select { // two of them must be there at once
 		case meet <- a.Name:
 		case <-meet:
@@ -253,7 +253,7 @@ func TestStateMaxParallel(t *testing.T) {
 	}{{int64(2), 2}, {int64(1), 1}, {int64(0), 6}, {nil, 6}} {
 		synctest.Test(t, func(t *testing.T) {
 			var now, most atomic.Int64
-			b := newBench(t, loader.F("stay", "", func(ctx context.Context, a xArgs) (any, error) {
+			b := newBench(t, loader.F("stay", func(ctx context.Context, a xArgs) (any, error) {
 				most.Store(max(most.Load(), now.Add(1)))
 				defer now.Add(-1)
 				select {
@@ -284,7 +284,7 @@ func TestStateMaxParallel(t *testing.T) {
 func TestStatesInParallelSeeChunksThatNobodyChanges(t *testing.T) {
 	release := make(chan struct{})
 	var seen []*data.Map
-	b := newBench(t, loader.F("look", "", func(ctx context.Context, a xArgs) (any, error) {
+	b := newBench(t, loader.F("look", func(ctx context.Context, a xArgs) (any, error) {
 		select {
 		case <-release:
 		case <-ctx.Done():
@@ -292,7 +292,7 @@ func TestStatesInParallelSeeChunksThatNobodyChanges(t *testing.T) {
 		}
 		seen = change.CallOf(ctx).Chunks()
 		return change.New(a.Name, true, nil, ""), nil
-	}), loader.F("go", "", func(_ context.Context, a xArgs) (any, error) {
+	}), loader.F("go", func(_ context.Context, a xArgs) (any, error) {
 		close(release)
 		return change.New(a.Name, true, nil, ""), nil
 	}))
@@ -311,7 +311,7 @@ func TestStatesInParallelSeeChunksThatNobodyChanges(t *testing.T) {
 func TestRetryWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
-		b := newBench(t, loader.F("third", "", func(_ context.Context, a xArgs) (any, error) {
+		b := newBench(t, loader.F("third", func(_ context.Context, a xArgs) (any, error) {
 			tries++
 			return change.New(a.Name, tries == 3, nil, fmt.Sprint("try ", tries)), nil
 		}))
@@ -418,8 +418,8 @@ func TestEvents(t *testing.T) {
 func TestModInitAndAggregate(t *testing.T) {
 	inits, joined := 0, 0
 	b := newBench(t,
-		loader.F("mod_init", "", func(context.Context, struct{ Low any }) (any, error) { inits++; return inits == 2, nil }),
-		loader.F("mod_aggregate", "", func(_ context.Context, a struct{ Low, Chunks, Running any }) (any, error) {
+		loader.F("mod_init", func(context.Context, struct{ Low any }) (any, error) { inits++; return inits == 2, nil }),
+		loader.F("mod_aggregate", func(_ context.Context, a struct{ Low, Chunks, Running any }) (any, error) {
 			low := a.Low.(*data.Map)
 			for _, v := range a.Chunks.([]any) {
 				if other := v.(*data.Map); other != low && !data.Truth(other.Value("__agg__")) {
@@ -438,7 +438,7 @@ func TestModInitAndAggregate(t *testing.T) {
 
 func TestResultsThatAreNone(t *testing.T) {
 	give := any(nil)
-	b := newBench(t, loader.F("odd", "", func(context.Context, xArgs) (any, error) { return give, nil }))
+	b := newBench(t, loader.F("odd", func(context.Context, xArgs) (any, error) { return give, nil }))
 	for _, c := range []struct {
 		give any
 		want string
@@ -462,7 +462,7 @@ func TestResultsThatAreNone(t *testing.T) {
 }
 
 func TestStatesThatStatesRan(t *testing.T) {
-	b := newBench(t, loader.F("parent", "", func(_ context.Context, a xArgs) (any, error) {
+	b := newBench(t, loader.F("parent", func(_ context.Context, a xArgs) (any, error) {
 		ret := change.Done(a.Name, "")
 		sub := change.New("kid", true, data.NewMap("k", "v"), "did it")
 		sub.Set("low", data.NewMap("state", "x", "fun", "run", "name", "kid", "__id__", "kid"))
@@ -496,7 +496,7 @@ func TestWrongChunks(t *testing.T) {
 		err.Error() != "Could not locate requisite of [x] present in state with name [a]" {
 		t.Errorf("a requisite that is a list gives %v", err)
 	}
-	strict := newBench(t, loader.F("strict", "", func(context.Context, struct{ Name string }) (any, error) { return nil, nil }))
+	strict := newBench(t, loader.F("strict", func(context.Context, struct{ Name string }) (any, error) { return nil, nil }))
 	_, err := strict.runner(t).Chunks(t.Context(), []*data.Map{x("a", "fun", "strict", "b", 1, "c", 2)})
 	if loader.KindOf(err) != loader.KindInvocation || err.Error() != "'b' and 'c' are invalid keyword arguments for 'x.strict': ID 'a' in SLS 'a'" {
 		t.Errorf("arguments too many give %v", err)
@@ -510,7 +510,7 @@ type managedArgs struct {
 
 // What is misspelt is told with what is meant, behind Salt's own words.
 func TestMisspeltChunks(t *testing.T) {
-	b := newBench(t, loader.F("managed", "", func(context.Context, managedArgs) (any, error) { return nil, nil }))
+	b := newBench(t, loader.F("managed", func(context.Context, managedArgs) (any, error) { return nil, nil }))
 	for _, c := range []struct{ fun, want string }{
 		{"manged", "State 'x.manged' was not found in SLS 'a'\nReason: 'x.manged' is not available.\nIs 'x.managed' meant?\n"},
 		{"mod_wach", "State 'x.mod_wach' was not found in SLS 'a'\nReason: 'x.mod_wach' is not available.\n"},

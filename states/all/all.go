@@ -37,7 +37,7 @@ import (
 )
 
 // Plugins returns the states, in the order in which providers of one name are tried.
-func Plugins() []loader.Plugin { return append(core(), extra()...) }
+func Plugins() []loader.Plugin { return documented(append(core(), extra()...)) }
 
 // core returns the states that every minion carries.
 func core() []loader.Plugin {

@@ -253,7 +253,7 @@ func TestEveryStateIsDocumented(t *testing.T) {
 	}
 	for _, fun := range shelf.Names() {
 		f, _ := shelf.Func(fun)
-		if doc := f.Spec().Doc; !strings.HasPrefix(doc, "\n") || !strings.HasSuffix(doc, "\n    ") {
+		if doc := f.Spec().Docstring(); !strings.HasPrefix(doc, "\n") || !strings.HasSuffix(doc, "\n    ") {
 			t.Errorf("%s has no documentation: %q", fun, doc)
 		}
 	}

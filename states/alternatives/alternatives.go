@@ -12,8 +12,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state alternatives.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "alternatives", New: newModule} }
 
@@ -22,10 +20,10 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("auto", docAuto, m.auto),
-		loader.F("install", docInstall, m.install),
-		loader.F("remove", docRemove, m.remove),
-		loader.F("set", docSet, m.set).Def("set_"),
+		loader.F("auto", m.auto),
+		loader.F("install", m.install),
+		loader.F("remove", m.remove),
+		loader.F("set", m.set).Def("set_"),
 	}}, nil
 }
 

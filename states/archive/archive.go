@@ -21,8 +21,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state archive.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "archive", New: newModule} }
 
@@ -31,7 +29,7 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("extracted", docExtracted, m.extracted).Secret("password"),
+		loader.F("extracted", m.extracted).Secret("password"),
 	}}, nil
 }
 

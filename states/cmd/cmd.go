@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state cmd.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "cmd", New: newModule} }
 
@@ -26,14 +24,14 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("run", docRun, m.run),
-		loader.F("script", docScript, m.script),
-		loader.F("call", docCall, m.call),
-		loader.F("wait", docWait, m.wait),
-		loader.F("wait", docWait, m.wait).Alias("watch"),
-		loader.F("wait_script", docWaitScript, m.waitScript),
-		loader.F("wait_call", docWaitCall, m.waitCall),
-		loader.F("mod_watch", docModWatch, m.modWatch),
+		loader.F("run", m.run),
+		loader.F("script", m.script),
+		loader.F("call", m.call),
+		loader.F("wait", m.wait),
+		loader.F("wait", m.wait).Alias("watch"),
+		loader.F("wait_script", m.waitScript),
+		loader.F("wait_call", m.waitCall),
+		loader.F("mod_watch", m.modWatch),
 	}}, nil
 }
 

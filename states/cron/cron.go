@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state cron.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "cron", New: newModule} }
 
@@ -29,11 +27,11 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", docAbsent, m.absent),
-		loader.F("env_absent", docEnvAbsent, m.envAbsent),
-		loader.F("env_present", docEnvPresent, m.envPresent),
-		loader.F("file", docFile, m.file),
-		loader.F("present", docPresent, m.present),
+		loader.F("absent", m.absent),
+		loader.F("env_absent", m.envAbsent),
+		loader.F("env_present", m.envPresent),
+		loader.F("file", m.file),
+		loader.F("present", m.present),
 	}}, nil
 }
 

@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state debconf. There is one where there is a module debconf.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "debconf", File: "debconfmod", New: newModule}
@@ -36,8 +34,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("set", docSet, m.set).Secret("data"),
-		loader.F("set_file", docSetFile, m.setFile),
+		loader.F("set", m.set).Secret("data"),
+		loader.F("set_file", m.setFile),
 	}}, nil
 }
 

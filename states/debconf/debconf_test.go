@@ -29,7 +29,7 @@ func (s *store) take(question, kind, value string) {
 func (s *store) registry(t *testing.T) *loader.Registry {
 	t.Helper()
 	f := func(name string, fn func([]any) any) loader.Func {
-		return loader.F(name, "", func(_ context.Context, a words) (any, error) { return fn(a.Args), nil })
+		return loader.F(name, func(_ context.Context, a words) (any, error) { return fn(a.Args), nil })
 	}
 	debconf := loader.Plugin{Name: "debconf", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{

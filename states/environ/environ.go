@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state environ.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "environ", New: newModule} }
 
@@ -25,7 +23,7 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("setenv", docSetenv, m.setenv)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("setenv", m.setenv)}}, nil
 }
 
 type setenvArgs struct {

@@ -9,8 +9,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state event.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "event", New: newModule} }
 
@@ -19,10 +17,10 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("send", docSend, m.send),
-		loader.F("send", docSend, m.send).Alias("fire_master"),
-		loader.F("send", docSend, m.send).Alias("mod_watch"),
-		loader.F("wait", docWait, m.wait),
+		loader.F("send", m.send),
+		loader.F("send", m.send).Alias("fire_master"),
+		loader.F("send", m.send).Alias("mod_watch"),
+		loader.F("wait", m.wait),
 	}}, nil
 }
 

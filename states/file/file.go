@@ -25,8 +25,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state file.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "file", New: newModule} }
 
@@ -35,38 +33,38 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", docAbsent, m.absent),
-		loader.F("accumulated", docAccumulated, m.accumulated),
-		loader.F("append", docAppend, m.append),
-		loader.F("blockreplace", docBlockreplace, m.blockreplace),
-		loader.F("cached", docCached, m.cached),
-		loader.F("comment", docComment, m.comment),
-		loader.F("copy", docCopy, m.copy).Def("copy_"),
-		loader.F("decode", docDecode, m.decode),
-		loader.F("directory", docDirectory, m.directory),
-		loader.F("exists", docExists, m.exists),
-		loader.F("hardlink", docHardlink, m.hardlink),
-		loader.F("keyvalue", docKeyvalue, m.keyvalue),
-		loader.F("line", docLine, m.line),
-		loader.F("managed", docManaged, m.managed),
-		loader.F("missing", docMissing, m.missing),
-		loader.F("mknod", docMknod, m.mknod),
-		loader.F("mod_beacon", docModBeacon, m.modBeacon),
-		loader.F("mod_run_check_cmd", docModRunCheckCmd, m.modRunCheckCmd),
-		loader.F("not_cached", docNotCached, m.notCached),
-		loader.F("patch", docPatch, m.patch),
-		loader.F("prepend", docPrepend, m.prepend),
-		loader.F("pruned", docPruned, m.pruned),
-		loader.F("recurse", docRecurse, m.recurse),
-		loader.F("rename", docRename, m.rename),
-		loader.F("replace", docReplace, m.replace),
-		loader.F("retention_schedule", docRetentionSchedule, m.retentionSchedule),
-		loader.F("serialize", docSerialize, m.serialize),
-		loader.F("shortcut", docShortcut, m.shortcut),
-		loader.F("symlink", docSymlink, m.symlink),
-		loader.F("tidied", docTidied, m.tidied),
-		loader.F("touch", docTouch, m.touch),
-		loader.F("uncomment", docUncomment, m.uncomment),
+		loader.F("absent", m.absent),
+		loader.F("accumulated", m.accumulated),
+		loader.F("append", m.append),
+		loader.F("blockreplace", m.blockreplace),
+		loader.F("cached", m.cached),
+		loader.F("comment", m.comment),
+		loader.F("copy", m.copy).Def("copy_"),
+		loader.F("decode", m.decode),
+		loader.F("directory", m.directory),
+		loader.F("exists", m.exists),
+		loader.F("hardlink", m.hardlink),
+		loader.F("keyvalue", m.keyvalue),
+		loader.F("line", m.line),
+		loader.F("managed", m.managed),
+		loader.F("missing", m.missing),
+		loader.F("mknod", m.mknod),
+		loader.F("mod_beacon", m.modBeacon),
+		loader.F("mod_run_check_cmd", m.modRunCheckCmd),
+		loader.F("not_cached", m.notCached),
+		loader.F("patch", m.patch),
+		loader.F("prepend", m.prepend),
+		loader.F("pruned", m.pruned),
+		loader.F("recurse", m.recurse),
+		loader.F("rename", m.rename),
+		loader.F("replace", m.replace),
+		loader.F("retention_schedule", m.retentionSchedule),
+		loader.F("serialize", m.serialize),
+		loader.F("shortcut", m.shortcut),
+		loader.F("symlink", m.symlink),
+		loader.F("tidied", m.tidied),
+		loader.F("touch", m.touch),
+		loader.F("uncomment", m.uncomment),
 	}}, nil
 }
 

@@ -23,8 +23,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state git. There is one where there is the program.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "git", New: newModule} }
 
@@ -36,12 +34,12 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("cloned", docCloned, m.cloned).Secret("password", "https_pass"),
-		loader.F("config_set", docConfigSet, m.configSet).Secret("password"),
-		loader.F("config_unset", docConfigUnset, m.configUnset).Secret("password"),
-		loader.F("detached", docDetached, m.detached).Secret("password", "https_pass"),
-		loader.F("latest", docLatest, m.latest).Secret("password", "https_pass"),
-		loader.F("present", docPresent, m.present).Secret("password"),
+		loader.F("cloned", m.cloned).Secret("password", "https_pass"),
+		loader.F("config_set", m.configSet).Secret("password"),
+		loader.F("config_unset", m.configUnset).Secret("password"),
+		loader.F("detached", m.detached).Secret("password", "https_pass"),
+		loader.F("latest", m.latest).Secret("password", "https_pass"),
+		loader.F("present", m.present).Secret("password"),
 	}}, nil
 }
 

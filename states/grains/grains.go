@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state grains.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "grains", New: newModule} }
 
@@ -28,12 +26,12 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("exists", docExists, m.exists),
-		loader.F("present", docPresent, m.present),
-		loader.F("absent", docAbsent, m.absent),
-		loader.F("list_present", docListPresent, m.listPresent),
-		loader.F("list_absent", docListAbsent, m.listAbsent),
-		loader.F("append", docAppend, m.append),
+		loader.F("exists", m.exists),
+		loader.F("present", m.present),
+		loader.F("absent", m.absent),
+		loader.F("list_present", m.listPresent),
+		loader.F("list_absent", m.listAbsent),
+		loader.F("append", m.append),
 	}}, nil
 }
 

@@ -11,8 +11,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state group.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "group", New: newModule} }
 
@@ -21,8 +19,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", docAbsent, m.absent),
-		loader.F("present", docPresent, m.present),
+		loader.F("absent", m.absent),
+		loader.F("present", m.present),
 	}}, nil
 }
 

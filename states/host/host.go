@@ -15,8 +15,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state host.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "host", New: newModule} }
 
@@ -25,9 +23,9 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", docAbsent, m.absent),
-		loader.F("only", docOnly, m.only),
-		loader.F("present", docPresent, m.present),
+		loader.F("absent", m.absent),
+		loader.F("only", m.only),
+		loader.F("present", m.present),
 	}}, nil
 }
 

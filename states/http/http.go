@@ -12,8 +12,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state http.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "http", New: newModule} }
 
@@ -22,8 +20,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("query", docQuery, m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
-		loader.F("wait_for_successful_query", docWaitForSuccessfulQuery, m.waitForSuccessfulQuery).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
+		loader.F("query", m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
+		loader.F("wait_for_successful_query", m.waitForSuccessfulQuery).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
 	}}, nil
 }
 

@@ -15,8 +15,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state ini.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "ini", File: "ini_manage", New: newModule} }
 
@@ -25,10 +23,10 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("options_present", docOptionsPresent, m.optionsPresent),
-		loader.F("options_absent", docOptionsAbsent, m.optionsAbsent),
-		loader.F("sections_present", docSectionsPresent, m.sectionsPresent),
-		loader.F("sections_absent", docSectionsAbsent, m.sectionsAbsent),
+		loader.F("options_present", m.optionsPresent),
+		loader.F("options_absent", m.optionsAbsent),
+		loader.F("sections_present", m.sectionsPresent),
+		loader.F("sections_absent", m.sectionsAbsent),
 	}}, nil
 }
 

@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state iptables. There is one where there is the module iptables.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "iptables", New: newModule} }
 
@@ -29,14 +27,14 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("iptables module could not be loaded")
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("append", docAppend, m.append),
-		loader.F("chain_absent", docChainAbsent, m.chainAbsent),
-		loader.F("chain_present", docChainPresent, m.chainPresent),
-		loader.F("delete", docDelete, m.delete),
-		loader.F("flush", docFlush, m.flush),
-		loader.F("insert", docInsert, m.insert),
-		loader.F("mod_aggregate", docModAggregate, m.modAggregate),
-		loader.F("set_policy", docSetPolicy, m.setPolicy),
+		loader.F("append", m.append),
+		loader.F("chain_absent", m.chainAbsent),
+		loader.F("chain_present", m.chainPresent),
+		loader.F("delete", m.delete),
+		loader.F("flush", m.flush),
+		loader.F("insert", m.insert),
+		loader.F("mod_aggregate", m.modAggregate),
+		loader.F("set_policy", m.setPolicy),
 	}}, nil
 }
 

@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state kmod.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "kmod", New: newModule} }
 
@@ -26,8 +24,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("kmod module could not be loaded")
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("present", docPresent, m.present),
-		loader.F("absent", docAbsent, m.absent),
+		loader.F("present", m.present),
+		loader.F("absent", m.absent),
 	}}, nil
 }
 

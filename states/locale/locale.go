@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state locale.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "locale", New: newModule} }
 
@@ -26,8 +24,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New(env.Functions.MissingText("locale.get_locale"))
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("present", docPresent, m.present),
-		loader.F("system", docSystem, m.system),
+		loader.F("present", m.present),
+		loader.F("system", m.system),
 	}}, nil
 }
 

@@ -15,8 +15,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state loop.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "loop", New: newModule} }
 
@@ -25,8 +23,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("until", docUntil, m.until),
-		loader.F("until_no_eval", docUntilNoEval, m.untilNoEval),
+		loader.F("until", m.until),
+		loader.F("until_no_eval", m.untilNoEval),
 	}}, nil
 }
 

@@ -24,7 +24,7 @@ type echoArgs struct{ Text any }
 func states(t *testing.T, calls *int) *loader.Registry {
 	t.Helper()
 	module := loader.Plugin{Name: "test", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("echo", "", func(_ context.Context, a echoArgs) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("echo", func(_ context.Context, a echoArgs) (any, error) {
 			*calls++
 			return a.Text, nil
 		})}}, nil

@@ -15,8 +15,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state module.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "module", New: newModule} }
 
@@ -25,10 +23,10 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("run", docRun, m.run),
-		loader.F("run", docRun, m.run).Alias("mod_watch"),
-		loader.F("wait", docWait, m.wait),
-		loader.F("wait", docWait, m.wait).Alias("watch"),
+		loader.F("run", m.run),
+		loader.F("run", m.run).Alias("mod_watch"),
+		loader.F("wait", m.wait),
+		loader.F("wait", m.wait).Alias("watch"),
 	}}, nil
 }
 

@@ -17,8 +17,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state mount.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "mount", New: newModule} }
 
@@ -27,12 +25,12 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("mounted", docMounted, m.mounted),
-		loader.F("unmounted", docUnmounted, m.unmounted),
-		loader.F("swap", docSwap, m.swap),
-		loader.F("fstab_present", docFstabPresent, m.fstabPresent),
-		loader.F("fstab_absent", docFstabAbsent, m.fstabAbsent),
-		loader.F("mod_watch", docModWatch, m.modWatch),
+		loader.F("mounted", m.mounted),
+		loader.F("unmounted", m.unmounted),
+		loader.F("swap", m.swap),
+		loader.F("fstab_present", m.fstabPresent),
+		loader.F("fstab_absent", m.fstabAbsent),
+		loader.F("mod_watch", m.modWatch),
 	}}, nil
 }
 

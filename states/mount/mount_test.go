@@ -114,12 +114,12 @@ func (h *host) files() loader.Plugin {
 	}
 	return loader.Plugin{Name: "file", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("mkdir", "", func(_ context.Context, a args) (any, error) {
+			loader.F("mkdir", func(_ context.Context, a args) (any, error) {
 				h.inside("mkdir", "-p", a.Path)
 				return true, os.MkdirAll(filepath.Join(h.root, a.Path), 0o755)
 			}),
-			loader.F("is_link", "", func(_ context.Context, a args) (any, error) { return strings.HasPrefix(a.Path, "/dev/disk"), nil }),
-			loader.F("readlink", "", func(context.Context, args) (any, error) { return "../../sdz2", nil }),
+			loader.F("is_link", func(_ context.Context, a args) (any, error) { return strings.HasPrefix(a.Path, "/dev/disk"), nil }),
+			loader.F("readlink", func(context.Context, args) (any, error) { return "../../sdz2", nil }),
 		}}, nil
 	}}
 }

@@ -24,8 +24,8 @@ import (
 
 func (m *module) functions() []loader.Func {
 	return []loader.Func{
-		loader.F("run", docRun, m.run).Secret("connection_pass"),
-		loader.F("run_file", docRunFile, m.runFile).Secret("connection_pass"),
+		loader.F("run", m.run).Secret("connection_pass"),
+		loader.F("run_file", m.runFile).Secret("connection_pass"),
 	}
 }
 

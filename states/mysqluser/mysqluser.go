@@ -16,8 +16,8 @@ import (
 
 func (m *module) functions() []loader.Func {
 	return []loader.Func{
-		loader.F("absent", docAbsent, m.absent).Secret("connection_pass"),
-		loader.F("present", docPresent, m.present).Secret("password", "password_hash", "connection_pass"),
+		loader.F("absent", m.absent).Secret("connection_pass"),
+		loader.F("present", m.present).Secret("password", "password_hash", "connection_pass"),
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state mysql_user. There is one where there is the module mysql.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "mysql_user", New: newModule} }
 

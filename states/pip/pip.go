@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state pip.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pip", File: "pip_state", New: newModule} }
 
@@ -23,9 +21,9 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("installed", docInstalled, m.installed),
-		loader.F("removed", docRemoved, m.removed),
-		loader.F("uptodate", docUptodate, m.uptodate),
+		loader.F("installed", m.installed),
+		loader.F("removed", m.removed),
+		loader.F("uptodate", m.uptodate),
 	}}, nil
 }
 

@@ -26,7 +26,7 @@ type anyArgs struct {
 
 func (p *python) plugin() loader.Plugin {
 	f := func(name string, do func(k *data.Map, args []any) (any, error)) loader.Func {
-		return loader.F(name, "", func(_ context.Context, a anyArgs) (any, error) { return do(a.Kwargs, a.Args) })
+		return loader.F(name, func(_ context.Context, a anyArgs) (any, error) { return do(a.Kwargs, a.Args) })
 	}
 	return loader.Plugin{Name: "pip", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{

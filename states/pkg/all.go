@@ -258,13 +258,13 @@ func (m *module) again(ctx context.Context, fun string, kwargs *data.Map) (any, 
 	var f loader.Func
 	switch fun {
 	case "purged":
-		f = loader.F(fun, "", m.purged)
+		f = loader.F(fun, m.purged)
 	case "removed":
-		f = loader.F(fun, "", m.removed)
+		f = loader.F(fun, m.removed)
 	case "latest":
-		f = loader.F(fun, "", m.latest)
+		f = loader.F(fun, m.latest)
 	default:
-		f = loader.F(fun, "", m.installed)
+		f = loader.F(fun, m.installed)
 	}
 	b, err := f.Spec().Bind(nil, kwargs)
 	if err != nil {

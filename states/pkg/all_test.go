@@ -35,7 +35,7 @@ type anyArgs struct {
 // plugin returns functions of pkg over what the manager holds.
 func (p *manager) plugin() loader.Plugin {
 	of := func(name string, do func(a anyArgs) any) loader.Func {
-		return loader.F(name, "", func(_ context.Context, a anyArgs) (any, error) { return do(a), nil })
+		return loader.F(name, func(_ context.Context, a anyArgs) (any, error) { return do(a), nil })
 	}
 	return loader.Plugin{Name: "pkg", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{

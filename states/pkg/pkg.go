@@ -21,8 +21,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state pkg. There is one where there is a module pkg.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pkg", New: newModule} }
 
@@ -34,21 +32,21 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("pkg module could not be loaded")
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("downloaded", docDownloaded, m.downloaded),
-		loader.F("group_installed", docGroupInstalled, m.groupInstalled),
-		loader.F("held", docHeld, m.held),
-		loader.F("installed", docInstalled, m.installed),
-		loader.F("latest", docLatest, m.latest),
-		loader.F("mod_aggregate", docModAggregate, m.modAggregate),
-		loader.F("mod_beacon", docModBeacon, m.modBeacon),
-		loader.F("mod_init", docModInit, m.modInit),
-		loader.F("mod_watch", docModWatch, m.modWatch),
-		loader.F("patch_downloaded", docPatchDownloaded, m.patchDownloaded),
-		loader.F("patch_installed", docPatchInstalled, m.patchInstalled),
-		loader.F("purged", docPurged, m.purged),
-		loader.F("removed", docRemoved, m.removed),
-		loader.F("unheld", docUnheld, m.unheld),
-		loader.F("uptodate", docUptodate, m.uptodate),
+		loader.F("downloaded", m.downloaded),
+		loader.F("group_installed", m.groupInstalled),
+		loader.F("held", m.held),
+		loader.F("installed", m.installed),
+		loader.F("latest", m.latest),
+		loader.F("mod_aggregate", m.modAggregate),
+		loader.F("mod_beacon", m.modBeacon),
+		loader.F("mod_init", m.modInit),
+		loader.F("mod_watch", m.modWatch),
+		loader.F("patch_downloaded", m.patchDownloaded),
+		loader.F("patch_installed", m.patchInstalled),
+		loader.F("purged", m.purged),
+		loader.F("removed", m.removed),
+		loader.F("unheld", m.unheld),
+		loader.F("uptodate", m.uptodate),
 	}}, nil
 }
 

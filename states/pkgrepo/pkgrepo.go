@@ -22,8 +22,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state pkgrepo. There is one where the module pkg changes repositories.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pkgrepo", New: newModule} }
 
@@ -35,8 +33,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("")
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", docAbsent, m.absent),
-		loader.F("managed", docManaged, m.managed),
+		loader.F("absent", m.absent),
+		loader.F("managed", m.managed),
 	}}, nil
 }
 

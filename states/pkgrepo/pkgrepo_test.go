@@ -46,13 +46,13 @@ func debian(t *testing.T, files map[string]string) *host {
 		must(t, os.WriteFile(filepath.Join(h.root, name), []byte(text), 0o644))
 	}
 	h.registry(data.NewMap("os_family", "Debian", "os", "Debian", "oscodename", "bookworm"),
-		plugin("cmd", "", loader.F("which", "", func(context.Context, nameArgs) (any, error) { return nil, nil })),
-		plugin("config", "", loader.F("option", "", func(context.Context, nameArgs) (any, error) { return nil, nil })),
-		plugin("cp", "", loader.F("cache_file", "", func(_ context.Context, a nameArgs) (any, error) {
+		plugin("cmd", "", loader.F("which", func(context.Context, nameArgs) (any, error) { return nil, nil })),
+		plugin("config", "", loader.F("option", func(context.Context, nameArgs) (any, error) { return nil, nil })),
+		plugin("cp", "", loader.F("cache_file", func(_ context.Context, a nameArgs) (any, error) {
 			return filepath.Join(h.root, strings.TrimPrefix(data.Str(a.Name), "salt://")), nil
 		})),
 		aptsources.Plugin(),
-		plugin("pkg", "refresh", loader.F("refresh_db", "", func(context.Context, loader.NoArgs) (any, error) {
+		plugin("pkg", "refresh", loader.F("refresh_db", func(context.Context, loader.NoArgs) (any, error) {
 			h.refreshed++
 			return data.NewMap(), nil
 		})))
@@ -204,8 +204,8 @@ type repoArgs struct {
 }
 
 func (y *yum) plugin() loader.Plugin {
-	return plugin("pkg", "yumpkg", loader.F("get_repo", "", func(_ context.Context, a repoArgs) (any, error) { return y.repos[a.Repo].Clone(), nil }),
-		loader.F("mod_repo", "", func(_ context.Context, a repoArgs) (any, error) {
+	return plugin("pkg", "yumpkg", loader.F("get_repo", func(_ context.Context, a repoArgs) (any, error) { return y.repos[a.Repo].Clone(), nil }),
+		loader.F("mod_repo", func(_ context.Context, a repoArgs) (any, error) {
 			repo := data.NewMap()
 			for k, v := range a.Kwargs.All() {
 				if b, ok := v.(bool); ok {
@@ -219,7 +219,7 @@ func (y *yum) plugin() loader.Plugin {
 			y.repos[a.Repo] = repo
 			return nil, nil
 		}),
-		loader.F("del_repo", "", func(_ context.Context, a repoArgs) (any, error) { delete(y.repos, a.Repo); return "", nil }))
+		loader.F("del_repo", func(_ context.Context, a repoArgs) (any, error) { delete(y.repos, a.Repo); return "", nil }))
 }
 
 func TestRPM(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state postgres_database. There is one where there is the module postgres.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "postgres_database", New: newModule} }
 
@@ -21,8 +19,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("Unable to load postgres module.  Make sure `postgres.bins_dir` is set.") //nolint:staticcheck // Salt's text
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", docAbsent, m.absent).Secret("db_password"),
-		loader.F("present", docPresent, m.present).Secret("db_password"),
+		loader.F("absent", m.absent).Secret("db_password"),
+		loader.F("present", m.present).Secret("db_password"),
 	}}, nil
 }
 

@@ -17,8 +17,8 @@ func newGroups(env *loader.Env) (*loader.Module, error) {
 		return nil, err
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", docAbsentGroup, m.absentGroup).Secret("db_password"),
-		loader.F("present", docPresentGroup, m.presentGroup).Secret("password", "db_password"),
+		loader.F("absent", m.absentGroup).Secret("db_password"),
+		loader.F("present", m.presentGroup).Secret("password", "db_password"),
 	}}, nil
 }
 

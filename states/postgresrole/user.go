@@ -17,8 +17,8 @@ func newUsers(env *loader.Env) (*loader.Module, error) {
 		return nil, err
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", docAbsentUser, m.absentUser).Secret("db_password"),
-		loader.F("present", docPresentUser, m.presentUser).Secret("password", "default_password", "db_password"),
+		loader.F("absent", m.absentUser).Secret("db_password"),
+		loader.F("present", m.presentUser).Secret("password", "default_password", "db_password"),
 	}}, nil
 }
 

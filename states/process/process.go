@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state process.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "process", New: newModule} }
 
@@ -25,7 +23,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("ps module could not be loaded")
 	}
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("absent", docAbsent, m.absent)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("absent", m.absent)}}, nil
 }
 
 type absentArgs struct {

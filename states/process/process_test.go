@@ -28,7 +28,7 @@ type ps struct {
 
 func (p *ps) plugin() loader.Plugin {
 	f := func(name string, result func() any) loader.Func {
-		return loader.F(name, "", func(_ context.Context, a anyArgs) (any, error) {
+		return loader.F(name, func(_ context.Context, a anyArgs) (any, error) {
 			p.called = append(p.called, []any{"ps." + name, a.Args[0], a.Kwargs})
 			if len(p.found) == 0 {
 				return nil, nil

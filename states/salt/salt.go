@@ -17,8 +17,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state salt.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "salt", File: "saltmod", New: newModule} }
 
@@ -27,11 +25,11 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("state", docState, m.state),
-		loader.F("function", docFunction, m.function),
-		loader.F("runner", docRunner, m.runner),
-		loader.F("parallel_runners", docParallelRunners, m.parallelRunners),
-		loader.F("wheel", docWheel, m.wheel),
-		loader.F("wait_for_event", docWaitForEvent, m.waitForEvent),
+		loader.F("state", m.state),
+		loader.F("function", m.function),
+		loader.F("runner", m.runner),
+		loader.F("parallel_runners", m.parallelRunners),
+		loader.F("wheel", m.wheel),
+		loader.F("wait_for_event", m.waitForEvent),
 	}}, nil
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state saltutil.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "saltutil", New: newModule} }
 
@@ -21,26 +19,26 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("sync_all", docSyncAll, m.syncAll),
-		loader.F("sync_beacons", docSyncBeacons, m.syncBeacons),
-		loader.F("sync_clouds", docSyncClouds, m.syncClouds),
-		loader.F("sync_engines", docSyncEngines, m.syncEngines),
-		loader.F("sync_grains", docSyncGrains, m.syncGrains),
-		loader.F("sync_executors", docSyncExecutors, m.syncExecutors),
-		loader.F("sync_log_handlers", docSyncLogHandlers, m.syncLogHandlers),
-		loader.F("sync_modules", docSyncModules, m.syncModules),
-		loader.F("sync_output", docSyncOutput, m.syncOutput),
-		loader.F("sync_outputters", docSyncOutputters, m.syncOutputters),
-		loader.F("sync_pillar", docSyncPillar, m.syncPillar),
-		loader.F("sync_proxymodules", docSyncProxymodules, m.syncProxymodules),
-		loader.F("sync_matchers", docSyncMatchers, m.syncMatchers),
-		loader.F("sync_renderers", docSyncRenderers, m.syncRenderers),
-		loader.F("sync_returners", docSyncReturners, m.syncReturners),
-		loader.F("sync_sdb", docSyncSDB, m.syncSDB),
-		loader.F("sync_states", docSyncStates, m.syncStates),
-		loader.F("sync_thorium", docSyncThorium, m.syncThorium),
-		loader.F("sync_utils", docSyncUtils, m.syncUtils),
-		loader.F("sync_serializers", docSyncSerializers, m.syncSerializers),
+		loader.F("sync_all", m.syncAll),
+		loader.F("sync_beacons", m.syncBeacons),
+		loader.F("sync_clouds", m.syncClouds),
+		loader.F("sync_engines", m.syncEngines),
+		loader.F("sync_grains", m.syncGrains),
+		loader.F("sync_executors", m.syncExecutors),
+		loader.F("sync_log_handlers", m.syncLogHandlers),
+		loader.F("sync_modules", m.syncModules),
+		loader.F("sync_output", m.syncOutput),
+		loader.F("sync_outputters", m.syncOutputters),
+		loader.F("sync_pillar", m.syncPillar),
+		loader.F("sync_proxymodules", m.syncProxymodules),
+		loader.F("sync_matchers", m.syncMatchers),
+		loader.F("sync_renderers", m.syncRenderers),
+		loader.F("sync_returners", m.syncReturners),
+		loader.F("sync_sdb", m.syncSDB),
+		loader.F("sync_states", m.syncStates),
+		loader.F("sync_thorium", m.syncThorium),
+		loader.F("sync_utils", m.syncUtils),
+		loader.F("sync_serializers", m.syncSerializers),
 	}}, nil
 }
 

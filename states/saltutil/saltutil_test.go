@@ -24,7 +24,7 @@ func states(t *testing.T, fun string, do func(words *data.Map) (any, error)) *lo
 	_, name, _ := strings.Cut(fun, ".")
 	module := loader.Plugin{Name: "saltutil", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F(name, "", func(_ context.Context, a anyArgs) (any, error) { return do(a.Kwargs) }),
+			loader.F(name, func(_ context.Context, a anyArgs) (any, error) { return do(a.Kwargs) }),
 		}}, nil
 	}}
 	functions, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{module})

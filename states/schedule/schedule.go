@@ -10,8 +10,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state schedule.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "schedule", New: newModule} }
 
@@ -20,10 +18,10 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("present", docPresent, m.present),
-		loader.F("absent", docAbsent, m.absent),
-		loader.F("enabled", docEnabled, m.enabled),
-		loader.F("disabled", docDisabled, m.disabled),
+		loader.F("present", m.present),
+		loader.F("absent", m.absent),
+		loader.F("enabled", m.enabled),
+		loader.F("disabled", m.disabled),
 	}}, nil
 }
 

@@ -22,8 +22,6 @@ import (
 	"github.com/brineproject/brine/systemd"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state service.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "service", New: newModule} }
 
@@ -40,14 +38,14 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("No service execution module loaded: check support for service management on " + host + " ") //nolint:staticcheck // Salt's text
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("running", docRunning, m.running),
-		loader.F("dead", docDead, m.dead),
-		loader.F("enabled", docEnabled, m.enabled),
-		loader.F("disabled", docDisabled, m.disabled),
-		loader.F("masked", docMasked, m.masked),
-		loader.F("unmasked", docUnmasked, m.unmasked),
-		loader.F("mod_watch", docModWatch, m.modWatch),
-		loader.F("mod_beacon", docModBeacon, m.modBeacon),
+		loader.F("running", m.running),
+		loader.F("dead", m.dead),
+		loader.F("enabled", m.enabled),
+		loader.F("disabled", m.disabled),
+		loader.F("masked", m.masked),
+		loader.F("unmasked", m.unmasked),
+		loader.F("mod_watch", m.modWatch),
+		loader.F("mod_beacon", m.modBeacon),
 	}}, nil
 }
 

@@ -67,27 +67,27 @@ func (m *model) maskAttr(runtime bool) string {
 // plugin is the module service of the model.
 func (m *model) plugin() loader.Plugin {
 	does := func(name, kind, attr string, to bool) loader.Func {
-		return loader.F(name, "", func(context.Context, anyArgs) (any, error) { return m.act(kind, attr, to) })
+		return loader.F(name, func(context.Context, anyArgs) (any, error) { return m.act(kind, attr, to) })
 	}
 	funcs := []loader.Func{
-		loader.F("available", "", func(context.Context, anyArgs) (any, error) {
+		loader.F("available", func(context.Context, anyArgs) (any, error) {
 			if m.Value("avail") == "error" {
 				return nil, loader.Execution("Failed to get information on unit")
 			}
 			return m.Value("avail"), nil
 		}),
-		loader.F("status", "", func(context.Context, anyArgs) (any, error) { return m.Value("running"), nil }),
-		loader.F("enabled", "", func(context.Context, anyArgs) (any, error) { return m.Value("enabled"), nil }),
-		loader.F("disabled", "", func(context.Context, anyArgs) (any, error) { return m.Value("enabled") == false, nil }),
-		loader.F("start", "", func(context.Context, blockArgs) (any, error) { return m.act("start", "running", true) }),
-		loader.F("restart", "", func(context.Context, noBlockArgs) (any, error) { return m.act("start", "running", true) }),
-		loader.F("stop", "", func(context.Context, noBlockArgs) (any, error) { return m.act("stop", "running", false) }),
+		loader.F("status", func(context.Context, anyArgs) (any, error) { return m.Value("running"), nil }),
+		loader.F("enabled", func(context.Context, anyArgs) (any, error) { return m.Value("enabled"), nil }),
+		loader.F("disabled", func(context.Context, anyArgs) (any, error) { return m.Value("enabled") == false, nil }),
+		loader.F("start", func(context.Context, blockArgs) (any, error) { return m.act("start", "running", true) }),
+		loader.F("restart", func(context.Context, noBlockArgs) (any, error) { return m.act("start", "running", true) }),
+		loader.F("stop", func(context.Context, noBlockArgs) (any, error) { return m.act("stop", "running", false) }),
 		does("reload", "start", "running", true), does("force_reload", "start", "running", true), does("full_restart", "start", "running", true),
 		does("enable", "enable", "enabled", true), does("disable", "disable", "enabled", false),
-		loader.F("masked", "", func(_ context.Context, a maskArgs) (any, error) { return m.Value(m.maskAttr(a.Runtime)), nil }),
-		loader.F("mask", "", func(_ context.Context, a maskArgs) (any, error) { return m.act("mask", m.maskAttr(a.Runtime), true) }),
-		loader.F("unmask", "", func(_ context.Context, a maskArgs) (any, error) { return m.act("mask", m.maskAttr(a.Runtime), false) }),
-		loader.F("offline", "", func(context.Context, loader.NoArgs) (any, error) { return m.Value("offline"), nil }),
+		loader.F("masked", func(_ context.Context, a maskArgs) (any, error) { return m.Value(m.maskAttr(a.Runtime)), nil }),
+		loader.F("mask", func(_ context.Context, a maskArgs) (any, error) { return m.act("mask", m.maskAttr(a.Runtime), true) }),
+		loader.F("unmask", func(_ context.Context, a maskArgs) (any, error) { return m.act("mask", m.maskAttr(a.Runtime), false) }),
+		loader.F("offline", func(context.Context, loader.NoArgs) (any, error) { return m.Value("offline"), nil }),
 	}
 	without := m.Value("without").([]any)
 	funcs = slices.DeleteFunc(funcs, func(f loader.Func) bool { return slices.Contains(without, any(f.Spec().Name)) })

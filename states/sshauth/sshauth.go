@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state ssh_auth.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "ssh_auth", New: newModule} }
 
@@ -26,9 +24,9 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", docAbsent, m.absent),
-		loader.F("manage", docManage, m.manage),
-		loader.F("present", docPresent, m.present),
+		loader.F("absent", m.absent),
+		loader.F("manage", m.manage),
+		loader.F("present", m.present),
 	}}, nil
 }
 

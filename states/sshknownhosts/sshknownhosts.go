@@ -14,8 +14,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state ssh_known_hosts.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "ssh_known_hosts", New: newModule} }
 
@@ -24,8 +22,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", docAbsent, m.absent),
-		loader.F("present", docPresent, m.present),
+		loader.F("absent", m.absent),
+		loader.F("present", m.present),
 	}}, nil
 }
 

@@ -9,15 +9,13 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state stateconf.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "stateconf", New: newModule} }
 
 func newModule(*loader.Env) (*loader.Module, error) {
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("set", docSet, set),
-		loader.F("set", docSet, set).Alias("context"),
+		loader.F("set", set),
+		loader.F("set", set).Alias("context"),
 	}}, nil
 }
 

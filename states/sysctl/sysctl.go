@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state sysctl.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "sysctl", New: newModule} }
 
@@ -28,7 +26,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	if !env.Functions.Has("sysctl.show") {
 		return nil, errors.New("sysctl module could not be loaded")
 	}
-	return &loader.Module{Funcs: []loader.Func{loader.F("present", docPresent, m.present)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("present", m.present)}}, nil
 }
 
 type presentArgs struct {

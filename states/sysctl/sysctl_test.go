@@ -31,9 +31,9 @@ type nameArgs struct{ Name any }
 func (k *kernel) plugin() loader.Plugin {
 	return loader.Plugin{Name: "sysctl", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("default_config", "", func(context.Context, loader.NoArgs) (any, error) { return "/etc/sysctl.conf", nil }),
-			loader.F("get", "", func(context.Context, nameArgs) (any, error) { return data.Str(k.now), nil }),
-			loader.F("show", "", func(context.Context, showArgs) (any, error) {
+			loader.F("default_config", func(context.Context, loader.NoArgs) (any, error) { return "/etc/sysctl.conf", nil }),
+			loader.F("get", func(context.Context, nameArgs) (any, error) { return data.Str(k.now), nil }),
+			loader.F("show", func(context.Context, showArgs) (any, error) {
 				switch {
 				case !k.readable:
 					return nil, nil
@@ -42,7 +42,7 @@ func (k *kernel) plugin() loader.Plugin {
 				}
 				return data.NewMap("k", k.file), nil
 			}),
-			loader.F("persist", "", func(_ context.Context, a persistArgs) (any, error) {
+			loader.F("persist", func(_ context.Context, a persistArgs) (any, error) {
 				k.sets++
 				if k.fails != nil {
 					return nil, loader.Execution("%s", k.fails)

@@ -12,8 +12,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state test.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "test", New: newModule} }
 
@@ -22,15 +20,15 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("nop", docNop, m.nop),
-		loader.F("succeed_without_changes", docSucceedWithoutChanges, m.succeedWithoutChanges),
-		loader.F("fail_without_changes", docFailWithoutChanges, m.failWithoutChanges),
-		loader.F("succeed_with_changes", docSucceedWithChanges, m.succeedWithChanges),
-		loader.F("fail_with_changes", docFailWithChanges, m.failWithChanges),
-		loader.F("configurable_test_state", docConfigurableTestState, m.configurableTestState),
-		loader.F("show_notification", docShowNotification, m.showNotification),
-		loader.F("mod_watch", docModWatch, m.modWatch),
-		loader.F("check_pillar", docCheckPillar, m.checkPillar),
+		loader.F("nop", m.nop),
+		loader.F("succeed_without_changes", m.succeedWithoutChanges),
+		loader.F("fail_without_changes", m.failWithoutChanges),
+		loader.F("succeed_with_changes", m.succeedWithChanges),
+		loader.F("fail_with_changes", m.failWithChanges),
+		loader.F("configurable_test_state", m.configurableTestState),
+		loader.F("show_notification", m.showNotification),
+		loader.F("mod_watch", m.modWatch),
+		loader.F("check_pillar", m.checkPillar),
 	}}, nil
 }
 

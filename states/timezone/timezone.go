@@ -15,8 +15,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state timezone.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "timezone", New: newModule} }
 
@@ -27,7 +25,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	if !env.Functions.Has("timezone.get_zone") {
 		return nil, errors.New("timezone module could not be loaded")
 	}
-	return &loader.Module{Funcs: []loader.Func{loader.F("system", docSystem, m.system)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("system", m.system)}}, nil
 }
 
 type systemArgs struct {

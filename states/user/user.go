@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state user.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "user", New: newModule} }
 
@@ -28,8 +26,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", docAbsent, m.absent),
-		loader.F("present", docPresent, m.present).Secret("password"),
+		loader.F("absent", m.absent),
+		loader.F("present", m.present).Secret("password"),
 	}}, nil
 }
 

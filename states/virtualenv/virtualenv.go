@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state virtualenv.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "virtualenv", File: "virtualenv_mod", New: newModule}
@@ -28,8 +26,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("managed", docManaged, m.managed),
-		loader.F("managed", docManaged, m.managed).Alias("manage"),
+		loader.F("managed", m.managed),
+		loader.F("managed", m.managed).Alias("manage"),
 	}}, nil
 }
 

@@ -22,8 +22,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state x509.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "x509", New: newModule} }
 
@@ -36,11 +34,11 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("certificate_managed", docCertificateManaged, m.certificateManaged).Secret("signing_private_key_passphrase", "public_key_passphrase", "signing_private_key"),
-		loader.F("crl_managed", docCrlManaged, m.crlManaged).Secret("signing_private_key_passphrase", "signing_private_key"),
-		loader.F("csr_managed", docCsrManaged, m.csrManaged).Secret("private_key_passphrase", "public_key_passphrase", "private_key"),
-		loader.F("pem_managed", docPemManaged, m.pemManaged).Secret("text"),
-		loader.F("private_key_managed", docPrivateKeyManaged, m.privateKeyManaged).Secret("passphrase"),
+		loader.F("certificate_managed", m.certificateManaged).Secret("signing_private_key_passphrase", "public_key_passphrase", "signing_private_key"),
+		loader.F("crl_managed", m.crlManaged).Secret("signing_private_key_passphrase", "signing_private_key"),
+		loader.F("csr_managed", m.csrManaged).Secret("private_key_passphrase", "public_key_passphrase", "private_key"),
+		loader.F("pem_managed", m.pemManaged).Secret("text"),
+		loader.F("private_key_managed", m.privateKeyManaged).Secret("passphrase"),
 	}}, nil
 }
 

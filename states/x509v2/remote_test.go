@@ -31,7 +31,7 @@ func peers(t *testing.T, id string, policies *data.Map) *loader.Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	publish := loader.F("publish", "", func(ctx context.Context, a publishArgs) (any, error) {
+	publish := loader.F("publish", func(ctx context.Context, a publishArgs) (any, error) {
 		list, _ := a.Arg.([]any)
 		if text, ok := list[0].(string); a.Tgt != "ca" || !ok || strings.Contains(data.Repr(list), "PRIVATE") {
 			t.Errorf("published to %s: %s %s", a.Tgt, text, data.Repr(list))

@@ -16,8 +16,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the provider x509_v2 of the state x509.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "x509", File: "x509_v2", New: newModule} }
 
@@ -33,11 +31,11 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	secrets := []string{"passphrase", "signing_private_key", "signing_private_key_passphrase", "private_key", "private_key_passphrase",
 		"pkcs12_passphrase", "text"}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("certificate_managed", docCertificateManaged, m.certificateManaged).Secret(secrets...),
-		loader.F("crl_managed", docCrlManaged, m.crlManaged).Secret(secrets...),
-		loader.F("csr_managed", docCsrManaged, m.csrManaged).Secret(secrets...),
-		loader.F("pem_managed", docPemManaged, m.pemManaged).Secret(secrets...),
-		loader.F("private_key_managed", docPrivateKeyManaged, m.privateKeyManaged).Secret(secrets...),
+		loader.F("certificate_managed", m.certificateManaged).Secret(secrets...),
+		loader.F("crl_managed", m.crlManaged).Secret(secrets...),
+		loader.F("csr_managed", m.csrManaged).Secret(secrets...),
+		loader.F("pem_managed", m.pemManaged).Secret(secrets...),
+		loader.F("private_key_managed", m.privateKeyManaged).Secret(secrets...),
 	}}, nil
 }
 

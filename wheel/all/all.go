@@ -20,12 +20,12 @@ type Needs struct {
 
 // Plugins returns the wheel modules.
 func Plugins(n Needs) []loader.Plugin {
-	return []loader.Plugin{
+	return documented([]loader.Plugin{
 		config.Plugin(),
 		wheelerror.Plugin(),
 		roots.Plugin("file_roots"),
 		key.Plugin(n.Keys),
 		minions.Plugin(n.Connected),
 		roots.Plugin("pillar_roots"),
-	}
+	})
 }

@@ -48,7 +48,7 @@ func TestSignaturesAreSalts(t *testing.T) {
 	for _, fun := range r.Names() {
 		f, _ := r.Func(fun)
 		got = append(got, signature(fun, f.Spec()))
-		if doc := f.Spec().Doc; !strings.HasPrefix(doc, "\n") || !strings.Contains(doc, "Example:\n") {
+		if doc := f.Spec().Docstring(); !strings.HasPrefix(doc, "\n") || !strings.Contains(doc, "Example:\n") {
 			t.Errorf("%s has no documentation with an example: %q", fun, doc)
 		}
 	}

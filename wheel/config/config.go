@@ -16,16 +16,14 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the wheel module config.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "config", New: func(env *loader.Env) (*loader.Module, error) {
 		m := &module{env}
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("apply", docApply, m.apply).Secret("value"),
-			loader.F("update_config", docUpdateConfig, m.updateConfig).Secret("yaml_contents"),
-			loader.F("values", docValues, m.values).SecretResult(),
+			loader.F("apply", m.apply).Secret("value"),
+			loader.F("update_config", m.updateConfig).Secret("yaml_contents"),
+			loader.F("values", m.values).SecretResult(),
 		}}, nil
 	}}
 }

@@ -9,12 +9,10 @@ import (
 	"github.com/brineproject/brine/runner"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the wheel module error.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "error", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("error", docFail, fail)}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("error", fail)}}, nil
 	}}
 }
 

@@ -13,12 +13,12 @@ import (
 
 func (m *module) changes() []loader.Func {
 	return []loader.Func{
-		loader.F("accept", docAccept, m.accept),
-		loader.F("accept_dict", docAcceptDict, m.acceptDict),
-		loader.F("delete", docDeleteKeys, m.deleteKeys),
-		loader.F("delete_dict", docDeleteDict, m.deleteDict),
-		loader.F("reject", docReject, m.reject),
-		loader.F("reject_dict", docRejectDict, m.rejectDict),
+		loader.F("accept", m.accept),
+		loader.F("accept_dict", m.acceptDict),
+		loader.F("delete", m.deleteKeys),
+		loader.F("delete_dict", m.deleteDict),
+		loader.F("reject", m.reject),
+		loader.F("reject_dict", m.rejectDict),
 	}
 }
 

@@ -13,8 +13,6 @@ import (
 	"github.com/brineproject/brine/pki/keyring"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the wheel module key for a master's keys.
 func Plugin(tree *pki.Dir) loader.Plugin {
 	return loader.Plugin{Name: "key", New: func(env *loader.Env) (*loader.Module, error) {
@@ -50,15 +48,15 @@ func (m *module) ring(ctx context.Context) *keyring.Ring {
 
 func (m *module) looks() []loader.Func {
 	return []loader.Func{
-		loader.F("finger", docFinger, m.finger),
-		loader.F("finger_master", docFingerMaster, m.fingerMaster),
-		loader.F("key_str", docKeyStr, m.keyStr),
-		loader.F("list", docList, m.list).Def("list_"),
-		loader.F("list_all", docListAll, m.listAll),
-		loader.F("master_key_str", docMasterKeyStr, m.masterKeyStr),
-		loader.F("name_match", docNameMatch, m.nameMatch),
-		loader.F("glob_match", docNameMatch, m.nameMatch),
-		loader.F("print", docKeyStr, m.keyStr).Def("key_str"),
+		loader.F("finger", m.finger),
+		loader.F("finger_master", m.fingerMaster),
+		loader.F("key_str", m.keyStr),
+		loader.F("list", m.list).Def("list_"),
+		loader.F("list_all", m.listAll),
+		loader.F("master_key_str", m.masterKeyStr),
+		loader.F("name_match", m.nameMatch),
+		loader.F("glob_match", m.nameMatch),
+		loader.F("print", m.keyStr).Def("key_str"),
 	}
 }
 

@@ -16,11 +16,11 @@ import (
 
 func (m *module) pairs() []loader.Func {
 	return []loader.Func{
-		loader.F("gen", docGen, m.gen).SecretResult("priv"),
-		loader.F("gen_accept", docGenAccept, m.genAccept).SecretResult("priv"),
-		loader.F("gen_keys", docGenKeys, m.genKeys),
-		loader.F("gen_signature", docGenSignature, m.genSignature),
-		loader.F("rotate_master", docRotateMaster, m.rotateMaster),
+		loader.F("gen", m.gen).SecretResult("priv"),
+		loader.F("gen_accept", m.genAccept).SecretResult("priv"),
+		loader.F("gen_keys", m.genKeys),
+		loader.F("gen_signature", m.genSignature),
+		loader.F("rotate_master", m.rotateMaster),
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the wheel module minions. connections returns the ids of the minions that are connected now.
 func Plugin(connections func() ([]string, error)) loader.Plugin {
 	return loader.Plugin{Name: "minions", New: func(*loader.Env) (*loader.Module, error) {
@@ -17,7 +15,7 @@ func Plugin(connections func() ([]string, error)) loader.Plugin {
 			return nil, errors.New("it is not known who is connected")
 		}
 		m := &module{connections}
-		return &loader.Module{Funcs: []loader.Func{loader.F("connected", docConnected, m.connected)}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("connected", m.connected)}}, nil
 	}}
 }
 

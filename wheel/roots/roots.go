@@ -20,18 +20,16 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the wheel module of that name, which is that of the option too: file_roots or pillar_roots.
 func Plugin(name string) loader.Plugin {
 	return loader.Plugin{Name: name, New: func(env *loader.Env) (*loader.Module, error) {
 		m := &module{env, name}
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("find", docFind, m.find),
-			loader.F("list_env", docListEnv, m.listEnv),
-			loader.F("list_roots", docListRoots, m.listRoots),
-			loader.F("read", docRead, m.read),
-			loader.F("write", docWrite, m.write),
+			loader.F("find", m.find),
+			loader.F("list_env", m.listEnv),
+			loader.F("list_roots", m.listRoots),
+			loader.F("read", m.read),
+			loader.F("write", m.write),
 		}}, nil
 	}}
 }
