@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -16,14 +15,47 @@ import (
 	"unicode/utf8"
 )
 
-// fileName is the file that docgen writes.
-const fileName = "docs.txt"
+// outputFor returns the file that docgen writes for a list of plug-ins: core.txt beside core.go.
+func outputFor(list string) string { return strings.TrimSuffix(list, ".go") + ".txt" }
 
-// Generate returns the documentation of the shelf in dir: an entry for each function that a package below it registers, whatever its
-// build tags. The form is that of loader.Docs.
-func Generate(dir string) ([]byte, error) {
+// Generate returns the documentation of the plug-ins in a list: an entry for each function that a package which the list imports
+// registers, or one below it. The packages lie beside the directory of the list. The form is that of loader.Docs.
+func Generate(list string) ([]byte, error) {
+	f, err := parser.ParseFile(token.NewFileSet(), list, nil, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	entries := map[string]string{}
+	for _, imp := range f.Imports {
+		path, err := strconv.Unquote(imp.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		if err := documentBelow(filepath.Join(filepath.Dir(list), "..", filepath.Base(path)), path, entries); err != nil {
+			return nil, err
+		}
+	}
+	if len(entries) == 0 {
+		return nil, fmt.Errorf("%s imports no package that registers functions", list)
+	}
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		texts = append(texts, name+"\n"+entries[name])
+	}
+	return []byte(strings.Join(texts, "\n\n\n") + "\n"), nil
+}
+
+// documentBelow adds the entries of the package in dir and those below it. An import of another directory has none.
+func documentBelow(dir, path string, entries map[string]string) error {
+	shelf, err := filepath.Abs(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	if filepath.Base(filepath.Dir(path)) != filepath.Base(shelf) {
+		return nil
+	}
 	files := map[string][]string{} // by package directory
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == "testdata" {
 			return fs.SkipDir
 		}
@@ -33,22 +65,14 @@ func Generate(dir string) ([]byte, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	entries := map[string]string{}
 	for pkg, list := range files {
 		if err := document(filepath.Base(pkg), list, entries); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if len(entries) == 0 {
-		return nil, errors.New("no functions below " + dir)
-	}
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		list = append(list, name+"\n"+entries[name])
-	}
-	return []byte(strings.Join(list, "\n\n\n") + "\n"), nil
+	return nil
 }
 
 // A source is what docgen looks for in a package.

@@ -9,16 +9,23 @@ import (
 )
 
 func TestGeneratedFilesAreUpToDate(t *testing.T) {
-	for _, shelf := range []string{"modules", "states", "runners", "wheel"} {
-		have, err := os.ReadFile(filepath.Join("../..", shelf, "all", fileName))
+	lists, err := filepath.Glob("../../*/all/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(lists) < 6 {
+		t.Errorf("found only %v", lists)
+	}
+	for _, file := range lists {
+		have, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := Generate(filepath.Join("../..", shelf))
+		want, err := Generate(strings.TrimSuffix(file, ".txt") + ".go")
 		if err != nil {
-			t.Errorf("shelf %s: %v", shelf, err)
+			t.Errorf("%s: %v", file, err)
 		} else if !bytes.Equal(have, want) {
-			t.Errorf("the documentation of shelf %s differs from the doc comments: run go generate ./%s/all", shelf, shelf)
+			t.Errorf("%s differs from the doc comments: run go generate in its directory", file)
 		}
 	}
 }
@@ -54,16 +61,24 @@ func TestGenerateRefusesUndocumentedFunctions(t *testing.T) {
 	}
 }
 
-// writeShelf returns the directory of a shelf with one package, p.
+// writeShelf returns the list of a shelf with one plug-in, p.
 func writeShelf(t *testing.T, src string) string {
 	t.Helper()
-	shelf := t.TempDir()
-	dir := filepath.Join(shelf, "p")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
+	shelf := filepath.Join(t.TempDir(), "shelf")
+	for file, text := range map[string]string{
+		"p/p.go":       "package p\n\n" + src + "\n",
+		"all/all.go":   "package all\n\nimport (\n\t_ \"example.org/shelf/p\"\n\t_ \"example.org/loader\"\n)\n",
+		"other/q.go":   "package other\n\nfunc f() { loader.F(\"q\", q) }\n",
+		"p/p_test.go":  "package p\n\nfunc g() { loader.F(\"test\", test) }\n",
+		"all/extra.go": "package all\n",
+	} {
+		path := filepath.Join(shelf, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte("package p\n\n"+src+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return shelf
+	return filepath.Join(shelf, "all", "all.go")
 }

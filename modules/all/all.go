@@ -15,5 +15,5 @@ func Brought() render.Brought {
 
 // Plugins returns the modules, in the order in which providers of one name are tried.
 func Plugins(b render.Brought) []loader.Plugin {
-	return documented(append(core(b), extra(b)...))
+	return append(core(b), extra(b)...)
 }

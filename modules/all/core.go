@@ -1,6 +1,8 @@
 package all
 
 import (
+	_ "embed"
+
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/apkpkg"
 	"github.com/brineproject/brine/modules/aptpkg"
@@ -53,9 +55,16 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
+//go:generate go run github.com/brineproject/brine/internal/docgen core.go
+
+// coreDocs documents the functions of the plug-ins below.
+//
+//go:embed core.txt
+var coreDocs string
+
 // core are the modules of every build.
 func core(b render.Brought) []loader.Plugin {
-	return []loader.Plugin{
+	return loader.NewDocs(coreDocs).Document([]loader.Plugin{
 		apkpkg.Plugin(),
 		aptpkg.Plugin(),
 		aptsources.Plugin(),
@@ -104,7 +113,7 @@ func core(b render.Brought) []loader.Plugin {
 		test.Plugin(),
 		timezone.Plugin(),
 		user.Plugin(),
-	}
+	})
 }
 
 // names returns how templates call renderers.

@@ -3,6 +3,8 @@
 package all
 
 import (
+	_ "embed"
+
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileclient/web"
 	"github.com/brineproject/brine/fileserver"
@@ -35,9 +37,16 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
+//go:generate go run github.com/brineproject/brine/internal/docgen extra.go
+
+// extraDocs documents the functions of the plug-ins below.
+//
+//go:embed extra.txt
+var extraDocs string
+
 // extra are the modules that a small build leaves out.
 func extra(render.Brought) []loader.Plugin {
-	return []loader.Plugin{
+	return loader.NewDocs(extraDocs).Document([]loader.Plugin{
 		aliases.Plugin(),
 		alternatives.Plugin(),
 		archive.Plugin(),
@@ -62,7 +71,7 @@ func extra(render.Brought) []loader.Plugin {
 		x509v2.Plugin(),
 		yumpkg.Plugin(),
 		zypperpkg.Plugin(),
-	}
+	})
 }
 
 // files is what the file client has beside the protocol of a master, which is all in a small build.

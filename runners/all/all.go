@@ -2,6 +2,8 @@
 package all
 
 import (
+	_ "embed"
+
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/runners/auth"
 	"github.com/brineproject/brine/runners/cache"
@@ -30,9 +32,16 @@ import (
 	"github.com/brineproject/brine/runners/test"
 )
 
+//go:generate go run github.com/brineproject/brine/internal/docgen all.go
+
+// allDocs documents the functions of the plug-ins below.
+//
+//go:embed all.txt
+var allDocs string
+
 // Plugins returns the runners, in the order in which providers of one name are tried.
 func Plugins(n Needs) []loader.Plugin {
-	return documented([]loader.Plugin{
+	return loader.NewDocs(allDocs).Document([]loader.Plugin{
 		auth.Plugin(n.Tokens),
 		cache.Plugin(cache.Needs{Keys: n.Keys, Bank: n.Bank, Locks: n.Locks}),
 		config.Plugin(),

@@ -3,6 +3,8 @@
 package all
 
 import (
+	_ "embed"
+
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/states/cmd"
 	"github.com/brineproject/brine/states/cron"
@@ -36,12 +38,19 @@ import (
 	"github.com/brineproject/brine/states/user"
 )
 
+//go:generate go run github.com/brineproject/brine/internal/docgen all.go
+
+// coreDocs documents the functions of the plug-ins below.
+//
+//go:embed all.txt
+var coreDocs string
+
 // Plugins returns the states, in the order in which providers of one name are tried.
-func Plugins() []loader.Plugin { return documented(append(core(), extra()...)) }
+func Plugins() []loader.Plugin { return append(core(), extra()...) }
 
 // core returns the states that every minion carries.
 func core() []loader.Plugin {
-	return []loader.Plugin{
+	return loader.NewDocs(coreDocs).Document([]loader.Plugin{
 		cmd.Plugin(),
 		cron.Plugin(),
 		debconf.Plugin(),
@@ -72,5 +81,5 @@ func core() []loader.Plugin {
 		test.Plugin(),
 		timezone.Plugin(),
 		user.Plugin(),
-	}
+	})
 }

@@ -3,6 +3,8 @@
 package all
 
 import (
+	_ "embed"
+
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/states/alternatives"
 	"github.com/brineproject/brine/states/archive"
@@ -25,9 +27,16 @@ import (
 	"github.com/brineproject/brine/states/x509v2"
 )
 
+//go:generate go run github.com/brineproject/brine/internal/docgen extra.go
+
+// extraDocs documents the functions of the plug-ins below.
+//
+//go:embed extra.txt
+var extraDocs string
+
 // extra returns the states of a full build, whose modules a small one does not have either.
 func extra() []loader.Plugin {
-	return []loader.Plugin{
+	return loader.NewDocs(extraDocs).Document([]loader.Plugin{
 		alternatives.Plugin(),
 		archive.Plugin(),
 		at.Plugin(),
@@ -48,5 +57,5 @@ func extra() []loader.Plugin {
 		virtualenv.Plugin(),
 		x509.Plugin(),
 		x509v2.Plugin(),
-	}
+	})
 }

@@ -2,6 +2,8 @@
 package all
 
 import (
+	_ "embed"
+
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/wheel/config"
@@ -10,6 +12,13 @@ import (
 	"github.com/brineproject/brine/wheel/minions"
 	"github.com/brineproject/brine/wheel/roots"
 )
+
+//go:generate go run github.com/brineproject/brine/internal/docgen all.go
+
+// allDocs documents the functions of the plug-ins below.
+//
+//go:embed all.txt
+var allDocs string
 
 // Needs are what wheel modules work on. A need may be nil: the modules that cannot do without it say so. Events go out by
 // Host.FireMaster of [loader.Env].
@@ -20,7 +29,7 @@ type Needs struct {
 
 // Plugins returns the wheel modules.
 func Plugins(n Needs) []loader.Plugin {
-	return documented([]loader.Plugin{
+	return loader.NewDocs(allDocs).Document([]loader.Plugin{
 		config.Plugin(),
 		wheelerror.Plugin(),
 		roots.Plugin("file_roots"),
