@@ -18,8 +18,6 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module at. It needs the program at.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "at", New: newModule} }
 
@@ -35,11 +33,11 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("at", docAt, m.at),
-		loader.F("atc", docAtc, m.atc),
-		loader.F("atq", docAtq, m.atq),
-		loader.F("atrm", docAtrm, m.atrm),
-		loader.F("jobcheck", docJobcheck, m.jobcheck),
+		loader.F("at", m.at),
+		loader.F("atc", m.atc),
+		loader.F("atq", m.atq),
+		loader.F("atrm", m.atrm),
+		loader.F("jobcheck", m.jobcheck),
 	}}, nil
 }
 

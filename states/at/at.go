@@ -17,8 +17,6 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the state at.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "at", New: newModule} }
 
@@ -30,10 +28,10 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", docAbsent, m.absent),
-		loader.F("mod_watch", docModWatch, m.modWatch),
-		loader.F("present", docPresent, m.present),
-		loader.F("watch", docWatch, m.watch),
+		loader.F("absent", m.absent),
+		loader.F("mod_watch", m.modWatch),
+		loader.F("present", m.present),
+		loader.F("watch", m.watch),
 	}}, nil
 }
 

@@ -20,7 +20,7 @@ import (
 // users is a module user whose only user is root.
 func users() loader.Plugin {
 	return loader.Plugin{Name: "user", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("info", "", func(_ context.Context, a struct{ Name string }) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("info", func(_ context.Context, a struct{ Name string }) (any, error) {
 			if a.Name == "root" {
 				return data.NewMap("name", "root"), nil
 			}
