@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/modules/archive"
 	"github.com/brineproject/brine/modules/at"
 	"github.com/brineproject/brine/modules/disk"
+	"github.com/brineproject/brine/modules/dnsutil"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/git"
 	"github.com/brineproject/brine/modules/hashutil"
@@ -52,6 +53,7 @@ func extra(render.Brought) []loader.Plugin {
 		archive.Plugin(),
 		at.Plugin(),
 		disk.Plugin(),
+		dnsutil.Plugin(),
 		environ.Plugin(),
 		git.Plugin(),
 		hashutil.Plugin(),

@@ -1,0 +1,281 @@
+package dnsutil
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+type checkIPArgs struct {
+	IPAddr any `name:"ip_addr"`
+}
+
+// checkIP tells whether a text is an address, or one with the length of its network behind a slash.
+//
+// CLI Example:
+//
+//	salt ns1 dnsutil.check_ip 127.0.0.1
+func (m *module) checkIP(_ context.Context, a checkIPArgs) (any, error) {
+	text, ok := a.IPAddr.(string)
+	return ok && isAddress(text), nil
+}
+
+// isAddress is check_ip of salt/modules/dig.py. A network of IPv6 has at least 8 bits there.
+func isAddress(text string) bool {
+	address, length, network := text, "", false
+	if i := strings.LastIndex(text, "/"); i >= 0 {
+		address, length, network = text[:i], text[i+1:], true
+	}
+	ip, err := netip.ParseAddr(address)
+	if err != nil || !network {
+		return err == nil
+	}
+	bits, err := loader.Int(length)
+	if ip.Is4() {
+		return err == nil && bits >= 1 && bits <= 32
+	}
+	return err == nil && bits >= 8 && bits <= 128
+}
+
+type hostArgs struct {
+	Host       any
+	Nameserver any `default:"None"`
+}
+
+// a returns the IPv4 addresses of a host.
+//
+// nameserver
+//
+//	The DNS server to ask; those of the host by default.
+//
+// CLI Example:
+//
+//	salt ns1 dnsutil.A www.example.com
+func (m *module) a(ctx context.Context, a hostArgs) (any, error) {
+	return m.addresses(ctx, a, dnsmessage.TypeA, "ip4")
+}
+
+// aaaa returns the IPv6 addresses of a host.
+//
+// nameserver
+//
+//	The DNS server to ask; those of the host by default.
+//
+// CLI Example:
+//
+//	salt ns1 dnsutil.AAAA www.example.com
+func (m *module) aaaa(ctx context.Context, a hostArgs) (any, error) {
+	return m.addresses(ctx, a, dnsmessage.TypeAAAA, "ip6")
+}
+
+func (m *module) addresses(ctx context.Context, a hostArgs, kind dnsmessage.Type, network string) (any, error) {
+	host := data.Str(a.Host)
+	if m.dig || a.Nameserver != nil {
+		list, _ := m.ips(ctx, host, kind, a.Nameserver)
+		return list, nil
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, network, host)
+	if err != nil {
+		return "Unable to resolve " + host, nil //nolint:nilerr // it is the answer
+	}
+	list := []any{}
+	for _, ip := range found {
+		list = append(list, ip.Unmap().String())
+	}
+	return list, nil
+}
+
+// ips returns the lines of an answer that are addresses.
+func (m *module) ips(ctx context.Context, host string, kind dnsmessage.Type, nameserver any) ([]any, bool) {
+	lines, ok := m.lines(ctx, host, kind, nameserver)
+	list := []any{}
+	for _, line := range lines {
+		if isAddress(line) {
+			list = append(list, line)
+		}
+	}
+	return list, ok
+}
+
+// lines returns the records of a name as dig +short prints them, and false where no server answers, which it logs.
+func (m *module) lines(ctx context.Context, name string, kind dnsmessage.Type, nameserver any) ([]string, bool) {
+	lines, err := m.ask(ctx, name, kind, nameserver)
+	if err != nil {
+		m.env.Log.Warnf("dnsutil: look up %q: %v. Returning empty list as fallback.", name, err)
+	}
+	return lines, err == nil
+}
+
+type nsArgs struct {
+	Domain     any
+	Resolve    any `default:"True"`
+	Nameserver any `default:"None"`
+}
+
+// ns returns the addresses of the DNS servers of a domain.
+//
+// resolve
+//
+//	False: their names are returned.
+//
+// nameserver
+//
+//	The DNS server to ask; those of the host by default.
+//
+// CLI Example:
+//
+//	salt ns1 dnsutil.NS example.com
+func (m *module) ns(ctx context.Context, a nsArgs) (any, error) {
+	lines, ok := m.lines(ctx, data.Str(a.Domain), dnsmessage.TypeNS, a.Nameserver)
+	list := []any{}
+	switch {
+	case !ok:
+		return list, nil
+	case !data.Truth(a.Resolve) && len(lines) == 0:
+		return []any{""}, nil // as Salt splits the empty text of dig
+	case !data.Truth(a.Resolve):
+		return data.Values(lines), nil
+	}
+	for _, host := range lines {
+		ips, _ := m.ips(ctx, host, dnsmessage.TypeA, a.Nameserver)
+		list = append(list, ips...)
+	}
+	return list, nil
+}
+
+type mxArgs struct {
+	Domain     any
+	Resolve    any `default:"False"`
+	Nameserver any `default:"None"`
+}
+
+// mx returns the mail servers of a domain: for each a list of its priority and its name.
+//
+// resolve
+//
+//	True: the first address of each server stands in the place of its name.
+//
+// nameserver
+//
+//	The DNS server to ask; those of the host by default.
+//
+// CLI Example:
+//
+//	salt ns1 dnsutil.MX example.com
+func (m *module) mx(ctx context.Context, a mxArgs) (any, error) {
+	lines, ok := m.lines(ctx, data.Str(a.Domain), dnsmessage.TypeMX, a.Nameserver)
+	list := []any{}
+	if !ok || len(lines) == 0 && data.Truth(a.Resolve) {
+		return list, nil
+	}
+	if len(lines) == 0 {
+		return []any{list}, nil // as Salt splits the empty text of dig
+	}
+	for _, line := range lines {
+		words := strings.Fields(line)
+		if data.Truth(a.Resolve) {
+			if len(words) < 2 {
+				continue // an alias on the way to the records
+			}
+			ips, _ := m.ips(ctx, words[1], dnsmessage.TypeA, a.Nameserver)
+			if len(ips) == 0 {
+				return nil, loader.Execution("the mail server %s has no address", words[1])
+			}
+			words[1] = data.Str(ips[0])
+		}
+		list = append(list, data.Values(words))
+	}
+	return list, nil
+}
+
+type spfArgs struct {
+	Domain     any
+	Record     any `default:"'SPF'"`
+	Nameserver any `default:"None"`
+}
+
+// typeSPF is the type of records of RFC 4408.
+const typeSPF dnsmessage.Type = 99
+
+// spf returns the addresses that may send mail of a domain.
+//
+// record
+//
+//	TXT: the records of that type are looked at alone; SPF: those where there is none of type SPF.
+//
+// nameserver
+//
+//	The DNS server to ask; those of the host by default.
+//
+// CLI Example:
+//
+//	salt ns1 dnsutil.SPF example.com
+func (m *module) spf(ctx context.Context, a spfArgs) (any, error) {
+	s := &sender{m: m, nameserver: a.Nameserver, left: referrals}
+	switch record := data.Str(a.Record); strings.ToUpper(record) {
+	case "SPF":
+		return s.of(ctx, data.Str(a.Domain), typeSPF)
+	case "TXT":
+		return s.of(ctx, data.Str(a.Domain), dnsmessage.TypeTXT)
+	default:
+		return nil, loader.Invocation("record must be SPF or TXT, not %s", record)
+	}
+}
+
+// referrals is how many other domains a record may refer to, as RFC 7208 has it.
+const referrals = 10
+
+// A sender looks up who may send mail.
+type sender struct {
+	m          *module
+	nameserver any
+	left       int // domains that may still be asked for
+}
+
+var mechanism = regexp.MustCompile(`^(?:\+|~)?(ip[46]|include):(.+)`)
+
+func (s *sender) of(ctx context.Context, domain string, kind dnsmessage.Type) ([]any, error) {
+	list := []any{}
+	lines, ok := s.m.lines(ctx, domain, kind, s.nameserver)
+	switch {
+	case !ok:
+		return list, nil
+	case len(lines) == 0 && kind == typeSPF:
+		return s.of(ctx, domain, dnsmessage.TypeTXT)
+	}
+	sections := strings.Fields(strings.ReplaceAll(strings.Join(lines, "\n"), `"`, ""))
+	if len(sections) < 2 || sections[0] != "v=spf1" {
+		return list, nil
+	}
+	if to, ok := strings.CutPrefix(sections[1], "redirect="); ok {
+		return s.referred(ctx, to)
+	}
+	for _, section := range sections[1:] {
+		switch found := mechanism.FindStringSubmatch(section); {
+		case found == nil:
+		case found[1] == "include":
+			more, err := s.referred(ctx, found[2])
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, more...)
+		case isAddress(found[2]):
+			list = append(list, found[2])
+		}
+	}
+	return list, nil
+}
+
+func (s *sender) referred(ctx context.Context, domain string) ([]any, error) {
+	if s.left--; s.left < 0 {
+		return nil, loader.Execution("the SPF record refers to more than %d others", referrals)
+	}
+	return s.of(ctx, domain, typeSPF)
+}
