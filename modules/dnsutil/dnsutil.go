@@ -22,8 +22,6 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:generate go run github.com/brineproject/brine/internal/docgen
-
 // Plugin returns the module dnsutil.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "dnsutil", New: func(env *loader.Env) (*loader.Module, error) {
@@ -40,17 +38,17 @@ type module struct {
 
 func newModule(m *module) (*loader.Module, error) {
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("A", docA, m.a),
-		loader.F("AAAA", docAaaa, m.aaaa),
-		loader.F("MX", docMx, m.mx),
-		loader.F("NS", docNs, m.ns),
-		loader.F("SPF", docSpf, m.spf),
-		loader.F("check_ip", docCheckIP, m.checkIP),
-		loader.F("hosts_append", docHostsAppend, m.hostsAppend),
-		loader.F("hosts_remove", docHostsRemove, m.hostsRemove),
-		loader.F("parse_hosts", docParseHosts, m.parseHosts),
-		loader.F("parse_zone", docParseZone, m.parseZone),
-		loader.F("serial", docSerial, m.serial),
+		loader.F("A", m.a),
+		loader.F("AAAA", m.aaaa),
+		loader.F("MX", m.mx),
+		loader.F("NS", m.ns),
+		loader.F("SPF", m.spf),
+		loader.F("check_ip", m.checkIP),
+		loader.F("hosts_append", m.hostsAppend),
+		loader.F("hosts_remove", m.hostsRemove),
+		loader.F("parse_hosts", m.parseHosts),
+		loader.F("parse_zone", m.parseZone),
+		loader.F("serial", m.serial),
 	}}, nil
 }
 

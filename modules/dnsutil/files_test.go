@@ -125,13 +125,13 @@ func TestSerial(t *testing.T) {
 	kept := data.NewMap()
 	grains := loader.Plugin{Name: "grains", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
-			loader.F("get", "", func(_ context.Context, a struct{ Key string }) (any, error) {
+			loader.F("get", func(_ context.Context, a struct{ Key string }) (any, error) {
 				if kept.Has(a.Key) {
 					return kept.Value(a.Key), nil
 				}
 				return "", nil
 			}),
-			loader.F("setval", "", func(_ context.Context, a struct {
+			loader.F("setval", func(_ context.Context, a struct {
 				Key string
 				Val any
 			}) (any, error) {
