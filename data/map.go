@@ -15,7 +15,7 @@ const indexFrom = 12
 type Map struct {
 	entries []entry
 	index   map[any]int // normalised key → position in entries; nil while the Map is small
-	ordered bool        // see Ordered
+	class   Class       // see Ordered
 }
 
 type entry struct {
@@ -139,7 +139,7 @@ func (m *Map) Clone() *Map {
 	if m == nil {
 		return c
 	}
-	c.entries, c.ordered = slices.Clone(m.entries), m.ordered
+	c.entries, c.class = slices.Clone(m.entries), m.class
 	if m.index != nil {
 		c.reindex()
 	}
@@ -193,11 +193,46 @@ func (m *Map) At(i int) (key, value any) { return m.entries[i].key, m.entries[i]
 
 // Ordered reports whether m stands for Python's OrderedDict, whose order counts where a dict would be sorted: YAML filters and
 // outputters keep it. A Map that came from another host never does.
-func (m *Map) Ordered() bool { return m != nil && m.ordered }
+func (m *Map) Ordered() bool { return m.Class() != Dict }
 
 // SetOrdered makes m stand for Python's OrderedDict, and returns it.
-func (m *Map) SetOrdered() *Map {
-	m.ordered = true
+func (m *Map) SetOrdered() *Map { return m.SetClass(OrderedDict) }
+
+// A Class is the class of Python's dictionaries that a Map stands for, where that shows: the outputter pprint prints its name.
+type Class uint8
+
+// The classes that Salt's functions return. All but Dict are Ordered.
+const (
+	Dict Class = iota
+	OrderedDict
+	HashableOrderedDict // of Salt: high data
+	DefaultOrderedDict  // of Salt: what the top file matches
+)
+
+// String returns the name of a class.
+func (c Class) String() string {
+	switch c {
+	case OrderedDict:
+		return "OrderedDict"
+	case HashableOrderedDict:
+		return "HashableOrderedDict"
+	case DefaultOrderedDict:
+		return "DefaultOrderedDict"
+	}
+	return "dict"
+}
+
+// Class returns the class that m stands for; a nil Map is a Dict.
+func (m *Map) Class() Class {
+	if m == nil {
+		return Dict
+	}
+	return m.class
+}
+
+// SetClass makes m stand for a dictionary of a class, and returns it.
+func (m *Map) SetClass(c Class) *Map {
+	m.class = c
 	return m
 }
 

@@ -167,9 +167,7 @@ func (e *exporter) items(items []any, depth int) ([]any, error) {
 
 func (e *exporter) dict(m *data.Map, depth int) (any, error) {
 	out := &data.Map{}
-	if m.Ordered() {
-		out.SetOrdered()
-	}
+	out.SetClass(m.Class())
 	out.Grow(m.Len())
 	for k, v := range m.All() {
 		value, err := e.value(v, depth+1)

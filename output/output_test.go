@@ -59,7 +59,7 @@ func TestOrderedMaps(t *testing.T) {
 	for name, want := range map[string]string{
 		"nested": "local:\n    ----------\n    a:\n        ----------\n        d:\n            True\n        c:\n            ----------\n            y:\n" +
 			"                None\n            z:\n                None\n    b:\n        1",
-		"pprint": "{'local': {'a': OrderedDict([('d', True), ('c', {'y': None, 'z': None})]),\n           'b': 1}}",
+		"pprint": "{'local': {'a': OrderedDict([('d', True), ('c', {'z': None, 'y': None})]),\n           'b': 1}}",
 	} {
 		if got, err := Printout(Choice{Forced: name}, v, Options{Indent: NoIndent{}}); err != nil || got != want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, want)

@@ -55,6 +55,10 @@ func (w *prettyWriter) value(v any, indent, allowance, level int) {
 	}
 	switch v := v.(type) {
 	case *data.Map:
+		if v.Class() == data.DefaultOrderedDict {
+			w.b.WriteString(rep) // Salt's class has a text of its own, which pprint does not break
+			return
+		}
 		if v.Ordered() && v.Len() > 0 {
 			w.orderedDict(v, indent, allowance, level+1)
 			return
@@ -105,9 +109,9 @@ func (w *prettyWriter) dict(m *data.Map, indent, allowance, level int) {
 	w.b.WriteByte('}')
 }
 
-// orderedDict writes a map as Python's pprint writes an OrderedDict: by its items, in their order.
+// orderedDict writes a map as Python's pprint writes an OrderedDict and classes made of it: by its items, in their order.
 func (w *prettyWriter) orderedDict(m *data.Map, indent, allowance, level int) {
-	const name = "OrderedDict("
+	name := m.Class().String() + "("
 	w.b.WriteString(name)
 	w.value(itemsOf(m), indent+len(name), allowance+1, level)
 	w.b.WriteString(")")
@@ -257,11 +261,7 @@ func writePretty(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case *data.Map:
 		if v.Ordered() {
-			b.WriteString("OrderedDict(")
-			if v.Len() > 0 {
-				writePretty(b, itemsOf(v))
-			}
-			b.WriteByte(')')
+			writeClasses(b, v)
 			return
 		}
 		b.WriteByte('{')
@@ -287,15 +287,69 @@ func writePretty(b *strings.Builder, v any) {
 	}
 }
 
-func writePrettyItems(b *strings.Builder, open string, list []any, end string) {
+// defaultFactory is what DefaultOrderedDict tells of itself (salt/utils/datastructures.py of 3006.18).
+const defaultFactory = "<class 'salt.utils.datastructures.HashableOrderedDict'>, "
+
+// writeClasses writes what Python's repr() says of a value, with the classes of its maps. pprint leaves to it all that is in an
+// OrderedDict that fits a line, so that the keys of a dict there are not sorted.
+func writeClasses(b *strings.Builder, v any) {
+	switch v := v.(type) {
+	case *data.Map:
+		writeClass(b, v)
+	case []any:
+		writeItems(b, "[", v, "]", writeClasses)
+	case data.Tuple:
+		if len(v) == 1 {
+			writeItems(b, "(", v, ",)", writeClasses)
+			return
+		}
+		writeItems(b, "(", v, ")", writeClasses)
+	default:
+		b.WriteString(data.Repr(v))
+	}
+}
+
+func writeClass(b *strings.Builder, m *data.Map) {
+	if !m.Ordered() {
+		b.WriteByte('{')
+		first := true
+		for k, v := range m.All() {
+			if !first {
+				b.WriteString(", ")
+			}
+			first = false
+			writeClasses(b, k)
+			b.WriteString(": ")
+			writeClasses(b, v)
+		}
+		b.WriteByte('}')
+		return
+	}
+	name, end := m.Class().String()+"(", ")"
+	if m.Class() == data.DefaultOrderedDict {
+		b.WriteString(name + defaultFactory)
+		end = "))"
+	}
+	b.WriteString(name)
+	if m.Len() > 0 {
+		writeItems(b, "[", itemsOf(m), "]", writeClasses)
+	}
+	b.WriteString(end)
+}
+
+func writeItems(b *strings.Builder, open string, list []any, end string, write func(*strings.Builder, any)) {
 	b.WriteString(open)
 	for i, e := range list {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		writePretty(b, e)
+		write(b, e)
 	}
 	b.WriteString(end)
+}
+
+func writePrettyItems(b *strings.Builder, open string, list []any, end string) {
+	writeItems(b, open, list, end, writePretty)
 }
 
 // prettyKeys returns the keys sorted; those that cannot be compared go by the name of their type.

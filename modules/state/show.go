@@ -48,7 +48,7 @@ func (m *module) showSLS(ctx context.Context, a slsArgs) (any, error) {
 	if high == nil {
 		return stopped, err
 	}
-	return high, nil
+	return high.SetClass(data.HashableOrderedDict), nil
 }
 
 // showLowSLS returns the low chunks of some SLS, in the order in which they would run; extend, exclude and requisites of
@@ -150,7 +150,7 @@ func (m *module) showHighstate(ctx context.Context, a topArgs) (any, error) {
 		return wrong(ctx, problems)
 	}
 	judge(ctx, high)
-	return high, nil
+	return high.SetClass(data.HashableOrderedDict), nil
 }
 
 // topState makes what a call compiles the top file with, or returns what the call returns.
@@ -238,7 +238,10 @@ func (m *module) showTop(ctx context.Context, a topArgs) (any, error) {
 		return wrong(ctx, problems)
 	}
 	matches, err := h.compiler.Matches(rendering(ctx), top)
-	return matches, told(err)
+	if matches == nil || err != nil {
+		return matches, told(err)
+	}
+	return matches.SetClass(data.DefaultOrderedDict), nil
 }
 
 // showStateUsage returns, for each environment, which SLS the top file gives the minion and which it does not, and how many
