@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"crypto/sha256"
 	"crypto/subtle"
 	"sync"
 
@@ -17,7 +18,7 @@ type proofs struct {
 
 type proof struct {
 	key   *crypto.PublicKey
-	token []byte
+	token [sha256.Size]byte // its hash, which takes less memory
 }
 
 func newProofs(max int) *proofs { return &proofs{max: max, known: map[string]proof{}} }
@@ -27,14 +28,15 @@ func (p *proofs) prove(id string, key *crypto.PublicKey, token []byte) bool {
 	p.mu.RLock()
 	known, ok := p.known[id]
 	p.mu.RUnlock()
-	if ok && (known.key == key || known.key.Equal(key)) && subtle.ConstantTimeCompare(known.token, token) == 1 {
+	sum := sha256.Sum256(token)
+	if ok && (known.key == key || known.key.Equal(key)) && subtle.ConstantTimeCompare(known.token[:], sum[:]) == 1 {
 		return true
 	}
 	plain, err := key.RecoverX931(token)
 	if err != nil || string(plain) != tokenText {
 		return false
 	}
-	p.keep(id, proof{key, append([]byte(nil), token...)})
+	p.keep(id, proof{key, sum})
 	return true
 }
 

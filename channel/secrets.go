@@ -216,7 +216,7 @@ func (s *Secrets) load(id string) (session, error) {
 	if err != nil {
 		return session{}, err
 	}
-	c, err := crypto.NewCrypticle(string(text))
+	c, err := crypto.NewRareCrypticle(string(text))
 	if err != nil {
 		return session{}, err
 	}
@@ -224,7 +224,7 @@ func (s *Secrets) load(id string) (session, error) {
 }
 
 func (s *Secrets) create(id string) (session, error) {
-	c, err := crypto.NewCrypticle(crypto.NewKeyString())
+	c, err := crypto.NewRareCrypticle(crypto.NewKeyString())
 	if err != nil {
 		return session{}, err
 	}

@@ -47,7 +47,7 @@ var (
 type Crypticle struct {
 	key    string
 	random io.Reader
-	states sync.Pool // of *states
+	states *sync.Pool // of *states; nil where each message has its own
 }
 
 // states is what one message needs and the next can use again.
@@ -76,22 +76,46 @@ func NewCrypticle(key string) (*Crypticle, error) {
 	return newCrypticle(key, rand.Reader)
 }
 
+// NewRareCrypticle is NewCrypticle for one of many keys that are seldom used: it keeps nothing between two messages but the key,
+// which takes a tenth of the memory and some more work for each message.
+func NewRareCrypticle(key string) (*Crypticle, error) {
+	c, err := NewCrypticle(key)
+	if err != nil {
+		return nil, err
+	}
+	return &Crypticle{key: c.key, random: c.random}, nil
+}
+
 func newCrypticle(key string, random io.Reader) (*Crypticle, error) {
 	raw, err := decodeKeyString(key)
 	if err != nil {
 		return nil, fmt.Errorf("crypticle: %w", err)
 	}
-	block, err := aes.NewCipher(raw[:aesKeySize])
-	if err != nil {
-		return nil, fmt.Errorf("crypticle: %w", err)
-	}
-	c := &Crypticle{key: key, random: random}
-	c.states.New = func() any { return newStates(block, raw[aesKeySize:]) }
-	return c, nil
+	return &Crypticle{key: key, random: random, states: &sync.Pool{New: func() any { return newStates(raw) }}}, nil
 }
 
-func newStates(block cipher.Block, hmacKey []byte) *states {
-	iv := make([]byte, ivSize)
+// borrow returns states for one message, which go back by giveBack.
+func (c *Crypticle) borrow() *states {
+	if c.states != nil {
+		return c.states.Get().(*states)
+	}
+	raw, _ := decodeKeyString(c.key) // it was good when c was made
+	return newStates(raw)
+}
+
+func (c *Crypticle) giveBack(s *states) {
+	if c.states != nil {
+		c.states.Put(s)
+	}
+}
+
+// newStates returns states for a decoded key.
+func newStates(raw []byte) *states {
+	block, err := aes.NewCipher(raw[:aesKeySize])
+	if err != nil {
+		panic("crypto: " + err.Error()) // the size is a valid one
+	}
+	iv, hmacKey := make([]byte, ivSize), raw[aesKeySize:]
 	return &states{
 		mac: hmac.New(sha256.New, hmacKey),
 		enc: cipher.NewCBCEncrypter(block, iv).(cbc),
@@ -174,8 +198,8 @@ func (c *Crypticle) lock(out []byte, start int) []byte {
 	for range pad {
 		out = append(out, byte(pad))
 	}
-	s := c.states.Get().(*states)
-	defer c.states.Put(s)
+	s := c.borrow()
+	defer c.giveBack(s)
 	blob := out[start:]
 	s.enc.SetIV(blob[:ivSize])
 	s.enc.CryptBlocks(blob[ivSize:], blob[ivSize:])
@@ -196,8 +220,8 @@ func (c *Crypticle) decrypt(blob []byte, room func(n int) []byte) ([]byte, error
 	if signed < 2*aes.BlockSize {
 		return nil, ErrAuthentication
 	}
-	s := c.states.Get().(*states)
-	defer c.states.Put(s)
+	s := c.borrow()
+	defer c.giveBack(s)
 	s.mac.Reset()
 	s.mac.Write(blob[:signed])
 	if subtle.ConstantTimeCompare(s.mac.Sum(s.sum[:0]), blob[signed:]) != 1 || signed%aes.BlockSize != 0 {

@@ -29,7 +29,7 @@ type answer struct {
 	question question
 	pillar   *data.Map
 	tree     *tree
-	seen     map[place]string
+	seen     []sight
 	size     int
 }
 

@@ -43,6 +43,10 @@ func (f folders) look(ctx context.Context, now time.Time) (*tree, error) {
 	return t, nil
 }
 
+func (t *tree) equal(other *tree) bool {
+	return maps.EqualFunc(t.names, other.names, slices.Equal) && maps.EqualFunc(t.versions, other.versions, maps.Equal)
+}
+
 // A forest holds the trees of a compiler. A tree is looked at anew for each compilation, but those that begin meanwhile share one.
 type forest struct {
 	now func() time.Time
@@ -56,7 +60,13 @@ func (f *forest) tree(ctx context.Context, env string, files folders) (*tree, er
 	if !files.dynamic {
 		env = ""
 	}
-	return f.latest(env).Get(func(*tree) (*tree, error) { return files.look(ctx, f.now()) })
+	return f.latest(env).Get(func(last *tree) (*tree, error) {
+		t, err := files.look(ctx, f.now())
+		if err == nil && last != nil && t.equal(last) {
+			return last, nil // which all answers that were made of it share
+		}
+		return t, err
+	})
 }
 
 func (f *forest) latest(env string) *fileserver.Latest[*tree] {
@@ -101,25 +111,34 @@ func (w *watched) Get(ctx context.Context, name, env string) (render.File, error
 	return f, err
 }
 
-// seen returns the version of each file that was asked for, "" of those that were not there; false where one is not sure.
-func (w *watched) seen() (map[place]string, bool) {
+// A sight is the version of a file that was asked for, "" where it was not there.
+type sight struct {
+	at      place
+	version string
+}
+
+// seen returns the version of each file that was asked for; false where one is not sure.
+func (w *watched) seen() ([]sight, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	versions := make(map[place]string, len(w.asked))
+	versions := make([]sight, 0, len(w.asked))
 	for at, there := range w.asked {
 		version, listed := w.tree.versions[at.env][at.path]
 		if there != listed || there && version == "" {
 			return nil, false
 		}
-		versions[at] = version
+		versions = append(versions, sight{at, version})
 	}
 	return versions, true
 }
 
 // same reports whether the files that another compilation has seen are those of now, and all names.
-func (w *watched) same(other *tree, seen map[place]string) bool {
-	for at, version := range seen {
-		if w.tree.versions[at.env][at.path] != version {
+func (w *watched) same(other *tree, seen []sight) bool {
+	if w.tree == other {
+		return true
+	}
+	for _, s := range seen {
+		if w.tree.versions[s.at.env][s.at.path] != s.version {
 			return false
 		}
 	}

@@ -287,10 +287,12 @@ func (d *Dir) parse(r *room, id string) (*crypto.PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := d.policy.ParsePublicKey([]byte(crypto.CleanPEM(string(text))))
-	if err != nil {
-		return nil, err
+	key := d.parsed.of(id, text)
+	if key == nil {
+		if key, err = d.policy.ParsePublicKey([]byte(crypto.CleanPEM(string(text)))); err != nil {
+			return nil, err
+		}
 	}
-	d.parsed.put(id, info, key)
+	d.parsed.put(id, info, text, key)
 	return key, nil
 }

@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"crypto/sha256"
 	"io/fs"
 	"os"
 	"sync"
@@ -21,7 +22,8 @@ type parsed struct {
 }
 
 type parsedKey struct {
-	info fs.FileInfo
+	info fs.FileInfo // nil as long as the file is too new to be known by it
+	sum  [sha256.Size]byte
 	key  *crypto.PublicKey
 }
 
@@ -34,10 +36,21 @@ func (p *parsed) get(id string, info fs.FileInfo) *crypto.PublicKey {
 	p.mu.RLock()
 	k, ok := p.keys[id]
 	p.mu.RUnlock()
-	if !ok || !sameFile(k.info, info) {
+	if !ok || k.info == nil || !sameFile(k.info, info) {
 		return nil
 	}
 	return k.key
+}
+
+// of returns the key that the file of an id was parsed to last, if it had this text, or nil. All who keep the key of a minion keep
+// the same one then.
+func (p *parsed) of(id string, text []byte) *crypto.PublicKey {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if k, ok := p.keys[id]; ok && k.sum == sha256.Sum256(text) {
+		return k.key
+	}
+	return nil
 }
 
 // sameFile reports whether a file has not been replaced or written to.
@@ -45,16 +58,16 @@ func sameFile(a, b fs.FileInfo) bool {
 	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b) && changed(a).Equal(changed(b))
 }
 
-func (p *parsed) put(id string, info fs.FileInfo, key *crypto.PublicKey) {
+func (p *parsed) put(id string, info fs.FileInfo, text []byte, key *crypto.PublicKey) {
 	if time.Since(info.ModTime()) < settled || time.Since(changed(info)) < settled {
-		return
+		info = nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, ok := p.keys[id]; !ok && len(p.keys) >= p.limit {
 		p.dropOne()
 	}
-	p.keys[id] = parsedKey{info, key}
+	p.keys[id] = parsedKey{info, sha256.Sum256(text), key}
 }
 
 // dropOne makes room: which one hardly matters, as a master has a cache for all of its minions.

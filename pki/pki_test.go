@@ -289,12 +289,15 @@ func TestParsedKeysAreKeptWithinBounds(t *testing.T) {
 	info, err := os.Stat(path)
 	must(t, err)
 	key := &crypto.PublicKey{}
-	if p.put("young", info, key); p.get("young", info) != nil {
-		t.Error("the key of a file that was just written is kept")
+	if p.put("young", info, []byte("x"), key); p.get("young", info) != nil {
+		t.Error("a file that was just written is known by its times")
+	}
+	if p.of("young", []byte("x")) != key || p.of("young", []byte("y")) != nil || p.of("other", []byte("x")) != nil {
+		t.Error("a text is not parsed once, or another one is taken for it")
 	}
 	settledInfo := agedInfo{info}
 	for i := range 10 {
-		p.put(fmt.Sprint(i), settledInfo, key)
+		p.put(fmt.Sprint(i), settledInfo, []byte("x"), key)
 	}
 	if len(p.keys) != 3 {
 		t.Errorf("%d keys kept, want 3", len(p.keys))
