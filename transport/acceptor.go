@@ -29,26 +29,37 @@ type Acceptor struct {
 	mu      sync.Mutex
 	open    int
 	sources map[netip.Addr]int
-	waiting list.List // *Handshake, oldest first
+	waiting list.List // *Arrival, oldest first
 	freed   chan struct{}
 }
 
-// A Handshake is the place of a new connection among those that are not peers yet.
-type Handshake struct {
-	conn  net.Conn
-	since time.Time
-	owner *Acceptor
-	place *list.Element
+// An Arrival is what a connection takes of the limits: a place among those that are not peers yet, until Done, and one among
+// all connections, until End.
+type Arrival struct {
+	conn   net.Conn
+	since  time.Time
+	owner  *Acceptor
+	source netip.Addr
+	place  *list.Element // among the handshakes
+	crowd  *Place
+	all    *sync.WaitGroup
 }
 
-// Done gives the place back; it may be called again.
-func (h *Handshake) Done() {
+// Done says that the handshake is over; it may be called again.
+func (h *Arrival) Done() {
 	h.owner.mu.Lock()
 	defer h.owner.mu.Unlock()
 	h.owner.leave(h)
 }
 
-func (a *Acceptor) leave(h *Handshake) {
+// End says that the connection has ended and nothing works for it any more. It is called once.
+func (h *Arrival) End() {
+	h.owner.exit(h)
+	h.crowd.Leave()
+	h.all.Done()
+}
+
+func (a *Acceptor) leave(h *Arrival) {
 	if h.place == nil {
 		return
 	}
@@ -61,9 +72,9 @@ func (a *Acceptor) leave(h *Handshake) {
 }
 
 // Serve hands each connection to serve on a goroutine of its own, until ctx ends or the listener is closed. It closes
-// the listener, and returns when no more connection will be handed out; those that were are counted in wg.
-// serve owns its connection, and calls Done when the handshake is over.
-func (a *Acceptor) Serve(ctx context.Context, wg *sync.WaitGroup, serve func(net.Conn, *Handshake)) {
+// the listener, and returns when no more connection will be handed out; those that were are counted in wg until they End.
+// serve owns its connection; it, or who it hands the connection to, calls Done when the handshake is over, and End at last.
+func (a *Acceptor) Serve(ctx context.Context, wg *sync.WaitGroup, serve func(net.Conn, *Arrival)) {
 	a.freed = make(chan struct{}, 1)
 	a.sources = map[netip.Addr]int{}
 	stop := context.AfterFunc(ctx, func() { a.Listener.Close() })
@@ -119,7 +130,7 @@ func (a *Acceptor) makeRoom() (wait time.Duration, full bool) {
 	if a.Limits.MaxHandshakes < 0 || a.waiting.Len() < a.Limits.MaxHandshakes {
 		return 0, false
 	}
-	oldest := a.waiting.Front().Value.(*Handshake)
+	oldest := a.waiting.Front().Value.(*Arrival)
 	if wait = crowded - time.Since(oldest.since); wait > 0 {
 		return wait, true
 	}
@@ -128,10 +139,10 @@ func (a *Acceptor) makeRoom() (wait time.Duration, full bool) {
 	return 0, false
 }
 
-func (a *Acceptor) admit(conn net.Conn, wg *sync.WaitGroup, serve func(net.Conn, *Handshake)) {
+func (a *Acceptor) admit(conn net.Conn, wg *sync.WaitGroup, serve func(net.Conn, *Arrival)) {
 	source := SourceOf(conn.RemoteAddr())
 	place := a.Crowd.Enter(conn, source, a.Subscribe)
-	var h *Handshake
+	var h *Arrival
 	if place != nil {
 		h = a.enter(conn, source)
 	}
@@ -143,11 +154,9 @@ func (a *Acceptor) admit(conn net.Conn, wg *sync.WaitGroup, serve func(net.Conn,
 	}
 	a.Counters.Accepted.Add(1)
 	a.tune(conn)
-	wg.Go(func() {
-		defer place.Leave()
-		defer a.exit(source, h)
-		serve(conn, h)
-	})
+	h.crowd, h.all = place, wg
+	wg.Add(1)
+	go serve(conn, h)
 }
 
 func (a *Acceptor) tune(conn net.Conn) {
@@ -157,7 +166,7 @@ func (a *Acceptor) tune(conn net.Conn) {
 	}
 }
 
-func (a *Acceptor) enter(conn net.Conn, source netip.Addr) *Handshake {
+func (a *Acceptor) enter(conn net.Conn, source netip.Addr) *Arrival {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if Over(a.open+1, a.Limits.MaxConns) || source.IsValid() && Over(a.sources[source]+1, a.Limits.MaxPerSource) {
@@ -167,18 +176,18 @@ func (a *Acceptor) enter(conn net.Conn, source netip.Addr) *Handshake {
 	if source.IsValid() {
 		a.sources[source]++
 	}
-	h := &Handshake{conn: conn, since: time.Now(), owner: a}
+	h := &Arrival{conn: conn, since: time.Now(), owner: a, source: source}
 	h.place = a.waiting.PushBack(h)
 	return h
 }
 
-func (a *Acceptor) exit(source netip.Addr, h *Handshake) {
+func (a *Acceptor) exit(h *Arrival) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.leave(h)
 	a.open--
-	if a.sources[source]--; a.sources[source] <= 0 {
-		delete(a.sources, source)
+	if a.sources[h.source]--; a.sources[h.source] <= 0 {
+		delete(a.sources, h.source)
 	}
 }
 

@@ -6,6 +6,8 @@ import "sync/atomic"
 type Counters struct {
 	Accepted, Refused, HandshakeFailures, ProtocolErrors, TooLarge atomic.Uint64
 	Received, Sent, Dropped, Evicted, Unanswered, Panics           atomic.Uint64
+
+	writing writers
 }
 
 // Stats returns the numbers as they are now.

@@ -2,11 +2,14 @@
 
 package transport
 
-import "net"
+import (
+	"net"
+	"syscall"
+)
 
-// immediate does not exist on this system: everything is queued.
-type immediate struct{}
+// rawOf returns nil: on this system everything is queued.
+func rawOf(net.Conn) syscall.RawConn { return nil }
 
-func newImmediate(net.Conn) *immediate { return nil }
+type writers struct{}
 
-func (*immediate) write([]byte) (int, error) { return 0, nil }
+func (*writers) write(syscall.RawConn, []byte) (int, error) { return 0, nil }

@@ -5,19 +5,20 @@ package transport
 import (
 	"errors"
 	"net"
+	"sync"
 	"syscall"
 )
 
-// immediate writes what the kernel takes without waiting. It is used under the lock of its outbox.
+// immediate writes what the kernel takes without waiting. Connections share a few of them, as most write nothing.
 type immediate struct {
-	raw syscall.RawConn
 	try func(fd uintptr) bool
 	b   []byte
 	n   int
 	err error
 }
 
-func newImmediate(conn net.Conn) *immediate {
+// rawOf returns how to write on conn without waiting, nil where that is not possible.
+func rawOf(conn net.Conn) syscall.RawConn {
 	sc, ok := conn.(syscall.Conn)
 	if !ok {
 		return nil
@@ -26,14 +27,40 @@ func newImmediate(conn net.Conn) *immediate {
 	if err != nil {
 		return nil
 	}
-	i := &immediate{raw: raw}
+	return raw
+}
+
+// writers are what outboxes write with, as many as have written at once.
+type writers struct {
+	mu   sync.Mutex
+	free []*immediate
+}
+
+func (w *writers) get() *immediate {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.free) - 1; n >= 0 {
+		i := w.free[n]
+		w.free = w.free[:n]
+		return i
+	}
+	i := &immediate{}
 	i.try = i.once
 	return i
 }
 
-func (i *immediate) write(b []byte) (int, error) {
+func (w *writers) put(i *immediate) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.free = append(w.free, i)
+}
+
+// write writes as much of b as the kernel takes without waiting.
+func (w *writers) write(raw syscall.RawConn, b []byte) (int, error) {
+	i := w.get()
+	defer w.put(i)
 	i.b, i.n, i.err = b, 0, nil
-	err := i.raw.Write(i.try)
+	err := raw.Write(i.try)
 	i.b = nil
 	if err != nil {
 		return 0, err

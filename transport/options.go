@@ -15,7 +15,8 @@ type Limits struct {
 	MaxMessage       int           // bytes of one message of a trusted peer; 100 MiB
 	MaxUntrusted     int           // bytes of one message of other peers; 1 MiB
 	MaxFrames        int           // frames of one message, the envelope included; 16
-	Assembly         int           // bytes of large messages in assembly, of all peers; 256 MiB
+	Assembly         int           // bytes of large messages in assembly, of all trusted peers; 256 MiB
+	Strange          int           // the same of all other peers, of which one address has a quarter; 32 MiB
 	MessageTimeout   time.Duration // a message once begun must go on by 1 MiB, or end, in this time; 60 s
 	IdleTimeout      time.Duration // an untrusted peer without any request is closed after this; 5 min
 
@@ -57,6 +58,7 @@ func (l Limits) common() Limits {
 	fill(&l.MaxUntrusted, 1<<20)
 	fill(&l.MaxFrames, 16)
 	fill(&l.Assembly, 256<<20)
+	fill(&l.Strange, 32<<20)
 	fill(&l.MessageTimeout, time.Minute)
 	fill(&l.IdleTimeout, 5*time.Minute)
 	fill(&l.MaxConns, 100_000)

@@ -21,7 +21,7 @@ const (
 // goroutines may use it.
 type Outbox struct {
 	conn     net.Conn
-	now      *immediate // nil where the system or the connection cannot write without waiting
+	raw      syscall.RawConn // nil where the system or the connection cannot write without waiting
 	limits   *Limits
 	counters *Counters
 
@@ -42,7 +42,14 @@ type entry struct {
 
 // NewOutbox returns the outbox of conn, on which nobody else may write. What it sends, drops and closes is counted in c.
 func NewOutbox(conn net.Conn, l *Limits, c *Counters) *Outbox {
-	return &Outbox{conn: conn, now: newImmediate(conn), limits: l, counters: c}
+	o := &Outbox{}
+	o.Open(conn, l, c)
+	return o
+}
+
+// Open makes the zero Outbox that of conn, as NewOutbox does.
+func (o *Outbox) Open(conn net.Conn, l *Limits, c *Counters) {
+	o.conn, o.raw, o.limits, o.counters = conn, rawOf(conn), l, c
 }
 
 // TimedOut reports whether err is how the system tells that it has given a connection up, since the other side did not take
@@ -133,10 +140,10 @@ func (o *Outbox) fits(msgs, bytes int) bool {
 
 // write sends what can be sent at once, and returns the rest.
 func (o *Outbox) write(b []byte) []byte {
-	if o.flushed != nil || o.now == nil || len(b) == 0 || o.err != nil {
+	if o.flushed != nil || len(b) == 0 || o.err != nil || o.raw == nil {
 		return b
 	}
-	n, err := o.now.write(b)
+	n, err := o.counters.writing.write(o.raw, b)
 	if err != nil {
 		o.fail(err)
 		return nil

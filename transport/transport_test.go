@@ -271,7 +271,8 @@ func TestPerSourceLimit(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		a.Serve(ctx, &wg, func(c net.Conn, h *Handshake) {
+		a.Serve(ctx, &wg, func(c net.Conn, h *Arrival) {
+			defer h.End()
 			h.Done()
 			defer c.Close()
 			_, _ = c.Read(make([]byte, 1))

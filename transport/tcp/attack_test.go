@@ -6,10 +6,12 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -295,9 +297,17 @@ func TestDelivery(t *testing.T) {
 
 // TestAssembly checks that large messages of all peers together are bounded.
 func TestAssembly(t *testing.T) {
-	limits := transport.Limits{MaxUntrusted: 4 << 20, Assembly: 3 << 20}
-	s, stop := serveReplies(t, transport.Options{Limits: limits}, echo)
+	limits := transport.Limits{MaxMessage: 4 << 20, Assembly: 3 << 20}
+	s, stop := serveReplies(t, transport.Options{Limits: limits}, func(ctx context.Context, r transport.Request) {
+		r.Trust()
+		echo(ctx, r)
+	})
 	defer stop()
+	known := tcp.NewRequester(transport.Dialer{Addr: "tcp://" + s.Addr().String()}, nil)
+	defer known.Close()
+	if _, err := known.Do(t.Context(), wrap([]byte("x"))); err != nil {
+		t.Fatal(err)
+	}
 	frame := payload.AppendFrame(nil, make([]byte, 3<<20))
 	first := dial(t, s.Addr())
 	write(t, first, frame[:1<<20])
@@ -368,4 +378,51 @@ func TestNoMessagePack(t *testing.T) {
 	if _, err := q.Do(t.Context(), wrap([]byte("x"))); !errors.Is(err, transport.ErrDisconnected) {
 		t.Errorf("Do = %v, want ErrDisconnected: no reply can come", err)
 	}
+}
+
+// TestStrangersShareLittleMemory has 200 peers that have proved nothing send a third of a request of 1 MB, and measures what that takes
+// when all have come so far, or wait for room. Then all send the rest, and are answered.
+func TestStrangersShareLittleMemory(t *testing.T) {
+	s, stop := serveReplies(t, transport.Options{}, func(_ context.Context, r transport.Request) { _ = r.Reply([]byte("\xa2ok")) })
+	defer stop()
+	const peers, third, most = 200, 333_333, 64 << 20
+	request := append([]byte("\x82\xa4head\x81\xa3mid\x01\xa4body\xc6\x00\x0f\x42\x40"), make([]byte, 1_000_000)...)
+	before := heapNow()
+	var sent atomic.Int32
+	goOn := make(chan struct{})
+	answered := make(chan error, peers)
+	for range peers {
+		c := dial(t, s.Addr())
+		go func() {
+			_, err := c.Write(request[:third])
+			sent.Add(1)
+			<-goOn
+			if err == nil {
+				_, err = c.Write(request[third:])
+			}
+			if err == nil {
+				_, err = c.Read(make([]byte, 100))
+			}
+			answered <- err
+		}()
+	}
+	eventually(t, func() bool { return sent.Load() == peers || !s.HasRoom(netip.MustParseAddr("127.0.0.1"), 1<<20) })
+	grown := int64(heapNow() - before)
+	if t.Logf("%d MiB more", grown>>20); grown > most {
+		t.Errorf("%d requests of a million bytes take %d MiB", peers, grown>>20)
+	}
+	close(goOn)
+	for range peers {
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+	}
+	eventually(t, func() bool { return s.HasRoom(netip.MustParseAddr("127.0.0.1"), 8<<20) })
+}
+
+func heapNow() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

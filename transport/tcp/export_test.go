@@ -3,6 +3,8 @@ package tcp
 import (
 	"context"
 	"net"
+	"net/netip"
+	"time"
 
 	"github.com/brineproject/brine/transport"
 )
@@ -13,4 +15,11 @@ func ReadPublications(ctx context.Context, conn net.Conn, fn func(body []byte)) 
 	s := &session{guard: newGuard(conn, &l.limits, l.budget), out: transport.NewOutbox(conn, &l.limits, l.counters)}
 	s.guard.trusted.Store(true)
 	return NewSubscriber(transport.Dialer{}, nil).listen(ctx, l, s, func(_, body []byte) { fn(body) })
+}
+
+// HasRoom reports whether there is room for so much of a stranger at an address.
+func (s *server) HasRoom(from netip.Addr, n int) bool {
+	taken, ok := s.strangers.Take(from, n, time.Nanosecond)
+	s.strangers.Give(from, taken)
+	return ok
 }

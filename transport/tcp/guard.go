@@ -39,10 +39,11 @@ const (
 
 // A guard reads the frames of one connection within limits. One goroutine uses it, except for what says otherwise.
 type guard struct {
-	conn   net.Conn
-	limits *transport.Limits
-	budget *transport.Budget
-	frames *payload.FrameReader
+	conn      net.Conn
+	limits    *transport.Limits
+	budget    *transport.Budget
+	strangers *transport.Strangers // nil where all peers are trusted
+	frames    *payload.FrameReader
 
 	trusted  atomic.Bool // any goroutine may set it
 	draining atomic.Bool
@@ -55,6 +56,7 @@ type guard struct {
 	armed wait
 	mark  int // bytes of the message from which on it gets more time
 	taken int // from the budget
+	lent  int // by strangers, in place of the budget
 }
 
 func newGuard(conn net.Conn, l *transport.Limits, b *transport.Budget) *guard {
@@ -130,6 +132,12 @@ func (g *guard) take(n int) bool {
 	if n <= bigMessage || n <= g.taken {
 		return true
 	}
+	if !g.trusted.Load() && !g.borrow() {
+		return false
+	}
+	if n <= g.lent {
+		return true
+	}
 	if !g.budget.Take(n - g.taken) {
 		return false
 	}
@@ -143,6 +151,19 @@ func (g *guard) release() {
 		g.budget.Give(g.taken)
 		g.taken = 0
 	}
+	if g.lent > 0 {
+		g.strangers.Give(transport.SourceOf(g.conn.RemoteAddr()), g.lent)
+		g.lent = 0
+	}
+}
+
+// borrow waits for room for a large message of a peer that is not trusted, whose length is known only when it has come.
+func (g *guard) borrow() (ok bool) {
+	if g.lent > 0 {
+		return true
+	}
+	g.lent, ok = g.strangers.Take(transport.SourceOf(g.conn.RemoteAddr()), g.limit(), g.limits.MessageTimeout)
+	return ok || g.draining.Load() // which the next read tells
 }
 
 func (g *guard) waitsFor(have int) wait {

@@ -15,13 +15,14 @@ import (
 // A server is what the servers of this package have in common: it turns connections into peers, keeps them, and closes
 // them.
 type server struct {
-	opts     transport.Options
-	limits   transport.Limits
-	budget   *transport.Budget
-	counters *transport.Counters
-	acceptor *transport.Acceptor
-	tls      *TLS
-	log      logrus.FieldLogger
+	opts      transport.Options
+	limits    transport.Limits
+	budget    *transport.Budget
+	strangers *transport.Strangers
+	counters  *transport.Counters
+	acceptor  *transport.Acceptor
+	tls       *TLS
+	log       logrus.FieldLogger
 
 	mu     sync.Mutex
 	peers  map[*peer]struct{}
@@ -33,7 +34,7 @@ type server struct {
 func newServer(l net.Listener, o transport.Options, t *TLS) *server {
 	o = o.Filled()
 	s := &server{opts: o, limits: o.Limits.ServerLimits(), counters: &transport.Counters{}, tls: t, log: o.Log, peers: map[*peer]struct{}{}}
-	s.budget = transport.NewBudget(s.limits.Assembly)
+	s.budget, s.strangers = transport.NewBudget(s.limits.Assembly), transport.NewStrangers(s.limits.Strange)
 	s.acceptor = &transport.Acceptor{Listener: l, Limits: s.limits, KeepAlive: lively(o.KeepAlive), Counters: s.counters, Log: o.Log, Crowd: o.Crowd}
 	return s
 }
@@ -51,7 +52,7 @@ func lively(k transport.KeepAlive) transport.KeepAlive {
 type peer struct {
 	*guard
 	out   *transport.Outbox
-	place *transport.Handshake // until it is known
+	place *transport.Arrival // until it is known
 }
 
 func (p *peer) remote() net.Addr { return p.conn.RemoteAddr() }
@@ -105,7 +106,7 @@ func (s *server) serve(ctx context.Context, begin func(), converse func(context.
 	defer end()
 	defer context.AfterFunc(hard, end)()
 	var wg sync.WaitGroup
-	s.acceptor.Serve(soft, &wg, func(conn net.Conn, h *transport.Handshake) {
+	s.acceptor.Serve(soft, &wg, func(conn net.Conn, h *transport.Arrival) {
 		s.welcome(hard, conn, h, converse)
 	})
 	timer := time.AfterFunc(max(s.opts.Linger, 0), cancel)
@@ -126,7 +127,8 @@ func (s *server) start(stop context.CancelFunc) error {
 }
 
 // welcome leads one connection through its life.
-func (s *server) welcome(ctx context.Context, conn net.Conn, h *transport.Handshake, converse func(context.Context, *peer) error) {
+func (s *server) welcome(ctx context.Context, conn net.Conn, h *transport.Arrival, converse func(context.Context, *peer) error) {
+	defer h.End()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	secured, err := s.secure(ctx, conn)
 	if err != nil {
@@ -136,6 +138,7 @@ func (s *server) welcome(ctx context.Context, conn net.Conn, h *transport.Handsh
 		return
 	}
 	p := &peer{guard: newGuard(secured, &s.limits, s.budget), out: transport.NewOutbox(secured, &s.limits, s.counters), place: h}
+	p.strangers = s.strangers
 	defer p.close()
 	defer s.remove(p)
 	s.add(p)
@@ -175,6 +178,7 @@ func (s *server) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done = true
+	s.strangers.Close()
 	for p := range s.peers {
 		p.drain()
 	}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,25 +131,20 @@ func TestFailedHandshakesLeaveNoDescriptors(t *testing.T) {
 func TestLiarsMustSendWhatTheyAnnounce(t *testing.T) {
 	s, stop := startReplier(t, transport.Options{Limits: transport.Limits{MaxUntrusted: 64 << 20}}, echo)
 	defer stop()
-	heap := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	before := heap()
+	before := heapNow()
 	for range 100 {
 		dialRaw(t, s.Addr()).join(1, "REQ").write("\x01\x00" + longFrame(0, 60<<20) + strings.Repeat("x", 1000))
 	}
 	eventually(t, "the bytes to be read", func() bool { return s.budget.Take(0) && s.Stats().Connections == 100 })
-	if after := heap(); after > before+50<<20 {
+	if after := heapNow(); after > before+50<<20 {
 		t.Errorf("6 GB announced by 100 peers took %d MiB", (after-before)>>20)
 	}
 }
 
 func TestAssemblyBudget(t *testing.T) {
-	s, stop := startReplier(t, transport.Options{Limits: transport.Limits{MaxUntrusted: 1 << 20, Assembly: 1 << 20}}, echo)
+	s, stop := startReplier(t, transport.Options{Limits: transport.Limits{MaxMessage: 1 << 20, Assembly: 1 << 20}}, echo)
 	defer stop()
+	s.known.Trust(transport.SourceOf(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
 	big := longFrame(0, 900_000)
 	first := dialRaw(t, s.Addr()).join(1, "REQ")
 	first.write("\x01\x00" + big + strings.Repeat("x", 800_000))
@@ -581,4 +578,56 @@ func TestConnectionsComeAndGo(t *testing.T) {
 	}
 	wg.Wait()
 	eventually(t, "no peers", func() bool { return p.Peers() == 0 && p.subscriptions() == 0 && s.Stats().Connections == 0 })
+}
+
+// TestStrangersShareLittleMemory has 200 peers that have proved nothing send a third of a request of 1 MB, and measures what that takes
+// when all have come so far, or wait for room. Then all send the rest, and are answered.
+func TestStrangersShareLittleMemory(t *testing.T) {
+	s, stop := startReplier(t, transport.Options{}, func(_ context.Context, r transport.Request) { _ = r.Reply([]byte("ok")) })
+	defer stop()
+	const peers, size, third, most = 200, 1_000_000, 333_333, 64 << 20
+	before := heapNow()
+	var sent atomic.Int32
+	goOn := make(chan struct{})
+	answered := make(chan string, peers)
+	body := strings.Repeat("x", size)
+	for range peers {
+		c := dialRaw(t, s.Addr()).join(1, "REQ")
+		go func() {
+			c.try("\x01\x00" + longFrame(0, size) + body[:third])
+			sent.Add(1)
+			<-goOn
+			c.try(body[third:])
+			answer := make([]byte, 100)
+			n, _ := c.Read(answer)
+			answered <- string(answer[:n])
+		}()
+	}
+	eventually(t, "all to send, or no room", func() bool { return sent.Load() == peers || !s.hasRoom(size) })
+	grown := int64(heapNow() - before)
+	if t.Logf("%d MiB more", grown>>20); grown > most {
+		t.Errorf("%d requests of %d bytes take %d MiB", peers, size, grown>>20)
+	}
+	close(goOn)
+	for range peers {
+		if m := <-answered; m != frames("", "ok") {
+			t.Errorf("answer %q", m)
+		}
+	}
+	eventually(t, "the room to be given back", func() bool { return s.hasRoom(s.limits.Strange / 4) })
+}
+
+// hasRoom reports whether there is room for so much of a stranger on this host.
+func (s *server) hasRoom(n int) bool {
+	here := netip.MustParseAddr("127.0.0.1")
+	taken, ok := s.strangers.Take(here, n, time.Nanosecond)
+	s.strangers.Give(here, taken)
+	return ok
+}
+
+func heapNow() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

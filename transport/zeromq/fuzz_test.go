@@ -41,16 +41,21 @@ func FuzzConnection(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint8, stream string) {
 		budget := transport.NewBudget(limits.Assembly)
 		kinds := []zmq4.SocketType{zmq4.Router, zmq4.Pub, zmq4.Dealer, zmq4.Pull}
-		pr := profile{kind: kinds[kind%4], server: kind%4 != 2, readAhead: 64, limits: limits, budget: budget, counters: &transport.Counters{}}
+		pr := profile{kind: kinds[kind%4], server: kind%4 != 2, buffers: &buffers{size: 64}, limits: limits, budget: budget, counters: &transport.Counters{}}
 		p, err := pr.open(&script{in: strings.NewReader(stream)})
 		if err != nil {
 			return
 		}
 		s := newShard(&pr.limits)
-		sub := &subscriber{out: p.out}
-		p.subscribe = func(on bool, topic []byte) error { return s.subscribe(sub, on, topic) }
+		sub := &subscriber{out: &p.out}
+		p.side = subscribing(func(on bool, topic []byte) error { return s.subscribe(sub, on, topic) })
+		p.guard.rests = kind%8 < 4
 		for {
 			m, err := p.receive()
+			if err == errAtRest {
+				p.guard.rest()
+				continue
+			}
 			if err != nil {
 				break
 			}
@@ -68,6 +73,10 @@ func FuzzConnection(f *testing.F) {
 		}
 	})
 }
+
+type subscribing func(on bool, topic []byte) error
+
+func (f subscribing) subscribe(on bool, topic []byte) error { return f(on, topic) }
 
 func checkMessage(t *testing.T, m [][]byte) {
 	size := 0

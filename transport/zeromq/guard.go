@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,7 @@ const (
 )
 
 var (
+	errAtRest   = errors.New("peer has sent no more")
 	errDraining = errors.New("server is shutting down")
 	errDead     = errors.New("peer does not answer heartbeats")
 	errIdle     = errors.New("peer sends nothing")
@@ -42,28 +44,39 @@ const (
 	open
 )
 
-// hooks are what a guard tells the owner of its connection. They run on the reading goroutine.
-type hooks struct {
-	command func(name string, body []byte) error // every command after the handshake
-	silent  func() error                         // after each interval without a byte
+// An owner is told by a guard what happens on its connection, on the reading goroutine.
+type owner interface {
+	command(name string, body []byte) error // every command after the handshake
+	silent() error                          // after each interval without a byte
 }
 
 // A guard stands between the network and the library. What the library reads from it has been checked: lengths are
 // within the limits, large bodies are complete, and commands have been taken out.
 type guard struct {
 	net.Conn
-	limits   *transport.Limits
-	budget   *transport.Budget
-	hooks    hooks
-	server   bool
-	identity int // length of the routing identity, which shows in the greeting
+	limits    *transport.Limits
+	budget    *transport.Budget
+	strangers *transport.Strangers
+	owner     owner
+	server    bool
+	identity  int // length of the routing identity, which shows in the greeting
 
 	phase    phase
 	minor    byte // of the peer's protocol version 3.x
 	trusted  atomic.Bool
 	draining atomic.Bool
 
-	in     []byte // read ahead, from rpos to wpos
+	buffers *buffers // where read-ahead buffers come from; those of a connection at rest go back there
+	rests   bool     // between messages errAtRest is returned in place of waiting for a byte
+	woken   bool     // rest has read a byte, or failed
+	first   [1]byte
+	got     int
+	wakeErr error
+
+	silences int // intervals without a byte, in a row
+
+	block  *[]byte // of buffers; nil at rest
+	in     []byte  // read ahead, from rpos to wpos: the block, or larger
 	rpos   int
 	wpos   int
 	pass   int    // bytes that the library may read on from the stream
@@ -72,6 +85,7 @@ type guard struct {
 	bytes  int
 	more   bool
 	taken  int  // from the budget
+	lent   int  // by strangers, in place of the budget
 	within bool // a message has begun and not ended
 	slow   bool // the read deadline is that of the message
 	mark   int  // bytes of the message from which on the deadline is renewed
@@ -79,8 +93,37 @@ type guard struct {
 	out []byte // of the handshake, not yet sent
 }
 
-func newGuard(conn net.Conn, l *transport.Limits, b *transport.Budget, readAhead int, server bool) *guard {
-	return &guard{Conn: conn, limits: l, budget: b, server: server, in: make([]byte, readAhead)}
+// buffers are for what is read ahead, all of one size.
+type buffers struct {
+	size int
+	pool sync.Pool // of *[]byte
+}
+
+func (b *buffers) get() *[]byte {
+	if block, ok := b.pool.Get().(*[]byte); ok {
+		return block
+	}
+	block := make([]byte, b.size)
+	return &block
+}
+
+// rest waits for the next byte between two messages, without a buffer. It is for a goroutine of its own: on a stack that nothing
+// else has used it needs but the smallest there is.
+func (g *guard) rest() {
+	g.got, g.wakeErr = g.Conn.Read(g.first[:])
+	g.woken = true
+}
+
+// receive reads from the network, or returns what rest has read.
+func (g *guard) receive(p []byte) (int, error) {
+	switch {
+	case g.woken:
+		g.woken = false
+		return copy(p, g.first[:g.got]), g.wakeErr
+	case g.rests && !g.within && g.rpos == g.wpos:
+		return 0, errAtRest
+	}
+	return g.Conn.Read(p)
 }
 
 // Read is how the library reads: the bytes of whole, checked frames.
@@ -186,6 +229,10 @@ func (g *guard) release() {
 		g.budget.Give(g.taken)
 		g.taken = 0
 	}
+	if g.lent > 0 {
+		g.strangers.Give(transport.SourceOf(g.RemoteAddr()), g.lent)
+		g.lent = 0
+	}
 }
 
 func (g *guard) header() (header, error) {
@@ -214,13 +261,13 @@ func (g *guard) takeCommand(h header) error {
 		return err
 	}
 	g.rpos += len(b)
-	return g.hooks.command(name, body)
+	return g.owner.command(name, body)
 }
 
 // messageFrame checks a frame against the limits and lets it pass.
 func (g *guard) messageFrame(h header) error {
-	limit := g.limits.MaxUntrusted
-	if g.trusted.Load() {
+	limit, trusted := g.limits.MaxUntrusted, g.trusted.Load()
+	if trusted {
 		limit = g.limits.MaxMessage
 	}
 	if h.size > maxFrame || uint64(g.bytes)+h.size > maxFrame || transport.Over(g.bytes+int(h.size), limit) {
@@ -231,6 +278,9 @@ func (g *guard) messageFrame(h header) error {
 	}
 	g.within, g.more = true, h.flags&flagMore != 0
 	g.bytes += int(h.size)
+	if !trusted && g.bytes > bigFrame && !g.borrow(limit) {
+		return errBudget
+	}
 	switch whole := h.size <= bigFrame; {
 	case !whole && !g.early(h):
 		return g.assemble(h)
@@ -250,9 +300,31 @@ func (g *guard) early(h header) bool {
 	return true
 }
 
+// borrow waits for room for the rest of a large message of a peer that is not trusted, which is as large as the limit at most.
+func (g *guard) borrow(limit int) (ok bool) {
+	if g.lent > 0 {
+		return true
+	}
+	n := g.bytes
+	if g.more {
+		n = limit
+	}
+	if limit < 0 {
+		n = maxFrame
+	}
+	g.lent, ok = g.strangers.Take(transport.SourceOf(g.RemoteAddr()), n, g.limits.MessageTimeout)
+	if g.draining.Load() {
+		return true // the next read tells
+	}
+	return ok
+}
+
 var errBudget = fmt.Errorf("too many large messages at once: %w", transport.ErrTooLarge)
 
 func (g *guard) take(n int) bool {
+	if g.lent > 0 {
+		return true
+	}
 	if !g.budget.Take(n) {
 		return false
 	}
@@ -307,12 +379,20 @@ func (g *guard) need(n int) ([]byte, error) {
 
 // fill reads ahead what there is, at least one byte.
 func (g *guard) fill() error {
+	if g.block == nil {
+		g.block = g.buffers.get()
+		g.in = *g.block
+	}
 	if g.rpos > 0 {
 		g.wpos = copy(g.in, g.in[g.rpos:g.wpos])
 		g.rpos = 0
 	}
 	n, err := g.read(g.in[g.wpos:])
 	g.wpos += n
+	if err == errAtRest {
+		g.buffers.pool.Put(g.block)
+		g.block, g.in = nil, nil
+	}
 	return err
 }
 
@@ -326,20 +406,21 @@ func (g *guard) read(p []byte) (int, error) {
 		g.slow = true
 		g.rearm()
 	}
-	for silences := 0; ; silences++ {
-		n, err := g.Conn.Read(p)
-		if n > 0 {
+	for {
+		n, err := g.receive(p)
+		switch {
+		case n > 0:
+			g.silences = 0
 			return n, nil
-		}
-		if err == nil {
+		case err == nil:
 			continue
-		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
+		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return 0, eof(0, err)
 		}
-		if err := g.silence(silences); err != nil {
+		if err := g.silence(g.silences); err != nil {
 			return 0, err
 		}
+		g.silences++
 	}
 }
 
@@ -364,7 +445,7 @@ func (g *guard) silence(before int) error {
 	case g.pings() && g.limits.DeadAfter > 0 && before >= g.limits.DeadAfter:
 		return errDead
 	}
-	if err := g.hooks.silent(); err != nil {
+	if err := g.owner.silent(); err != nil {
 		return err
 	}
 	g.rearm()

@@ -19,7 +19,7 @@ func newLink(kind zmq4.SocketType, d transport.Dialer) *link {
 	limits := d.Limits.ClientLimits()
 	return &link{
 		profile: profile{
-			kind: kind, identity: d.Identity, readAhead: 4 << 10, limits: limits,
+			kind: kind, identity: d.Identity, buffers: &buffers{size: 4 << 10}, limits: limits,
 			budget: transport.NewBudget(limits.Assembly), counters: &transport.Counters{},
 		},
 		Keeper: transport.Keeper{Dialer: d},

@@ -23,36 +23,46 @@ type profile struct {
 	kind      zmq4.SocketType
 	server    bool
 	identity  []byte
-	readAhead int
+	buffers   *buffers
 	limits    transport.Limits
 	budget    *transport.Budget
+	strangers *transport.Strangers // nil where all peers are trusted
 	counters  *transport.Counters
 }
 
 // A peer is one connection after its handshake. One goroutine reads; any may send.
 type peer struct {
-	guard *guard
-	out   *transport.Outbox
+	guard guard
+	out   transport.Outbox
 	quiet time.Duration // without a message; kept by the reader
-	// subscribe is told of each subscription and its end; nil where there are none.
-	subscribe func(on bool, topic []byte) error
-	// pong is told of each answer to a heartbeat; nil where nobody wants to know.
-	pong func()
-	// idle is asked when the peer was quiet for so long; nil closes nothing.
-	idle func(quiet time.Duration) error
+	side  any           // who is told of what the peer does besides: a subscribable, a ponged, a restless, or none of them
+}
+
+// subscribable is told of each subscription of a peer and its end.
+type subscribable interface {
+	subscribe(on bool, topic []byte) error
+}
+
+// ponged is told of each answer to a heartbeat.
+type ponged interface{ pong() }
+
+// restless is asked when a peer was quiet for so long; an error closes the connection.
+type restless interface {
+	checkIdle(quiet time.Duration) error
 }
 
 // open makes a peer of a connection, or closes it.
 func (pr *profile) open(conn net.Conn) (*peer, error) {
-	p, err := pr.handshake(conn)
-	if err != nil {
+	p := &peer{}
+	if err := pr.handshake(conn, p); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("handshake with %s: %w", conn.RemoteAddr(), err)
 	}
 	return p, nil
 }
 
-func (pr *profile) handshake(conn net.Conn) (p *peer, err error) {
+// handshake makes p, which is zero, the peer of a connection.
+func (pr *profile) handshake(conn net.Conn, p *peer) (err error) {
 	defer func() {
 		if v := recover(); v != nil { // the library panics on some inputs
 			err = fmt.Errorf("%v: %w", v, transport.ErrProtocol)
@@ -60,31 +70,28 @@ func (pr *profile) handshake(conn net.Conn) (p *peer, err error) {
 	}()
 	if pr.limits.HandshakeTimeout > 0 {
 		if err := conn.SetDeadline(time.Now().Add(pr.limits.HandshakeTimeout)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	g := newGuard(conn, &pr.limits, pr.budget, pr.readAhead, pr.server)
+	g := &p.guard
+	g.Conn, g.limits, g.budget, g.strangers, g.buffers, g.server = conn, &pr.limits, pr.budget, pr.strangers, pr.buffers, pr.server
 	g.identity = len(pr.identity)
-	_, err = zmq4.Open(g, mechanism{pr.kind, pr.identity}, pr.kind, nil, pr.server, nil)
-	if err != nil {
-		return nil, err
+	if _, err = zmq4.Open(g, mechanism{pr.kind, pr.identity}, pr.kind, nil, pr.server, nil); err != nil {
+		return err
 	}
-	p = &peer{guard: g, out: transport.NewOutbox(conn, &pr.limits, pr.counters)}
-	return p, p.begin(pr.readAhead)
+	p.out.Open(conn, &pr.limits, pr.counters)
+	return p.begin()
 }
 
 // begin ends the handshake.
-func (p *peer) begin(readAhead int) error {
-	g := p.guard
+func (p *peer) begin() error {
+	g := &p.guard
 	if err := g.send(len(g.out)); err != nil {
 		return err
 	}
 	g.out = nil
-	if g.rpos == g.wpos && len(g.in) > readAhead {
-		g.in, g.rpos, g.wpos = make([]byte, readAhead), 0, 0
-	}
 	g.phase = open
-	g.hooks = hooks{command: p.command, silent: p.silent}
+	g.owner = p
 	if err := g.Conn.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
@@ -117,12 +124,12 @@ func (p *peer) command(name string, body []byte) error {
 		echo := body[2:]
 		p.urgent(command(zmq4.CmdPong, echo[:min(len(echo), maxPingContext)]))
 	case zmq4.CmdPong:
-		if p.pong != nil {
-			p.pong()
+		if side, ok := p.side.(ponged); ok {
+			side.pong()
 		}
 	case zmq4.CmdSubscribe, zmq4.CmdCancel:
-		if p.subscribe != nil {
-			return p.subscribe(name == zmq4.CmdSubscribe, bytes.Clone(body))
+		if side, ok := p.side.(subscribable); ok {
+			return side.subscribe(name == zmq4.CmdSubscribe, bytes.Clone(body))
 		}
 	case zmq4.CmdError:
 		return fmt.Errorf("peer says %.100q: %w", body, transport.ErrProtocol)
@@ -141,8 +148,8 @@ func (p *peer) ping() {
 
 func (p *peer) silent() error {
 	p.quiet += p.guard.tick()
-	if p.idle != nil {
-		if err := p.idle(p.quiet); err != nil {
+	if side, ok := p.side.(restless); ok {
+		if err := side.checkIdle(p.quiet); err != nil {
 			return err
 		}
 	}

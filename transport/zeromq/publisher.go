@@ -42,7 +42,7 @@ func NewPublisher(l net.Listener, o transport.Options) *Publisher {
 // Serve runs the server until ctx ends.
 func (p *Publisher) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, p.finish)()
-	err := p.serve(ctx, p.start, p.converse)
+	err := p.serve(ctx, p.start, p.meet)
 	if err == nil {
 		p.finish()
 		p.await()
@@ -90,36 +90,45 @@ func (p *Publisher) Peers() int {
 // WatchPeers makes the publisher tell w of each connection and of what it first subscribes to.
 func (p *Publisher) WatchPeers(w transport.PeerWatch) { p.watch = w }
 
-// converse listens to what one peer subscribes to.
-func (p *Publisher) converse(ctx context.Context, pe *peer) error {
-	shard := p.shards[int(p.next.Add(1))%len(p.shards)]
-	sub := &subscriber{out: pe.out}
-	defer shard.remove(sub)
-	report := transport.NewPeerReport(p.watch, transport.Peer{Addr: pe.remote(), Since: time.Now()})
-	defer report.End()
-	pe.subscribe = func(on bool, topic []byte) error {
-		err := shard.subscribe(sub, on, topic)
-		if err == nil && on {
-			tellTopic(&report, topic)
-		}
-		return err
+// A subscription is one connection of a publisher.
+type subscription struct {
+	contact
+	subscriber
+	publisher *Publisher
+	shard     *shard
+	report    transport.PeerReport
+}
+
+func (p *Publisher) meet() dialogue {
+	return &subscription{publisher: p, shard: p.shards[int(p.next.Add(1))%len(p.shards)]}
+}
+
+func (s *subscription) begin(context.Context) {
+	s.subscriber.out = &s.contact.out
+	s.report = transport.NewPeerReport(s.publisher.watch, transport.Peer{Addr: s.remote(), Since: time.Now()})
+}
+
+// hear takes what a peer of ZMTP 3.0 subscribes to.
+func (s *subscription) hear(frames [][]byte) error {
+	if len(frames) == 1 && len(frames[0]) > 0 && frames[0][0] <= 1 {
+		return s.subscribe(frames[0][0] == 1, frames[0][1:])
 	}
-	pe.idle = func(quiet time.Duration) error { return p.checkIdle(shard, sub, quiet) }
-	for {
-		frames, err := pe.receive()
-		if err == errDraining || pe.guard.draining.Load() {
-			shard.Settle(ctx)
-			return errDraining
-		}
-		if err != nil {
-			return err
-		}
-		if len(frames) == 1 && len(frames[0]) > 0 && frames[0][0] <= 1 {
-			if err := pe.subscribe(frames[0][0] == 1, frames[0][1:]); err != nil {
-				return err
-			}
-		}
+	return nil
+}
+
+func (s *subscription) subscribe(on bool, topic []byte) error {
+	err := s.shard.subscribe(&s.subscriber, on, topic)
+	if err == nil && on {
+		tellTopic(&s.report, topic)
 	}
+	return err
+}
+
+func (s *subscription) settle() { s.shard.Settle(s.publisher.ctx) }
+
+func (s *subscription) end() {
+	s.report.End()
+	s.shard.remove(&s.subscriber)
 }
 
 // tellTopic tells what a peer has subscribed to. The end of a subscription is not told: it still says who the peer is.
@@ -133,8 +142,9 @@ func tellTopic(r *transport.PeerReport, topic []byte) {
 }
 
 // checkIdle closes a peer that never subscribes to anything.
-func (p *Publisher) checkIdle(s *shard, sub *subscriber, quiet time.Duration) error {
-	if p.limits.IdleTimeout <= 0 || quiet < p.limits.IdleTimeout || s.count(sub) > 0 {
+func (s *subscription) checkIdle(quiet time.Duration) error {
+	limit := s.publisher.limits.IdleTimeout
+	if limit <= 0 || quiet < limit || s.shard.count(&s.subscriber) > 0 {
 		return nil
 	}
 	return errIdle

@@ -24,18 +24,29 @@ func NewPuller(l net.Listener, o transport.Options) *Puller {
 // Serve hands each message to fn, one after another, until ctx ends, and then returns nil. Peers whose messages wait
 // for fn are not read meanwhile.
 func (s *Puller) Serve(ctx context.Context, fn func(frames [][]byte)) error {
-	return s.serve(ctx, func() {}, func(_ context.Context, p *peer) error {
-		p.guard.trusted.Store(!transport.SourceOf(p.remote()).IsValid())
-		for {
-			frames, err := p.receive()
-			if err != nil {
-				return err
-			}
-			s.counters.Received.Add(1)
-			s.hand(frames, fn)
-		}
-	})
+	return s.serve(ctx, func() {}, func() dialogue { return &pushing{puller: s, fn: fn} })
 }
+
+// pushing is one connection of a puller.
+type pushing struct {
+	contact
+	puller *Puller
+	fn     func([][]byte)
+}
+
+func (p *pushing) begin(context.Context) {
+	p.guard.trusted.Store(!transport.SourceOf(p.remote()).IsValid())
+}
+
+func (p *pushing) hear(frames [][]byte) error {
+	p.puller.counters.Received.Add(1)
+	p.puller.hand(frames, p.fn)
+	return nil
+}
+
+func (p *pushing) settle() {}
+
+func (p *pushing) end() {}
 
 func (s *Puller) hand(frames [][]byte, fn func([][]byte)) {
 	s.mu.Lock()

@@ -21,19 +21,20 @@ type Replier struct {
 	handler transport.Handler
 	crew    *transport.Crew[*request]
 	known   transport.Sources
-	buffers sync.Pool // *[]byte, for replies
+	replies sync.Pool // *[]byte
 }
 
 // NewReplier returns a replier on a listener, which it owns from then on.
 func NewReplier(l net.Listener, o transport.Options) *Replier {
 	s := &Replier{server: newServer(zmq4.Router, 1<<10, l, o)}
 	s.crew = transport.NewCrew(s.opts.Workers, s.answer)
+	s.within = func(ctx context.Context) context.Context { return transport.WithAside(ctx, s.crew) }
 	return s
 }
 
 // Serve answers requests with h until ctx ends.
 func (s *Replier) Serve(ctx context.Context, h transport.Handler) error {
-	err := s.serve(ctx, func() { s.handler = h }, s.converse)
+	err := s.serve(ctx, func() { s.handler = h }, func() dialogue { return &client{server: s} })
 	if err == nil && !s.crew.Dismiss(time.Second) { // by now the context of the handlers has ended
 		s.log.Warn("handlers of requests do not end; going on without them")
 	}
@@ -42,9 +43,10 @@ func (s *Replier) Serve(ctx context.Context, h transport.Handler) error {
 
 // A client is one connection of a replier.
 type client struct {
-	*peer
+	contact
 	server   *Replier
 	ctx      context.Context
+	cancel   context.CancelFunc
 	session  atomic.Value // of type held
 	slots    chan struct{}
 	inFlight sync.WaitGroup
@@ -52,27 +54,14 @@ type client struct {
 
 type held struct{ v any }
 
-// converse takes the requests of one peer and gives them to the workers.
-func (s *Replier) converse(ctx context.Context, p *peer) error {
-	ctx, cancel := context.WithCancel(transport.WithAside(ctx, s.crew))
-	defer cancel()
-	c := &client{peer: p, server: s, ctx: ctx, slots: make(chan struct{}, s.inFlight())}
-	source := transport.SourceOf(p.remote())
-	p.guard.trusted.Store(!source.IsValid() || s.known.Trusted(source))
-	p.idle = c.checkIdle
-	for {
-		frames, err := p.receive()
-		if err == nil {
-			err = c.take(frames)
-		}
-		if err == errDraining || p.guard.draining.Load() {
-			return c.settle()
-		}
-		if err != nil {
-			return err
-		}
-	}
+func (c *client) begin(ctx context.Context) {
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.slots = make(chan struct{}, c.server.inFlight())
+	source := transport.SourceOf(c.remote())
+	c.guard.trusted.Store(!source.IsValid() || c.server.known.Trusted(source))
 }
+
+func (c *client) end() { c.cancel() }
 
 func (s *Replier) inFlight() int {
 	if s.limits.MaxInFlight < 0 {
@@ -91,7 +80,7 @@ func (c *client) checkIdle(quiet time.Duration) error {
 }
 
 // settle waits for the requests in work, so that their replies still go out.
-func (c *client) settle() error {
+func (c *client) settle() {
 	settled := make(chan struct{})
 	go func() {
 		c.inFlight.Wait()
@@ -101,11 +90,10 @@ func (c *client) settle() error {
 	case <-settled:
 	case <-c.ctx.Done():
 	}
-	return errDraining
 }
 
-// take gives one message to a worker, and waits for one if need be: more is read from this peer only then.
-func (c *client) take(frames [][]byte) error {
+// hear gives one message to a worker, and waits for one if need be: more is read from this peer only then.
+func (c *client) hear(frames [][]byte) error {
 	r, err := c.request(frames)
 	if err != nil {
 		return err
@@ -217,7 +205,7 @@ func (r *request) Reply(body []byte) error {
 
 // replySmall copies the body behind its header, in a buffer that is used again unless the peer is slow.
 func (r *request) replySmall(head int, body []byte) error {
-	pool := &r.client.server.buffers
+	pool := &r.client.server.replies
 	buf, _ := pool.Get().(*[]byte)
 	if buf == nil {
 		buf = new([]byte)

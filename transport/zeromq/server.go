@@ -14,18 +14,45 @@ import (
 )
 
 // A server is what PUB, ROUTER and PULL have in common: it turns connections into peers, keeps them, and closes them.
+//
+// Most connections are at rest: nothing is under way on them, and all that a peer costs is a [dialogue] and a goroutine that waits
+// for a byte. When one comes, another goroutine takes its place, which hears the peer until there is nothing more to read.
 type server struct {
 	profile
 	opts     transport.Options
 	acceptor *transport.Acceptor
 	log      logrus.FieldLogger
+	ctx      context.Context                       // of the dialogues; set by serve
+	within   func(context.Context) context.Context // makes it of one that ends with the server; nil leaves that as it is
 
 	mu     sync.Mutex
-	peers  map[*peer]struct{}
+	peers  map[dialogue]struct{}
 	served bool
 	done   bool // no new peers
 	stop   context.CancelFunc
 }
+
+// A dialogue is what a server has with one peer. Its methods are called one after another.
+type dialogue interface {
+	// at returns where the connection is kept.
+	at() *contact
+	// begin is called when the handshake is over.
+	begin(ctx context.Context)
+	// hear takes one message. An error ends the connection.
+	hear(frames [][]byte) error
+	// settle waits until what is under way is done, and is called when the server ends.
+	settle()
+	// end is called last, before the connection is closed.
+	end()
+}
+
+// A contact is one connection of a server, and the zero contact is none yet.
+type contact struct {
+	peer
+	arrival *transport.Arrival
+}
+
+func (l *contact) at() *contact { return l }
 
 func newServer(kind zmq4.SocketType, readAhead int, l net.Listener, o transport.Options) *server {
 	limits := o.Limits.ServerLimits()
@@ -33,15 +60,15 @@ func newServer(kind zmq4.SocketType, readAhead int, l net.Listener, o transport.
 	counters := &transport.Counters{}
 	return &server{
 		profile: profile{
-			kind: kind, server: true, readAhead: readAhead, limits: limits,
-			budget: transport.NewBudget(limits.Assembly), counters: counters,
+			kind: kind, server: true, buffers: &buffers{size: readAhead}, limits: limits,
+			budget: transport.NewBudget(limits.Assembly), strangers: transport.NewStrangers(limits.Strange), counters: counters,
 		},
 		opts: o,
 		log:  o.Log,
 		acceptor: &transport.Acceptor{
 			Listener: l, Limits: limits, KeepAlive: o.KeepAlive, Counters: counters, Log: o.Log, Crowd: o.Crowd, Subscribe: kind == zmq4.Pub,
 		},
-		peers: map[*peer]struct{}{},
+		peers: map[dialogue]struct{}{},
 	}
 }
 
@@ -68,22 +95,21 @@ func (s *server) Close() error {
 
 var errServedTwice = errors.New("server was already run")
 
-// serve calls begin, and runs converse for each peer until ctx ends. converse gets a context that ends a while after that, with the
-// linger; it returns when the peer is lost or when receive says errDraining.
-func (s *server) serve(ctx context.Context, begin func(), converse func(context.Context, *peer) error) error {
+// serve calls ready, and has a dialogue with each peer, which meet makes, until ctx ends. The context of the dialogues ends a
+// while after that, with the linger.
+func (s *server) serve(ctx context.Context, ready func(), meet func() dialogue) error {
 	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	if err := s.start(cancel); err != nil {
+	if err := s.start(hard, cancel); err != nil {
 		return err
 	}
-	begin()
+	ready()
 	soft, end := context.WithCancel(ctx)
 	defer end()
 	defer context.AfterFunc(hard, end)()
+	defer context.AfterFunc(hard, s.cut)()
 	var wg sync.WaitGroup
-	s.acceptor.Serve(soft, &wg, func(conn net.Conn, h *transport.Handshake) {
-		s.welcome(hard, conn, h, converse)
-	})
+	s.acceptor.Serve(soft, &wg, func(conn net.Conn, a *transport.Arrival) { s.welcome(conn, a, meet()) })
 	timer := time.AfterFunc(max(s.opts.Linger, 0), cancel)
 	defer timer.Stop()
 	s.drain()
@@ -91,67 +117,115 @@ func (s *server) serve(ctx context.Context, begin func(), converse func(context.
 	return nil
 }
 
-func (s *server) start(stop context.CancelFunc) error {
+func (s *server) start(hard context.Context, stop context.CancelFunc) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.served {
 		return errServedTwice
 	}
-	s.served, s.stop = true, stop
+	s.served, s.ctx, s.stop = true, hard, stop
+	if s.within != nil {
+		s.ctx = s.within(hard)
+	}
 	return nil
 }
 
-// welcome leads one connection through its life.
-func (s *server) welcome(ctx context.Context, conn net.Conn, h *transport.Handshake, converse func(context.Context, *peer) error) {
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	p, err := s.greet(conn)
-	h.Done()
+// welcome leads one connection through its handshake, and begins the dialogue.
+func (s *server) welcome(conn net.Conn, a *transport.Arrival, c dialogue) {
+	l := c.at()
+	l.arrival, l.side = a, c
+	still := context.AfterFunc(s.ctx, func() { conn.Close() })
+	err := s.handshake(conn, &l.peer)
+	a.Done()
+	still()
 	if err != nil {
 		s.counters.HandshakeFailures.Add(1)
 		s.log.WithError(err).Debugf("handshake with %s", conn.RemoteAddr())
 		conn.Close()
+		a.End()
 		return
 	}
-	defer p.close()
-	defer s.remove(p)
-	s.add(p)
-	s.account(p, converse(ctx, p))
-	p.finish(ctx)
+	l.guard.rests = true
+	s.add(c)
+	c.begin(s.ctx)
+	s.attend(c)
 }
 
-// greet does the handshake on a goroutine of its own: the stack that it grows does not stay for the life of the
-// connection.
-func (s *server) greet(conn net.Conn) (p *peer, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		p, err = s.handshake(conn)
-	}()
-	<-done
-	return p, err
-}
-
-func (s *server) add(p *peer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.peers[p] = struct{}{}
-	if s.done {
-		p.guard.drain()
+// attend hears a peer until it sends nothing more, or the connection ends.
+func (s *server) attend(c dialogue) {
+	l := c.at()
+	for {
+		frames, err := l.receive()
+		if err == errAtRest {
+			go s.await(c)
+			return
+		}
+		if err == nil {
+			err = c.hear(frames)
+		}
+		if err == errDraining || l.guard.draining.Load() {
+			c.settle()
+			err = errDraining
+		}
+		if err != nil {
+			s.part(c, err)
+			return
+		}
 	}
 }
 
-func (s *server) remove(p *peer) {
+// await waits until a peer sends something. It runs on a goroutine of its own, and what hears the peer then on another one: a stack
+// that has grown does not become as small as a new one again.
+func (s *server) await(c dialogue) {
+	c.at().guard.rest()
+	go s.attend(c)
+}
+
+// part ends a dialogue and its connection.
+func (s *server) part(c dialogue, err error) {
+	l := c.at()
+	c.end()
+	s.account(&l.peer, err)
+	l.finish(s.ctx)
+	s.remove(c)
+	l.close()
+	l.arrival.End()
+}
+
+func (s *server) add(c dialogue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.peers, p)
+	s.peers[c] = struct{}{}
+	if s.done {
+		c.at().guard.drain()
+	}
+	if s.ctx.Err() != nil {
+		c.at().cut()
+	}
+}
+
+func (s *server) remove(c dialogue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.peers, c)
 }
 
 func (s *server) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done = true
-	for p := range s.peers {
-		p.guard.drain()
+	s.strangers.Close()
+	for c := range s.peers {
+		c.at().guard.drain()
+	}
+}
+
+// cut ends all connections.
+func (s *server) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.peers {
+		c.at().cut()
 	}
 }
 

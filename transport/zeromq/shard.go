@@ -141,7 +141,7 @@ func (s *shard) subscribe(sub *subscriber, on bool, topic []byte) error {
 		s.subs.remove(sub, string(topic))
 		return nil
 	}
-	if _, has := sub.places[string(topic)]; has {
+	if sub.find(string(topic)) >= 0 {
 		return nil
 	}
 	if transport.Over(len(sub.places)+1, s.limits.MaxSubscriptions) || transport.Over(sub.bytes+len(topic), s.limits.MaxSubscriptionBytes) {
@@ -154,8 +154,8 @@ func (s *shard) subscribe(sub *subscriber, on bool, topic []byte) error {
 func (s *shard) remove(sub *subscriber) {
 	s.index.Lock()
 	defer s.index.Unlock()
-	for topic := range sub.places {
-		s.subs.remove(sub, topic)
+	for len(sub.places) > 0 {
+		s.subs.remove(sub, sub.places[len(sub.places)-1].topic)
 	}
 }
 
@@ -168,13 +168,27 @@ func (s *shard) count(sub *subscriber) int {
 // A subscriber is one peer of a publisher, with its places among the members of topics.
 type subscriber struct {
 	out     *transport.Outbox
-	places  map[string]int
+	places  []place // few; a map would take more memory
 	bytes   int
 	matched []int // messages of the batch that it gets
 }
 
+// A place is that of a subscriber among the members of a topic.
+type place struct {
+	topic string
+	at    int
+}
+
+// find returns where the place of a topic is in places, -1 where there is none.
+func (sub *subscriber) find(topic string) int {
+	return slices.IndexFunc(sub.places, func(p place) bool { return p.topic == topic })
+}
+
 // A topic is a text that peers subscribed to.
-type topic struct{ members []*subscriber }
+type topic struct {
+	text    string
+	members []*subscriber
+}
 
 // An index finds the subscribers of a message: a look-up for each length that subscriptions have.
 type index struct {
@@ -187,29 +201,29 @@ type length struct{ n, topics int }
 func (x *index) add(sub *subscriber, text string) {
 	t := x.topics[text]
 	if t == nil {
-		t = &topic{}
+		t = &topic{text: text}
 		x.topics[text] = t
 		x.countLength(len(text), 1)
 	}
-	if sub.places == nil {
-		sub.places = map[string]int{}
-	}
-	sub.places[text] = len(t.members)
+	sub.places = append(sub.places, place{t.text, len(t.members)})
 	sub.bytes += len(text)
 	t.members = append(t.members, sub)
 }
 
 func (x *index) remove(sub *subscriber, text string) {
-	at, has := sub.places[text]
-	if !has {
+	i := sub.find(text)
+	if i < 0 {
 		return
 	}
-	delete(sub.places, text)
+	at := sub.places[i].at
+	sub.places = slices.Delete(sub.places, i, i+1)
 	sub.bytes -= len(text)
 	t := x.topics[text]
 	last := len(t.members) - 1
 	t.members[at] = t.members[last]
-	t.members[at].move(text, at, at != last)
+	if at != last {
+		t.members[at].move(text, at)
+	}
 	t.members[last] = nil
 	if t.members = t.members[:last]; last == 0 {
 		delete(x.topics, text)
@@ -217,11 +231,7 @@ func (x *index) remove(sub *subscriber, text string) {
 	}
 }
 
-func (sub *subscriber) move(text string, to int, moved bool) {
-	if moved {
-		sub.places[text] = to
-	}
-}
+func (sub *subscriber) move(text string, to int) { sub.places[sub.find(text)].at = to }
 
 func (x *index) countLength(n, by int) {
 	at, found := slices.BinarySearchFunc(x.lengths, n, func(l length, n int) int { return l.n - n })
@@ -265,7 +275,7 @@ func (x *index) match(i int, first []byte, touched []*subscriber) []*subscriber 
 
 func (sub *subscriber) note(i int, touched []*subscriber) []*subscriber {
 	n := len(sub.matched)
-	if _, everything := sub.places[""]; everything || n > 0 && sub.matched[n-1] == i {
+	if n > 0 && sub.matched[n-1] == i || sub.find("") >= 0 {
 		return touched
 	}
 	if n == 0 {

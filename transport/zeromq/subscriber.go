@@ -37,8 +37,8 @@ func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error
 	l := newLink(zmq4.Sub, s.dialer)
 	l.run(ctx, func(_ context.Context, p *peer) error {
 		taken := sync.OnceFunc(l.Up)
-		p.pong = s.countdown(p, taken)
-		if err := p.out.Send(s.introduction(p.guard)); err != nil {
+		p.side = &countdown{peer: p, left: answers, taken: taken}
+		if err := p.out.Send(s.introduction(&p.guard)); err != nil {
 			return err
 		}
 		if !p.guard.pings() {
@@ -56,16 +56,19 @@ func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error
 	return nil
 }
 
-// countdown returns what is told of the answers to heartbeats, and asks for more until taken may be called.
-func (s *Subscriber) countdown(p *peer, taken func()) func() {
-	left := answers
-	return func() {
-		if left--; left > 0 {
-			p.ping()
-			return
-		}
-		taken()
+// A countdown is told of the answers to heartbeats, and asks for more until taken may be called.
+type countdown struct {
+	peer  *peer
+	left  int
+	taken func()
+}
+
+func (c *countdown) pong() {
+	if c.left--; c.left > 0 {
+		c.peer.ping()
+		return
 	}
+	c.taken()
 }
 
 // introduction returns what is sent first: the subscriptions, and a PING where it is answered.
