@@ -180,9 +180,9 @@ func TestSightingsAreWrittenAside(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	all := func(string) bool { return true }
 	s.Note("web1", "aa", "192.0.2.1", at)
-	s.writing.Lock() // as while another list is written
+	s.file.writing.Lock() // as while another list is written
 	s.Note("web2", "bb", "192.0.2.1", at)
-	s.writing.Unlock()
+	s.file.writing.Unlock()
 	stall := filepath.Join(dir, sightingsFile)
 	must(t, os.MkdirAll(filepath.Join(stall, "x"), 0o700))
 	if err := s.Flush(all, at); err == nil {

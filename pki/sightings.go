@@ -1,10 +1,7 @@
 package pki
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"sync"
 	"time"
@@ -26,15 +23,13 @@ type Sighting struct {
 
 // Sightings keep for each id the last key that was denied. Several goroutines may use them.
 type Sightings struct {
-	dir  string
+	file *record[Sighting]
 	most int
 
 	mu    sync.Mutex
 	byID  map[string]Sighting
 	noted map[string]time.Time // when an id was noted last, whether that is to be written or not
 	dirty bool
-
-	writing sync.Mutex // held while a list is written; whoever notes a key does not wait for that
 }
 
 // sightingPause is how much later a key has to be seen again for that to be written: who is denied comes every ten seconds.
@@ -42,41 +37,16 @@ const sightingPause = time.Minute
 
 // OpenSightings returns those in a master's cachedir. A file that cannot be read counts as none.
 func OpenSightings(cacheDir string) *Sightings {
-	s := &Sightings{dir: cacheDir, most: defaultMaxPending, noted: map[string]time.Time{}}
-	var err error
-	if s.byID, err = ReadSightings(cacheDir); err != nil || s.byID == nil {
-		s.byID = map[string]Sighting{}
-	}
+	s := &Sightings{file: sightingsIn(cacheDir), most: defaultMaxPending, noted: map[string]time.Time{}}
+	s.byID, _ = s.file.load() // empty with an error
 	return s
 }
 
 // ReadSightings returns what a master has written, by id.
-func ReadSightings(cacheDir string) (map[string]Sighting, error) {
-	r, err := enter(cacheDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer r.leave()
-	f, err := r.root.Open(sightingsFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := readAtMost(f, maxSightings)
-	if err != nil {
-		return nil, err
-	}
-	byID := map[string]Sighting{}
-	if err := json.Unmarshal(text, &byID); err != nil {
-		return nil, fmt.Errorf("%s: %w", sightingsFile, err)
-	}
-	return byID, nil
+func ReadSightings(cacheDir string) (map[string]Sighting, error) { return sightingsIn(cacheDir).load() }
+
+func sightingsIn(cacheDir string) *record[Sighting] {
+	return &record[Sighting]{dir: cacheDir, name: sightingsFile, most: maxSightings}
 }
 
 // Note tells of a key that was denied just now. Of one that comes again and again each minute counts once.
@@ -102,23 +72,17 @@ func (s *Sightings) Note(id, keyName, from string, now time.Time) {
 // Flush writes what has changed, and drops ids that keep does not name, which is what was there at a time: what was noted since
 // then stays.
 func (s *Sightings) Flush(keep func(id string) bool, at time.Time) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	list := s.changed(keep, at)
-	if list == nil {
-		return nil
-	}
-	text, err := json.Marshal(list)
-	if err == nil {
-		err = s.write(text)
-	}
+	err := s.file.flush(func() map[string]Sighting { return s.changed(keep, at) }, s.setDirty)
 	if err != nil {
-		s.mu.Lock()
-		s.dirty = true
-		s.mu.Unlock()
-		return fmt.Errorf("keep when keys were denied: %w", err)
+		return fmt.Errorf("write when keys were denied: %w", err)
 	}
 	return nil
+}
+
+func (s *Sightings) setDirty() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dirty = true
 }
 
 // changed drops ids, and returns what is to be written then; nil is nothing.
@@ -137,13 +101,4 @@ func (s *Sightings) changed(keep func(id string) bool, at time.Time) map[string]
 	}
 	s.dirty = false
 	return maps.Clone(s.byID)
-}
-
-func (s *Sightings) write(text []byte) error {
-	r, err := enter(s.dir)
-	if err != nil {
-		return err
-	}
-	defer r.leave()
-	return r.replace(sightingsFile, text, 0o600)
 }

@@ -1,10 +1,7 @@
 package pki
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"sync"
 
@@ -20,13 +17,11 @@ const maxVersions = 64 << 20
 // Versions keep the highest version of the protocol by which each minion proved its id, over restarts of the master. What is
 // known of an id is of one key: another key of the id has proved nothing. Several goroutines may use Versions.
 type Versions struct {
-	dir string
+	file *record[proved]
 
 	mu    sync.RWMutex
 	byID  map[string]proved
 	dirty bool
-
-	writing sync.Mutex // held while the file is written; requests do not wait for that
 }
 
 // proved is what is known of a minion.
@@ -40,39 +35,12 @@ type proved struct {
 // OpenVersions returns those in a master's cachedir. The error says why the file of before could not be read: then nothing is
 // known yet, and the Versions can be used all the same.
 func OpenVersions(cacheDir string) (*Versions, error) {
-	v := &Versions{dir: cacheDir, byID: map[string]proved{}}
-	text, err := v.read()
-	if err == nil && text != nil {
-		err = json.Unmarshal(text, &v.byID)
-	}
-	if err != nil || v.byID == nil {
-		v.byID = map[string]proved{}
-	}
-	if err != nil {
-		return v, fmt.Errorf("versions by which minions proved their ids: %s: %w", versionsFile, err)
+	v := &Versions{file: &record[proved]{dir: cacheDir, name: versionsFile, most: maxVersions}}
+	var err error
+	if v.byID, err = v.file.load(); err != nil {
+		return v, fmt.Errorf("read versions by which minions proved their ids: %w", err)
 	}
 	return v, nil
-}
-
-// read returns the text of the file, nil where there is none.
-func (v *Versions) read() ([]byte, error) {
-	r, err := enter(v.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer r.leave()
-	f, err := r.root.Open(versionsFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readAtMost(f, maxVersions)
 }
 
 // Proved tells that minion id proved to hold key in a request of a version.
@@ -130,23 +98,16 @@ func (v *Versions) Prune(keep func(id string) bool) {
 
 // Flush writes the file when something has changed.
 func (v *Versions) Flush() error {
-	v.writing.Lock()
-	defer v.writing.Unlock()
-	list := v.changed()
-	if list == nil {
-		return nil
-	}
-	text, err := json.Marshal(list)
-	if err == nil {
-		err = v.write(text)
-	}
-	if err != nil {
-		v.mu.Lock()
-		v.dirty = true
-		v.mu.Unlock()
-		return fmt.Errorf("keep by which versions minions proved their ids: %w", err)
+	if err := v.file.flush(v.changed, v.setDirty); err != nil {
+		return fmt.Errorf("write versions by which minions proved their ids: %w", err)
 	}
 	return nil
+}
+
+func (v *Versions) setDirty() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.dirty = true
 }
 
 // changed returns what is to be written; nil is nothing.
@@ -158,13 +119,4 @@ func (v *Versions) changed() map[string]proved {
 	}
 	v.dirty = false
 	return maps.Clone(v.byID)
-}
-
-func (v *Versions) write(text []byte) error {
-	r, err := enter(v.dir)
-	if err != nil {
-		return err
-	}
-	defer r.leave()
-	return r.replace(versionsFile, text, 0o600)
 }
