@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/logging"
 )
@@ -19,14 +21,15 @@ type sparing struct {
 func (s *sparing) Run(ctx context.Context, ready func()) error {
 	return s.Role.Run(ctx, func() {
 		ready() // which a role may call again
-		s.started.Do(s.giveBack)
+		s.started.Do(func() { GiveBack(s.log) })
 	})
 }
 
-// giveBack gives back what only the start needed: garbage, and the code and tables of the program that it went through.
-func (s *sparing) giveBack() {
+// GiveBack gives the system back what a process holds and does not need to go on, as after its start or a storm of requests: garbage,
+// and the code and tables of the program that it went through, which return when they are touched. The log is told what fails.
+func GiveBack(log logrus.FieldLogger) {
 	debug.FreeOSMemory()
 	if err := unmapRead(); err != nil {
-		s.log.WithError(err).Debug("the memory of the start is not given back") // all else is well
+		log.WithError(err).Debug("memory is not given back") // all else is well
 	}
 }

@@ -50,6 +50,7 @@ type maintenance struct {
 	denied     *pki.Sightings
 	versions   *pki.Versions
 	compiler   *pillarCompiler
+	giveBack   func()
 	log        logrus.FieldLogger
 }
 
@@ -67,7 +68,7 @@ func (m *maintenance) tasks() []schedule.Task {
 		{Name: "__presence_file", Every: keyLook, RunOnStart: true, Do: m.presence.tell},
 		{Name: "__offline", Every: queueLook, Do: m.offline.look},
 		{Name: "__deliveries", Every: deliveryLook, RunOnStart: true, Do: m.deliveries.look},
-		{Name: "__memory", Every: thriftLook, Do: newThrift().look},
+		{Name: "__memory", Every: thriftLook, Do: newThrift(m.giveBack).look},
 	}
 }
 

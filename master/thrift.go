@@ -9,7 +9,7 @@ import (
 )
 
 // A thrift gives back the memory that a storm of requests has left when it is over, as when many minions have signed in:
-// the collector alone would keep it for the next storm, and the stacks of connections as large as that made them.
+// the collector alone would keep it for the next storm.
 type thrift struct {
 	allocated func() uint64 // bytes since the start, also those that were given back
 	giveBack  func()
@@ -25,7 +25,16 @@ const (
 	calmBytes, stormBytes = 4 << 20, 32 << 20
 )
 
-func newThrift() *thrift { return &thrift{allocated: allocated, giveBack: giveBack} }
+// newThrift returns a thrift that gives back by free; nil is debug.FreeOSMemory.
+func newThrift(free func()) *thrift {
+	if free == nil {
+		free = debug.FreeOSMemory
+	}
+	return &thrift{allocated: allocated, giveBack: func() {
+		runtime.GC() // and free collects again: what pools keep goes with the second time
+		free()
+	}}
+}
 
 // look gives memory back if much was allocated since the last time, and next to nothing since the last look.
 func (t *thrift) look(context.Context) error {
@@ -43,10 +52,4 @@ func allocated() uint64 {
 	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s)
 	return s[0].Value.Uint64()
-}
-
-// giveBack collects twice: each time a stack that is hardly used becomes half as large.
-func giveBack() {
-	runtime.GC()
-	debug.FreeOSMemory()
 }

@@ -21,6 +21,10 @@ func TestMemoryIsGivenBackAfterAStorm(t *testing.T) {
 			t.Errorf("look %d: memory was given back %d times, want %d", i, given, step.want)
 		}
 	}
+	given = 0
+	if newThrift(func() { given++ }).giveBack(); given != 1 {
+		t.Errorf("who gives back was called %d times", given)
+	}
 	if allocated() == 0 {
 		t.Error("nothing is said to be allocated")
 	}
