@@ -187,10 +187,17 @@ func (r *returning) find(ctx context.Context, jid job.ID, id string, load payloa
 	if err != nil {
 		return returned{}, "", nil, err
 	}
-	if !slices.Contains(j.Minions, id) && exactTarget(j) {
+	if !expects(j, id) && exactTarget(j) {
 		return returned{}, "", nil, fmt.Errorf("%w: the job was not for it", errRefused)
 	}
 	return returned{Job: j, own: isOwn(j)}, jid, load, nil
+}
+
+// expects reports whether a minion is among those that a job expects. Most lists are in the order of names, where one look is short:
+// else the returns of a job would look at as many names together as the square of their number.
+func expects(j *returner.Job, id string) bool {
+	_, found := slices.BinarySearch(j.Minions, id)
+	return found || slices.Contains(j.Minions, id)
 }
 
 // adopt gives an id to a return that has none, as salt-call and schedules send, and makes it a job.

@@ -310,3 +310,13 @@ func TestLongReturnIsKept(t *testing.T) {
 		t.Errorf("event %.300s, %v", data.Repr(told.Value("return")), err)
 	}
 }
+
+func TestJobsExpectMinionsInAnyOrder(t *testing.T) {
+	for _, minions := range [][]string{{"a", "b", "c"}, {"c", "a", "b"}, {"b", "c", "a"}} {
+		for id, want := range map[string]bool{"a": true, "b": true, "c": true, "d": false} {
+			if got := expects(&returner.Job{Minions: minions}, id); got != want {
+				t.Errorf("%s of %v: %v", id, minions, got)
+			}
+		}
+	}
+}
