@@ -19,7 +19,7 @@ const module = "github.com/brineproject/brine/"
 var layers = [][]string{
 	0: {"atomicfile", "data", "pep440", "pyjson", "job", "yaml", "jinja", "twister", "difflib", "accounts", "pgverifier", "version"},
 	1: {"payload", "payload/", "crypto", "pwhash", "crontab", "pki", "pki/", "match", "output", "config"},
-	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "systemd", "unpack", "daemon", "logging"},
+	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "gpg", "systemd", "unpack", "daemon", "logging"},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
 	4: {"certificate", "certificate/", "packages", "packages/", "render", "render/", "serializer", "serializer/", "grains", "pillar", "pillar/", "tops", "state", "state/", "schedule", "beacon", "reactor", "returner", "returner/", "mine", "auth", "auth/", "batch", "metrics", "runner", "presence", "queue", "engine"},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillars/"},

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/gpg"
 )
 
 // GPG is the renderer gpg: it decrypts PGP messages in text or data with the program gpg and the keys in gpg_keydir, which
@@ -24,7 +25,7 @@ var pgpMessage = regexp.MustCompile(`(?s)-----BEGIN PGP MESSAGE-----.*?-----END 
 
 // Render implements Renderer.
 func (GPG) Render(ctx context.Context, s *Step) (any, error) {
-	gpg, err := exec.LookPath("gpg")
+	path, err := exec.LookPath("gpg")
 	if err != nil {
 		return nil, Errorf("GPG unavailable")
 	}
@@ -32,12 +33,12 @@ func (GPG) Render(ctx context.Context, s *Step) (any, error) {
 		if s.TranslateNewlines {
 			text = strings.ReplaceAll(text, `\n`, "\n")
 		}
-		return s.decryptPGP(ctx, gpg, text)
+		return s.decryptPGP(ctx, path, text)
 	})
 }
 
 // decryptPGP replaces the messages in a text. Line breaks at the end are dropped where there were some.
-func (s *Step) decryptPGP(ctx context.Context, gpg, text string) (any, error) {
+func (s *Step) decryptPGP(ctx context.Context, path, text string) (any, error) {
 	places := pgpMessage.FindAllStringIndex(text, -1)
 	if places == nil {
 		return text, nil
@@ -46,7 +47,7 @@ func (s *Step) decryptPGP(ctx context.Context, gpg, text string) (any, error) {
 	last := 0
 	for _, at := range places {
 		out.WriteString(text[last:at[0]])
-		plain, err := s.decryptMessage(ctx, gpg, text[at[0]:at[1]])
+		plain, err := s.decryptMessage(ctx, path, text[at[0]:at[1]])
 		if err != nil {
 			return nil, err
 		}
@@ -61,17 +62,20 @@ func (s *Step) decryptPGP(ctx context.Context, gpg, text string) (any, error) {
 	return b, nil
 }
 
-func (s *Step) decryptMessage(ctx context.Context, gpg, cipher string) ([]byte, error) {
+func (s *Step) decryptMessage(ctx context.Context, path, cipher string) ([]byte, error) {
 	e := s.Engine
 	input := []byte(strings.ReplaceAll(cipher, `\n`, "\n"))
-	args := []string{"--homedir", e.gpgKeyDir(), "--status-fd", "2", "--no-tty", "-d"}
-	plain, problems, err := e.program(ctx, nil, input, gpg, args...)
-	if len(plain) > 0 {
-		return plain, nil
-	}
-	if ctx.Err() != nil {
+	program := gpg.Program{Path: path, Home: e.gpgKeyDir(), Run: e.env.Run}
+	r, err := program.Do(ctx, gpg.Call{Args: []string{"-d"}, Input: bytes.NewReader(input)})
+	switch {
+	case ctx.Err() != nil:
 		return nil, err
+	case err != nil:
+		r = &gpg.Result{Stderr: err.Error()}
+	case len(r.Output) > 0:
+		return r.Output, nil
 	}
+	problems := []byte(r.Stderr)
 	if data.Truth(e.option("gpg_decrypt_must_succeed")) {
 		return nil, Errorf("Could not decrypt cipher %s, received: %s", data.Repr(input), data.Repr(problems))
 	}

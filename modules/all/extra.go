@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/modules/dnsutil"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/git"
+	"github.com/brineproject/brine/modules/gpg"
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/http"
 	"github.com/brineproject/brine/modules/mysql"
@@ -56,6 +57,7 @@ func extra(render.Brought) []loader.Plugin {
 		dnsutil.Plugin(),
 		environ.Plugin(),
 		git.Plugin(),
+		gpg.Plugin(),
 		hashutil.Plugin(),
 		http.Plugin(),
 		mysql.Plugin(),

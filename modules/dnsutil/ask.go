@@ -2,7 +2,6 @@ package dnsutil
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/brineproject/brine/data"
 )
@@ -26,14 +23,11 @@ const (
 
 // ask returns the records that a DNS server has of a name, each as dig +short prints it. A name that there is not has none. An error
 // says that no server answers.
-func (m *module) ask(ctx context.Context, name string, kind dnsmessage.Type, nameserver any) ([]string, error) {
+func (m *module) ask(ctx context.Context, name string, k kind, nameserver any) ([]string, error) {
 	if name == "" {
 		return nil, nil // of the root
 	}
-	if !strings.HasSuffix(name, ".") {
-		name += "."
-	}
-	q, err := newQuestion(name, kind)
+	q, err := newQuestion(name, k)
 	if err != nil {
 		return nil, err
 	}
@@ -84,37 +78,6 @@ func (m *module) servers(ctx context.Context, nameserver any) ([]string, error) 
 	return servers, nil
 }
 
-// A question is what a DNS server is asked.
-type question struct {
-	id  uint16
-	ask dnsmessage.Question
-	raw []byte
-}
-
-// largest is the size of answers over UDP that no network cuts.
-const largest = 1232
-
-func newQuestion(name string, kind dnsmessage.Type) (*question, error) {
-	full, err := dnsmessage.NewName(name)
-	if err != nil {
-		return nil, err
-	}
-	var id [2]byte
-	rand.Read(id[:])
-	q := &question{id: binary.BigEndian.Uint16(id[:]), ask: dnsmessage.Question{Name: full, Type: kind, Class: dnsmessage.ClassINET}}
-	var size dnsmessage.ResourceHeader
-	if err := size.SetEDNS0(largest, dnsmessage.RCodeSuccess, false); err != nil {
-		return nil, err
-	}
-	message := dnsmessage.Message{
-		Header:      dnsmessage.Header{ID: q.id, RecursionDesired: true},
-		Questions:   []dnsmessage.Question{q.ask},
-		Additionals: []dnsmessage.Resource{{Header: size, Body: &dnsmessage.OPTResource{}}},
-	}
-	q.raw, err = message.Pack()
-	return q, err
-}
-
 // send returns the answer of a server, over TCP where it is too large for UDP.
 func (q *question) send(ctx context.Context, server string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -123,8 +86,7 @@ func (q *question) send(ctx context.Context, server string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var p dnsmessage.Parser
-	if head, err := p.Start(answer); err == nil && head.Truncated {
+	if cut(answer) {
 		return q.over(ctx, "tcp", server)
 	}
 	return answer, nil
@@ -173,95 +135,4 @@ func read(c net.Conn, network string) ([]byte, error) {
 	b := make([]byte, binary.BigEndian.Uint16(length[:]))
 	_, err := io.ReadFull(c, b)
 	return b, err
-}
-
-// answeredBy reports whether a message answers the question. Anybody may send messages over UDP.
-func (q *question) answeredBy(answer []byte) bool {
-	var p dnsmessage.Parser
-	head, err := p.Start(answer)
-	if err != nil || !head.Response || head.ID != q.id {
-		return false
-	}
-	asked, err := p.Question()
-	return err == nil && asked.Type == q.ask.Type && asked.Class == q.ask.Class && strings.EqualFold(asked.Name.String(), q.ask.Name.String())
-}
-
-// lines returns the records of an answer.
-func (q *question) lines(answer []byte) ([]string, error) {
-	var p dnsmessage.Parser
-	if _, err := p.Start(answer); err != nil {
-		return nil, err
-	}
-	if err := p.SkipAllQuestions(); err != nil {
-		return nil, err
-	}
-	var lines []string
-	for {
-		r, err := p.Answer()
-		if errors.Is(err, dnsmessage.ErrSectionDone) {
-			return lines, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if line := short(r.Body); line != "" {
-			lines = append(lines, line)
-		}
-	}
-}
-
-// short returns a record as dig +short prints it, "" for types that nobody asks for.
-func short(body dnsmessage.ResourceBody) string {
-	switch r := body.(type) {
-	case *dnsmessage.AResource:
-		return netip.AddrFrom4(r.A).String()
-	case *dnsmessage.AAAAResource:
-		return netip.AddrFrom16(r.AAAA).String()
-	case *dnsmessage.CNAMEResource:
-		return r.CNAME.String()
-	case *dnsmessage.NSResource:
-		return r.NS.String()
-	case *dnsmessage.MXResource:
-		return fmt.Sprintf("%d %s", r.Pref, r.MX.String())
-	case *dnsmessage.TXTResource:
-		return quoted(r.TXT)
-	case *dnsmessage.UnknownResource:
-		if r.Type == typeSPF {
-			return quoted(strs(r.Data))
-		}
-	}
-	return ""
-}
-
-// strs returns the texts of a record SPF, each of which has its length before it.
-func strs(b []byte) (texts []string) {
-	for len(b) > 0 {
-		n := min(int(b[0]), len(b)-1)
-		texts, b = append(texts, string(b[1:1+n])), b[1+n:]
-	}
-	return texts
-}
-
-// quoted returns texts in quotes.
-func quoted(texts []string) string {
-	var b strings.Builder
-	for i, text := range texts {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteByte('"')
-		for _, c := range []byte(text) {
-			switch {
-			case c == '"' || c == '\\':
-				b.WriteByte('\\')
-				b.WriteByte(c)
-			case c < ' ' || c > '~':
-				fmt.Fprintf(&b, "\\%03d", c)
-			default:
-				b.WriteByte(c)
-			}
-		}
-		b.WriteByte('"')
-	}
-	return b.String()
 }

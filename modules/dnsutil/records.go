@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 
-	"golang.org/x/net/dns/dnsmessage"
-
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
@@ -59,7 +57,7 @@ type hostArgs struct {
 //
 //	salt ns1 dnsutil.A www.example.com
 func (m *module) a(ctx context.Context, a hostArgs) (any, error) {
-	return m.addresses(ctx, a, dnsmessage.TypeA, "ip4")
+	return m.addresses(ctx, a, typeA, "ip4")
 }
 
 // aaaa returns the IPv6 addresses of a host.
@@ -72,13 +70,13 @@ func (m *module) a(ctx context.Context, a hostArgs) (any, error) {
 //
 //	salt ns1 dnsutil.AAAA www.example.com
 func (m *module) aaaa(ctx context.Context, a hostArgs) (any, error) {
-	return m.addresses(ctx, a, dnsmessage.TypeAAAA, "ip6")
+	return m.addresses(ctx, a, typeAAAA, "ip6")
 }
 
-func (m *module) addresses(ctx context.Context, a hostArgs, kind dnsmessage.Type, network string) (any, error) {
+func (m *module) addresses(ctx context.Context, a hostArgs, k kind, network string) (any, error) {
 	host := data.Str(a.Host)
 	if m.dig || a.Nameserver != nil {
-		list, _ := m.ips(ctx, host, kind, a.Nameserver)
+		list, _ := m.ips(ctx, host, k, a.Nameserver)
 		return list, nil
 	}
 	found, err := net.DefaultResolver.LookupNetIP(ctx, network, host)
@@ -93,8 +91,8 @@ func (m *module) addresses(ctx context.Context, a hostArgs, kind dnsmessage.Type
 }
 
 // ips returns the lines of an answer that are addresses.
-func (m *module) ips(ctx context.Context, host string, kind dnsmessage.Type, nameserver any) ([]any, bool) {
-	lines, ok := m.lines(ctx, host, kind, nameserver)
+func (m *module) ips(ctx context.Context, host string, k kind, nameserver any) ([]any, bool) {
+	lines, ok := m.lines(ctx, host, k, nameserver)
 	list := []any{}
 	for _, line := range lines {
 		if isAddress(line) {
@@ -105,8 +103,8 @@ func (m *module) ips(ctx context.Context, host string, kind dnsmessage.Type, nam
 }
 
 // lines returns the records of a name as dig +short prints them, and false where no server answers, which it logs.
-func (m *module) lines(ctx context.Context, name string, kind dnsmessage.Type, nameserver any) ([]string, bool) {
-	lines, err := m.ask(ctx, name, kind, nameserver)
+func (m *module) lines(ctx context.Context, name string, k kind, nameserver any) ([]string, bool) {
+	lines, err := m.ask(ctx, name, k, nameserver)
 	if err != nil {
 		m.env.Log.Warnf("dnsutil: look up %q: %v. Returning empty list as fallback.", name, err)
 	}
@@ -133,7 +131,7 @@ type nsArgs struct {
 //
 //	salt ns1 dnsutil.NS example.com
 func (m *module) ns(ctx context.Context, a nsArgs) (any, error) {
-	lines, ok := m.lines(ctx, data.Str(a.Domain), dnsmessage.TypeNS, a.Nameserver)
+	lines, ok := m.lines(ctx, data.Str(a.Domain), typeNS, a.Nameserver)
 	list := []any{}
 	switch {
 	case !ok:
@@ -144,7 +142,7 @@ func (m *module) ns(ctx context.Context, a nsArgs) (any, error) {
 		return data.Values(lines), nil
 	}
 	for _, host := range lines {
-		ips, _ := m.ips(ctx, host, dnsmessage.TypeA, a.Nameserver)
+		ips, _ := m.ips(ctx, host, typeA, a.Nameserver)
 		list = append(list, ips...)
 	}
 	return list, nil
@@ -170,7 +168,7 @@ type mxArgs struct {
 //
 //	salt ns1 dnsutil.MX example.com
 func (m *module) mx(ctx context.Context, a mxArgs) (any, error) {
-	lines, ok := m.lines(ctx, data.Str(a.Domain), dnsmessage.TypeMX, a.Nameserver)
+	lines, ok := m.lines(ctx, data.Str(a.Domain), typeMX, a.Nameserver)
 	list := []any{}
 	if !ok || len(lines) == 0 && data.Truth(a.Resolve) {
 		return list, nil
@@ -184,7 +182,7 @@ func (m *module) mx(ctx context.Context, a mxArgs) (any, error) {
 			if len(words) < 2 {
 				continue // an alias on the way to the records
 			}
-			ips, _ := m.ips(ctx, words[1], dnsmessage.TypeA, a.Nameserver)
+			ips, _ := m.ips(ctx, words[1], typeA, a.Nameserver)
 			if len(ips) == 0 {
 				return nil, loader.Execution("the mail server %s has no address", words[1])
 			}
@@ -200,9 +198,6 @@ type spfArgs struct {
 	Record     any `default:"'SPF'"`
 	Nameserver any `default:"None"`
 }
-
-// typeSPF is the type of records of RFC 4408.
-const typeSPF dnsmessage.Type = 99
 
 // spf returns the addresses that may send mail of a domain.
 //
@@ -223,7 +218,7 @@ func (m *module) spf(ctx context.Context, a spfArgs) (any, error) {
 	case "SPF":
 		return s.of(ctx, data.Str(a.Domain), typeSPF)
 	case "TXT":
-		return s.of(ctx, data.Str(a.Domain), dnsmessage.TypeTXT)
+		return s.of(ctx, data.Str(a.Domain), typeTXT)
 	default:
 		return nil, loader.Invocation("record must be SPF or TXT, not %s", record)
 	}
@@ -241,14 +236,14 @@ type sender struct {
 
 var mechanism = regexp.MustCompile(`^(?:\+|~)?(ip[46]|include):(.+)`)
 
-func (s *sender) of(ctx context.Context, domain string, kind dnsmessage.Type) ([]any, error) {
+func (s *sender) of(ctx context.Context, domain string, k kind) ([]any, error) {
 	list := []any{}
-	lines, ok := s.m.lines(ctx, domain, kind, s.nameserver)
+	lines, ok := s.m.lines(ctx, domain, k, s.nameserver)
 	switch {
 	case !ok:
 		return list, nil
-	case len(lines) == 0 && kind == typeSPF:
-		return s.of(ctx, domain, dnsmessage.TypeTXT)
+	case len(lines) == 0 && k == typeSPF:
+		return s.of(ctx, domain, typeTXT)
 	}
 	sections := strings.Fields(strings.ReplaceAll(strings.Join(lines, "\n"), `"`, ""))
 	if len(sections) < 2 || sections[0] != "v=spf1" {

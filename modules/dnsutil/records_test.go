@@ -30,7 +30,7 @@ func mx(n uint16, host string) *dnsmessage.MXResource {
 }
 
 func spfOf(text string) *dnsmessage.UnknownResource {
-	return &dnsmessage.UnknownResource{Type: typeSPF, Data: append([]byte{byte(len(text))}, text...)}
+	return &dnsmessage.UnknownResource{Type: dnsmessage.Type(typeSPF), Data: append([]byte{byte(len(text))}, text...)}
 }
 
 // world is what the server knows.
@@ -181,25 +181,49 @@ func TestCheckIP(t *testing.T) {
 	}
 }
 
+// TestNames holds how names are printed, and which are refused: pointers that lead to themselves or nowhere, among others.
+func TestNames(t *testing.T) {
+	for packed, want := range map[string]string{
+		"\x01a\x02bc\x00": "a.bc.", "\x00": ".", "\x05a.b $\x02\xff;\x00": `a\.b\032\$.\255\;.`,
+		"\x01a": "", "\x05a": "", "": "", "\xc0\x00": "", "\xc0": "", "\x01a\xc0\x00": "", "\x41" + strings.Repeat("a", 65) + "\x00": "",
+		strings.Repeat("\x3f"+strings.Repeat("a", 63), 4) + "\x00": "",
+	} {
+		got, err := (&message{b: []byte(packed)}).domain()
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v, want %q", packed, got, err, want)
+		}
+	}
+	m := &message{b: []byte("\x02ex\x00\x03www\xc0\x00end"), at: 4}
+	if got, err := m.domain(); got != "www.ex." || err != nil || string(m.b[m.at:]) != "end" {
+		t.Errorf("a name with a pointer: %q, %v, before %q", got, err, m.b[m.at:])
+	}
+	for _, name := range []string{"a..b", ".", "", strings.Repeat("a", 64), strings.Repeat("a.", 130)} {
+		if b, err := packName(name); err == nil {
+			t.Errorf("%q is packed as %q", name, b)
+		}
+	}
+}
+
 // FuzzAnswer holds that no answer ends the program.
 func FuzzAnswer(f *testing.F) {
 	s := &server{records: world()}
 	for _, record := range []struct {
 		name string
-		kind dnsmessage.Type
-	}{{"www.ex.test.", dnsmessage.TypeA}, {"ex.test.", dnsmessage.TypeMX}, {"two.test.", dnsmessage.TypeTXT}, {"typ.test.", typeSPF}} {
+		kind kind
+	}{{"www.ex.test.", typeA}, {"ex.test.", typeMX}, {"two.test.", typeTXT}, {"typ.test.", typeSPF}} {
 		q, err := newQuestion(record.name, record.kind)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(s.answer(q.raw, 1<<16))
 	}
-	q, err := newQuestion("ex.test.", dnsmessage.TypeTXT)
+	q, err := newQuestion("ex.test.", typeTXT)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(_ *testing.T, answer []byte) {
 		q.answeredBy(answer)
+		cut(answer)
 		_, _ = q.lines(answer)
 	})
 }

@@ -22,14 +22,7 @@ func name(s string) dnsmessage.Name { return dnsmessage.MustNewName(s) }
 
 func startServer(t *testing.T, records map[string][]dnsmessage.ResourceBody) *server {
 	t.Helper()
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tcp, err := net.Listen("tcp", udp.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	udp, tcp := listen(t)
 	_, port, _ := net.SplitHostPort(udp.LocalAddr().String())
 	s := &server{t: t, port: port, records: records}
 	done := make(chan struct{}, 2)
@@ -41,6 +34,23 @@ func startServer(t *testing.T, records map[string][]dnsmessage.ResourceBody) *se
 		<-done
 	})
 	return s
+}
+
+// listen returns sockets of one port, which somebody else may have over TCP.
+func listen(t *testing.T) (net.PacketConn, net.Listener) {
+	t.Helper()
+	for range 100 {
+		udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tcp, err := net.Listen("tcp", udp.LocalAddr().String()); err == nil {
+			return udp, tcp
+		}
+		_ = udp.Close()
+	}
+	t.Fatal("no port is free over UDP and TCP")
+	return nil, nil
 }
 
 func (s *server) serveUDP(c net.PacketConn) {

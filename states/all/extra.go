@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/at"
 	"github.com/brineproject/brine/states/git"
+	"github.com/brineproject/brine/states/gpg"
 	"github.com/brineproject/brine/states/http"
 	"github.com/brineproject/brine/states/mysqldatabase"
 	"github.com/brineproject/brine/states/mysqlgrants"
@@ -41,6 +42,7 @@ func extra() []loader.Plugin {
 		archive.Plugin(),
 		at.Plugin(),
 		git.Plugin(),
+		gpg.Plugin(),
 		http.Plugin(),
 		mysqldatabase.Plugin(),
 		mysqlgrants.Plugin(),

@@ -1,0 +1,31 @@
+//go:build unix
+
+package gpg
+
+import (
+	"math"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"github.com/brineproject/brine/loader"
+)
+
+// become returns how a program becomes the user; nil where it is ours.
+func (a *account) become() (func(*exec.Cmd), error) {
+	if a.uid == int64(os.Geteuid()) {
+		return nil, nil
+	}
+	if a.uid < 0 || a.gid < 0 || a.uid > math.MaxUint32 || a.gid > math.MaxUint32 {
+		return nil, loader.Execution("user %s has the number %d and the group %d", a.name, a.uid, a.gid)
+	}
+	who := &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
+	return func(cmd *exec.Cmd) {
+		if cmd.SysProcAttr == nil {
+			cmd.SysProcAttr = &syscall.SysProcAttr{}
+		}
+		cmd.SysProcAttr.Credential = who
+		cmd.Dir = "/"
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.home, "USER=" + a.name, "LOGNAME=" + a.name, "LANG=" + os.Getenv("LANG")}
+	}, nil
+}
