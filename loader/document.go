@@ -49,8 +49,10 @@ func (d *Docs) Document(plugins []Plugin) []Plugin {
 }
 
 // SourceOf returns the name of a Go function as Docs has it: that of its package's directory and its own, as in temp.dir.
-func SourceOf(fn any) string {
-	f := runtime.FuncForPC(reflect.ValueOf(fn).Pointer())
+func SourceOf(fn any) string { return sourceOf(reflect.ValueOf(fn)) }
+
+func sourceOf(fn reflect.Value) string {
+	f := runtime.FuncForPC(fn.Pointer())
 	if f == nil {
 		return ""
 	}

@@ -76,23 +76,23 @@ var _ Func = (*Function)(nil)
 // F returns fn under the name that operators type behind the module's dot. The fields of the struct A are the parameters;
 // the package comment tells how. Its documentation is the doc comment of fn, by way of the plug-in's Docs. A mistake in A's tags is reported by the registry that loads the function.
 func F[A any](name string, fn func(context.Context, A) (any, error)) *Function {
-	return newFunction(name, SourceOf(fn), reflect.TypeFor[A](), func(ctx context.Context, fill func(a any) error) (any, error) {
-		var a A
-		if err := fill(&a); err != nil {
-			return nil, err
-		}
-		return fn(ctx, a)
-	})
+	return newFunction(name, reflect.ValueOf(fn), reflect.TypeFor[A]())
 }
 
-// newFunction returns the function whose parameters are the fields of the struct args. What does not need to know the type is
-// here, and so but once in a program.
-func newFunction(name, source string, args reflect.Type, fn func(ctx context.Context, fill func(a any) error) (any, error)) *Function {
+// newFunction returns the function fn, whose parameters are the fields of the struct args. It is not generic, and calls fn by
+// reflection, so that its code is but once in a program and not once for each function.
+func newFunction(name string, fn reflect.Value, args reflect.Type) *Function {
 	shape, err := shapeOf(args)
 	f := &Function{spec: shape.spec, err: err}
-	f.spec.Name, f.spec.Source = name, source
+	f.spec.Name, f.spec.Source = name, sourceOf(fn)
 	f.call = func(ctx context.Context, b *Bound) (any, error) {
-		return fn(ctx, func(a any) error { return shape.fill(a, b) })
+		a := reflect.New(args).Elem()
+		if err := shape.fill(a, b); err != nil {
+			return nil, err
+		}
+		out := fn.Call([]reflect.Value{reflect.ValueOf(ctx), a})
+		err, _ := out[1].Interface().(error)
+		return out[0].Interface(), err
 	}
 	return f
 }

@@ -90,9 +90,8 @@ func ArgumentName(name string) string {
 	return b.String()
 }
 
-// fill puts the arguments of a call into the struct that a points to.
-func (s *shape) fill(a any, b *Bound) error {
-	v := reflect.ValueOf(a).Elem()
+// fill puts the arguments of a call into the struct v.
+func (s *shape) fill(v reflect.Value, b *Bound) error {
 	for i, field := range s.fields {
 		if err := convert(v.Field(field), b.Values[i]); err != nil {
 			return err
