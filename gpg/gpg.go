@@ -50,7 +50,8 @@ type Status struct{ Keyword, Value string }
 // ErrPassphrase is returned for a passphrase of several lines.
 var ErrPassphrase = errors.New("Invalid passphrase") //nolint:staticcheck // the words of python-gnupg
 
-// Do runs gpg and returns what it said, whatever its exit code. The error says that it could not be run, or was ended by ctx.
+// Do runs gpg and returns what it said, whatever its exit code. The error says that it could not be run, or was ended
+// by ctx.
 func (p Program) Do(ctx context.Context, c Call) (*Result, error) {
 	args := []string{"--homedir", p.Home, "--status-fd", "2", "--no-tty"}
 	input := c.Input

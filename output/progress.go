@@ -21,8 +21,8 @@ type Progress struct {
 // redraw is the age from which a line is drawn again whatever has changed.
 const redraw = time.Second
 
-// NewProgress returns a Progress of total minions and draws it at zero. width returns the columns of the line; it is called
-// for each drawing, since terminals change their size.
+// NewProgress returns a Progress of total minions and draws it at zero. width returns the columns of the line; it is
+// called for each drawing, since terminals change their size.
 func NewProgress(w io.Writer, total int, width func() int) *Progress {
 	p := &Progress{w: w, width: width, minions: total, total: total, start: time.Now()}
 	p.last, p.step = p.start, float64(total)/float64(max(100, width()))
@@ -30,8 +30,8 @@ func NewProgress(w io.Writer, total int, width func() int) *Progress {
 	return p
 }
 
-// Update draws the line with done returns. It draws nothing when less than a column has changed since the last time, at most
-// a second ago. More returns than minions raise the total of the bar, as behind syndics.
+// Update draws the line with done returns. It draws nothing when less than a column has changed since the last time,
+// at most a second ago. More returns than minions raise the total of the bar, as behind syndics.
 func (p *Progress) Update(done int) {
 	p.total = max(p.total, done)
 	if now := time.Now(); float64(done) >= p.next || now.Sub(p.last) > redraw {

@@ -33,8 +33,8 @@ echo "warning: commands will be executed using /bin/sh" >&2
 echo "job $n at $when" >&2`,
 }
 
-// Install puts the programs first in the search path for the length of a test and returns their directory. A file named deny in
-// it forbids the use of the queue.
+// Install puts the programs first in the search path for the length of a test and returns their directory. A file
+// named deny in it forbids the use of the queue.
 func Install(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,8 +1,9 @@
 // Package at is Salt's module at: jobs that run once at a later time, in the queue of at(1) (salt/modules/at.py).
 //
-// What differs from Salt: atrm removes several jobs, where Salt hands all their numbers to at as one word and reports jobs as
-// removed that stay; it returns the jobs that are gone. A job that at refuses for another reason than its time is an error in the
-// result and no exception. A queue that cannot be read is an error. A time or a job number that begins with a dash is never an option of at.
+// What differs from Salt: atrm removes several jobs, where Salt hands all their numbers to at as one word and reports
+// jobs as removed that stay; it returns the jobs that are gone. A job that at refuses for another reason than its time
+// is an error in the result and no exception. A queue that cannot be read is an error. A time or a job number that
+// begins with a dash is never an option of at.
 package at
 
 import (

@@ -50,8 +50,8 @@ func (m *module) jobcheck(ctx context.Context, a jobcheckArgs) (any, error) {
 	return found, nil
 }
 
-// conditions returns a test whether a job fits. Midnight and the full hour can be asked for and a year may be a number, where
-// Salt passes over a 0 and finds no job by a year of four digits.
+// conditions returns a test whether a job fits. Midnight and the full hour can be asked for and a year may be a
+// number, where Salt passes over a 0 and finds no job by a year of four digits.
 func conditions(kwargs *data.Map) (func(job) bool, error) {
 	type condition struct {
 		want string

@@ -55,8 +55,8 @@ func (m *module) queue(ctx context.Context) ([]job, error) {
 	return jobs, nil
 }
 
-// list returns what the program prints that lists the queue. Unlike Salt it is an error when that fails, as for users who may not
-// use at: a queue that cannot be read is not empty.
+// list returns what the program prints that lists the queue. Unlike Salt it is an error when that fails, as for users
+// who may not use at: a queue that cannot be read is not empty.
 func (m *module) list(ctx context.Context) (string, error) {
 	name, args := "atq", []string(nil)
 	if m.env.GrainsNow().Text("os_family") == "RedHat" {
@@ -129,5 +129,6 @@ func columns(words []string, begin, end int, layout string, number, queue, user 
 	if err != nil {
 		return job{}, err
 	}
-	return job{number: words[number], date: at.Format("2006-01-02"), time: at.Format("15:04") + ":00", queue: words[queue], user: words[user]}, nil
+	return job{number: words[number], date: at.Format("2006-01-02"), time: at.Format("15:04") + ":00",
+		queue: words[queue], user: words[user]}, nil
 }

@@ -21,8 +21,8 @@ const (
 	rounds   = 3               // each of the servers is asked
 )
 
-// ask returns the records that a DNS server has of a name, each as dig +short prints it. A name that there is not has none. An error
-// says that no server answers.
+// ask returns the records that a DNS server has of a name, each as dig +short prints it. A name that there is not has
+// none. An error says that no server answers.
 func (m *module) ask(ctx context.Context, name string, k kind, nameserver any) ([]string, error) {
 	if name == "" {
 		return nil, nil // of the root

@@ -1,9 +1,10 @@
-// Package dnsutil is Salt's module dnsutil: records of domains, files of hosts and of zones (salt/modules/dnsutil.py, and
-// salt/modules/dig.py for what Salt has the program dig do).
+// Package dnsutil is Salt's module dnsutil: records of domains, files of hosts and of zones (salt/modules/dnsutil.py,
+// and salt/modules/dig.py for what Salt has the program dig do).
 //
-// What differs from Salt: DNS servers are asked without dig, so that all functions work where there is none; A and AAAA then look a
-// host up as Salt does without dig, in the files of the host too. An SPF record may refer to ten others. hosts_append adds none of the
-// names that are there, and files of hosts come to their places as a whole. Empty lines with spaces in them are empty lines.
+// What differs from Salt: DNS servers are asked without dig, so that all functions work where there is none; A and
+// AAAA then look a host up as Salt does without dig, in the files of the host too. An SPF record may refer to ten
+// others. hosts_append adds none of the names that are there, and files of hosts come to their places as a whole.
+// Empty lines with spaces in them are empty lines.
 package dnsutil
 
 import (
@@ -169,8 +170,8 @@ type hostsRemoveArgs struct {
 	Entries   any    `default:"None"`
 }
 
-// hostsRemove takes names from a file of hosts, and lines whose only names they are. Comments and empty lines stay; in other lines
-// one space parts the words afterwards.
+// hostsRemove takes names from a file of hosts, and lines whose only names they are. Comments and empty lines stay; in
+// other lines one space parts the words afterwards.
 //
 // hostsfile
 //
@@ -217,7 +218,8 @@ type serialArgs struct {
 	Update any `default:"False"`
 }
 
-// serial returns the serial number of a zone, which is kept as the grain dnsserial_ZONE: the day in eight digits and a count of two.
+// serial returns the serial number of a zone, which is kept as the grain dnsserial_ZONE: the day in eight digits and a
+// count of two.
 //
 // zone
 //

@@ -103,7 +103,8 @@ func (m *message) number() (uint16, error) {
 	return binary.BigEndian.Uint16(b), nil
 }
 
-// name returns the labels of the next name, in the form of messages. Each pointer in it must lead further back than the one before.
+// name returns the labels of the next name, in the form of messages. Each pointer in it must lead further back than
+// the one before.
 func (m *message) name() ([]byte, error) {
 	var name []byte
 	at, back := m.at, m.at

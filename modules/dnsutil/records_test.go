@@ -181,7 +181,8 @@ func TestCheckIP(t *testing.T) {
 	}
 }
 
-// TestNames holds how names are printed, and which are refused: pointers that lead to themselves or nowhere, among others.
+// TestNames holds how names are printed, and which are refused: pointers that lead to themselves or nowhere, among
+// others.
 func TestNames(t *testing.T) {
 	for packed, want := range map[string]string{
 		"\x01a\x02bc\x00": "a.bc.", "\x00": ".", "\x05a.b $\x02\xff;\x00": `a\.b\032\$.\255\;.`,

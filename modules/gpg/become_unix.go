@@ -26,6 +26,7 @@ func (a *account) become() (func(*exec.Cmd), error) {
 		}
 		cmd.SysProcAttr.Credential = who
 		cmd.Dir = "/"
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.home, "USER=" + a.name, "LOGNAME=" + a.name, "LANG=" + os.Getenv("LANG")}
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=" + os.Getenv("LANG"),
+			"HOME=" + a.home, "USER=" + a.name, "LOGNAME=" + a.name}
 	}, nil
 }

@@ -97,7 +97,8 @@ func (m *module) createKey(ctx context.Context, a createArgs) (any, error) {
 		name  string
 		value any
 	}{
-		{"Key-Type", a.KeyType}, {"Key-Length", a.KeyLength}, {"Name-Real", a.NameReal}, {"Name-Comment", a.NameComment}, {"Name-Email", email},
+		{"Key-Type", a.KeyType}, {"Key-Length", a.KeyLength},
+		{"Name-Real", a.NameReal}, {"Name-Comment", a.NameComment}, {"Name-Email", email},
 		{"Subkey-Type", a.SubkeyType}, {"Subkey-Length", a.SubkeyLength}, {"Expire-Date", a.ExpireDate},
 	} {
 		if err := oneLine(line.value); err != nil {
@@ -197,7 +198,8 @@ func (m *module) deleteKey(ctx context.Context, a deleteArgs) (any, error) {
 				return answer(false, noPassphrase), err
 			}
 		}
-		why, err := chain.remove(ctx, gpg.Call{Args: []string{"--yes", "--delete-secret-keys", k.fingerprint}, Passphrase: passphrase})
+		c := gpg.Call{Args: []string{"--yes", "--delete-secret-keys", k.fingerprint}, Passphrase: passphrase}
+		why, err := chain.remove(ctx, c)
 		if why != "" || err != nil {
 			return answer(false, why), err
 		}
@@ -276,7 +278,8 @@ func (m *module) importKey(ctx context.Context, a importArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, _ := r.Value("IMPORT_RES") // count no_user_id imported 0 unchanged n_uids n_subk n_sigs n_revoc sec_read sec_imported sec_dups …
+	// count no_user_id imported 0 unchanged n_uids n_subk n_sigs n_revoc sec_read sec_imported sec_dups not_imported …
+	counts, _ := r.Value("IMPORT_RES")
 	n := append(strings.Fields(counts), make([]string, 14)...)
 	some := func(s string) bool { return s != "" && s != "0" }
 	switch {
@@ -473,7 +476,8 @@ func (m *module) trustKey(ctx context.Context, a trustArgs) (any, error) {
 		return nil, err
 	}
 	// Not chain.do: the words of gpg are read, which are English in this locale alone.
-	r, err := chain.p.Do(ctx, gpg.Call{Args: []string{"--import-ownertrust"}, Input: strings.NewReader(fingerprint + ":" + number + ":\n"), Env: []string{"LC_ALL=C"}})
+	line := strings.NewReader(fingerprint + ":" + number + ":\n")
+	r, err := chain.p.Do(ctx, gpg.Call{Args: []string{"--import-ownertrust"}, Input: line, Env: []string{"LC_ALL=C"}})
 	switch {
 	case err != nil:
 		return nil, err

@@ -1,11 +1,12 @@
-// Package gpg is Salt's module gpg: keys and messages of OpenPGP (salt/modules/gpg.py). The work is that of the program gpg, version 2.1 or
-// later where a passphrase is needed.
+// Package gpg is Salt's module gpg: keys and messages of OpenPGP (salt/modules/gpg.py). The work is that of the
+// program gpg, version 2.1 or later where a passphrase is needed.
 //
-// What differs from Salt: gpg runs as the user whose keychain it is, where Salt runs it as root and then gives all files of the keychain
-// to the user. Messages and signatures are texts, where Salt returns bytes. Names of keys may have all letters. delete_key looks into
-// gnupghome, needs the passphrase for secret keys alone, and says when gpg refuses. trust_key has the argument gnupghome, as in 3007. A
-// text that several signed is verified when all signatures are good, and not by a key that was revoked. sign uses no other key than the
-// one that is named. receive_keys says when no key came. Files with secrets that are written belong to the minion's user alone.
+// What differs from Salt: gpg runs as the user whose keychain it is, where Salt runs it as root and then gives all
+// files of the keychain to the user. Messages and signatures are texts, where Salt returns bytes. Names of keys may
+// have all letters. delete_key looks into gnupghome, needs the passphrase for secret keys alone, and says when gpg
+// refuses. trust_key has the argument gnupghome, as in 3007. A text that several signed is verified when all
+// signatures are good, and not by a key that was revoked. sign uses no other key than the one that is named.
+// receive_keys says when no key came. Files with secrets that are written belong to the minion's user alone.
 package gpg
 
 import (

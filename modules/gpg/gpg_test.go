@@ -332,7 +332,8 @@ func TestMessages(t *testing.T) {
 	h.fails("ValueError: Invalid passphrase", "create_key", "use_passphrase", true)
 }
 
-// TestPassphraseIsNotInTheCommandLine holds that nobody sees the passphrase in the list of processes, nor in the environment.
+// TestPassphraseIsNotInTheCommandLine holds that nobody sees the passphrase in the list of processes, nor in the
+// environment.
 func TestPassphraseIsNotInTheCommandLine(t *testing.T) {
 	need.Program(t, "gpg", "gpgconf")
 	h := newHost(t)

@@ -106,13 +106,15 @@ func (k *keychain) list(ctx context.Context, secret bool) ([]*key, error) {
 	}, 9), nil
 }
 
-// find returns the last key with a fingerprint or an id, which may have its last eight digits only; nil where there is none.
+// find returns the last key with a fingerprint or an id, which may have its last eight digits only; nil where there is
+// none.
 func (k *keychain) find(ctx context.Context, id, fingerprint any, secret bool) (*key, error) {
 	keys, err := k.list(ctx, secret)
 	var last *key
 	for _, one := range keys {
 		short := one.id[min(8, len(one.id)):]
-		if fingerprint != nil && one.fingerprint == data.Str(fingerprint) || id != nil && (one.id == data.Str(id) || short == data.Str(id)) {
+		same := fingerprint != nil && one.fingerprint == data.Str(fingerprint)
+		if same || id != nil && (one.id == data.Str(id) || short == data.Str(id)) {
 			last = one
 		}
 	}

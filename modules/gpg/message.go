@@ -105,7 +105,8 @@ var trustModels = []string{"pgp", "classic", "tofu", "tofu+pgp", "direct", "alwa
 
 // verified are the levels of trust in the key of a signature.
 var verified = map[string]string{
-	"TRUST_UNDEFINED": "Undefined", "TRUST_NEVER": "Never", "TRUST_MARGINAL": "Marginal", "TRUST_FULLY": "Fully", "TRUST_ULTIMATE": "Ultimate",
+	"TRUST_UNDEFINED": "Undefined", "TRUST_NEVER": "Never", "TRUST_MARGINAL": "Marginal", "TRUST_FULLY": "Fully",
+	"TRUST_ULTIMATE": "Ultimate",
 }
 
 // verify tells whether a text or a file has a good signature.
@@ -197,7 +198,8 @@ func judge(r *gpg.Result) *data.Map {
 	if bad || trust == nil {
 		return answer(false, "The signature could not be verified.")
 	}
-	return data.NewMap("res", true, "username", name, "key_id", id, "trust_level", trust, "message", "The signature is verified.")
+	return data.NewMap("res", true, "username", name, "key_id", id, "trust_level", trust,
+		"message", "The signature is verified.")
 }
 
 type encryptArgs struct {

@@ -1,8 +1,10 @@
-// Package at is Salt's state at: jobs that run once at a later time (salt/states/at.py). The module at reads and writes the queue.
+// Package at is Salt's state at: jobs that run once at a later time (salt/states/at.py). The module at reads and
+// writes the queue.
 //
-// What differs from Salt: in test mode unique_tag counts, and absent says so when there is nothing to remove. absent finds a job by
-// jobid whether that is a text or a number, and counts the jobs that are gone. runas of absent is a condition, where Salt's root
-// removes the jobs of all users. absent refuses words that are no conditions, such as user, where Salt removes all jobs.
+// What differs from Salt: in test mode unique_tag counts, and absent says so when there is nothing to remove. absent
+// finds a job by jobid whether that is a text or a number, and counts the jobs that are gone. runas of absent is a
+// condition, where Salt's root removes the jobs of all users. absent refuses words that are no conditions, such as
+// user, where Salt removes all jobs.
 package at
 
 import (
@@ -182,7 +184,8 @@ func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
 	}
 	for name := range a.Kwargs.All() {
 		if word := data.Str(name); !slices.Contains(conditions, word) && !strings.HasPrefix(word, "__") {
-			return change.Failed(a.Name, fmt.Sprintf("'%s' is no condition by which jobs are removed: %s", word, strings.Join(conditions, ", "))), nil
+			return change.Failed(a.Name, fmt.Sprintf("'%s' is no condition by which jobs are removed: %s",
+				word, strings.Join(conditions, ", "))), nil
 		}
 	}
 	numbers, err := m.doomed(ctx, a)
