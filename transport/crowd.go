@@ -156,11 +156,19 @@ func (c *Crowd) Prove(source netip.Addr) {
 	c.known[network] = struct{}{}
 }
 
-// Most returns how many connections there may be.
-func (c *Crowd) Most() int { return c.most }
+// Most returns how many connections there may be, 0 of the nil Crowd.
+func (c *Crowd) Most() int {
+	if c == nil {
+		return 0
+	}
+	return c.most
+}
 
-// Open returns how many connections there are.
+// Open returns how many connections there are, 0 of the nil Crowd.
 func (c *Crowd) Open() int {
+	if c == nil {
+		return 0
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.open

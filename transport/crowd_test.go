@@ -93,3 +93,11 @@ func TestSubscribersWithoutProofGoFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestNilCrowdBoundsNothing(t *testing.T) {
+	var c *Crowd
+	if c.Most() != 0 || c.Open() != 0 {
+		t.Errorf("%d of %d connections", c.Open(), c.Most())
+	}
+	c.Enter(nil, netip.Addr{}, false).Leave()
+}

@@ -16,6 +16,7 @@ type binaryReader struct {
 	offsets []uint64
 	refSize int
 	objects []*readObject
+	refs    uint64 // in the arrays and dictionaries so far
 }
 
 // readObject is an object that was read, or is being read.
@@ -139,12 +140,22 @@ func (r *binaryReader) part(of *readObject, ref uint64, depth int) (any, error) 
 	return obj.value, nil
 }
 
+// references returns the numbers of the objects that an array or a dictionary holds. Those of several may lie at one place in the
+// file, so that they are counted before there is memory for them.
+func (r *binaryReader) references(at, count uint64) ([]uint64, error) {
+	if count > maxParts || r.refs+count > maxParts {
+		return nil, errParts
+	}
+	r.refs += count
+	return r.numbers(at, count, r.refSize)
+}
+
 func (r *binaryReader) array(obj *readObject, at uint64, low byte, depth int) error {
 	n, begin, err := r.size(at, low)
 	if err != nil {
 		return err
 	}
-	refs, err := r.numbers(begin, n, r.refSize)
+	refs, err := r.references(begin, n)
 	if err != nil {
 		return err
 	}
@@ -163,7 +174,7 @@ func (r *binaryReader) dict(obj *readObject, at uint64, low byte, depth int) err
 	if err != nil || n > uint64(len(r.text)) {
 		return errInvalid
 	}
-	refs, err := r.numbers(begin, 2*n, r.refSize)
+	refs, err := r.references(begin, 2*n)
 	if err != nil {
 		return err
 	}

@@ -75,20 +75,21 @@ type guard struct {
 
 	silences int // intervals without a byte, in a row
 
-	block  *[]byte // of buffers; nil at rest
-	in     []byte  // read ahead, from rpos to wpos: the block, or larger
-	rpos   int
-	wpos   int
-	pass   int    // bytes that the library may read on from the stream
-	big    []byte // an assembled frame that the library may read on
-	frames int    // of the message that is being read
-	bytes  int
-	more   bool
-	taken  int  // from the budget
-	lent   int  // by strangers, in place of the budget
-	within bool // a message has begun and not ended
-	slow   bool // the read deadline is that of the message
-	mark   int  // bytes of the message from which on the deadline is renewed
+	block    *[]byte // of buffers; nil at rest
+	in       []byte  // read ahead, from rpos to wpos: the block, or larger
+	rpos     int
+	wpos     int
+	pass     int    // bytes that the library may read on from the stream
+	big      []byte // an assembled frame that the library may read on
+	frames   int    // of the message that is being read
+	bytes    int
+	more     bool
+	taken    int  // from the budget
+	lent     int  // by strangers, in place of the budget
+	within   bool // a message has begun and not ended
+	believed bool // the peer was trusted when the message began
+	slow     bool // the read deadline is that of the message
+	mark     int  // bytes of the message from which on the deadline is renewed
 
 	out []byte // of the handshake, not yet sent
 }
@@ -266,8 +267,11 @@ func (g *guard) takeCommand(h header) error {
 
 // messageFrame checks a frame against the limits and lets it pass.
 func (g *guard) messageFrame(h header) error {
-	limit, trusted := g.limits.MaxUntrusted, g.trusted.Load()
-	if trusted {
+	if !g.within {
+		g.believed = g.trusted.Load() // for the whole message: what it may take was decided when it began
+	}
+	limit := g.limits.MaxUntrusted
+	if g.believed {
 		limit = g.limits.MaxMessage
 	}
 	if h.size > maxFrame || uint64(g.bytes)+h.size > maxFrame || transport.Over(g.bytes+int(h.size), limit) {
@@ -278,7 +282,7 @@ func (g *guard) messageFrame(h header) error {
 	}
 	g.within, g.more = true, h.flags&flagMore != 0
 	g.bytes += int(h.size)
-	if !trusted && g.bytes > bigFrame && !g.borrow(limit) {
+	if !g.believed && g.bytes > bigFrame && !g.borrow(limit) {
 		return errBudget
 	}
 	switch whole := h.size <= bigFrame; {
@@ -293,7 +297,7 @@ func (g *guard) messageFrame(h header) error {
 
 // early reports whether a large frame may be received where it stays, and takes its memory from the budget before it comes.
 func (g *guard) early(h header) bool {
-	if h.size > wholeFrame || !g.trusted.Load() || !g.budget.TakeEarly(int(h.size)) {
+	if h.size > wholeFrame || !g.believed || !g.budget.TakeEarly(int(h.size)) {
 		return false
 	}
 	g.taken += int(h.size)
