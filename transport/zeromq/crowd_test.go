@@ -58,11 +58,12 @@ func TestPortsShareTheirConnections(t *testing.T) {
 		accepted, refused := stats()
 		return accepted == 15 && refused == 3 && crowd.Open() == 15
 	})
+	before := publish.Stats().Connections // it is chance which port took how many of the first address
 	for range 2 {
 		dial("127.0.0.1", publish.Addr())
 	}
 	eventually(t, "above 80 % a silent subscriber is closed", func() bool {
 		accepted, _ := stats()
-		return accepted == 17 && crowd.Open() == 16 && publish.Stats().Connections < 13
+		return accepted == 17 && crowd.Open() == 16 && publish.Stats().Connections == before+1
 	})
 }
