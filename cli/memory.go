@@ -25,8 +25,8 @@ func (s *sparing) Run(ctx context.Context, ready func()) error {
 	})
 }
 
-// GiveBack gives the system back what a process holds and does not need to go on, as after its start or a storm of requests: garbage,
-// and the code and tables of the program that it went through, which return when they are touched. The log is told what fails.
+// GiveBack returns memory to the system that the process holds and does not need, as after its start or a storm of requests. That is
+// garbage, and the pages of the program itself: the system reads these again when they are used. Failures are logged.
 func GiveBack(log logrus.FieldLogger) {
 	debug.FreeOSMemory()
 	if err := unmapRead(); err != nil {

@@ -34,7 +34,9 @@ printf 'gpg: note\n[GNUPG:] BEGIN_SIGNING\n[GNUPG:] GOODSIG 1234  A Name\n[GNUPG
 			t.Fatal(err)
 		}
 		secret := "open sesame"
-		r, err := p.Do(t.Context(), Call{Args: []string{"-d"}, Input: strings.NewReader("text\n"), Passphrase: &secret, File: f, Env: []string{"MORE=more"}})
+		r, err := p.Do(t.Context(), Call{
+			Args: []string{"-d"}, Input: strings.NewReader("text\n"), Passphrase: &secret, File: f, Env: []string{"MORE=more"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,7 +74,8 @@ type Function struct {
 var _ Func = (*Function)(nil)
 
 // F returns fn under the name that operators type behind the module's dot. The fields of the struct A are the parameters;
-// the package comment tells how. Its documentation is the doc comment of fn, by way of the plug-in's Docs. A mistake in A's tags is reported by the registry that loads the function.
+// the package comment tells how. Its documentation is the doc comment of fn, by way of the plug-in's Docs. A mistake in A's tags
+// is reported by the registry that loads the function.
 func F[A any](name string, fn func(context.Context, A) (any, error)) *Function {
 	return newFunction(name, reflect.ValueOf(fn), reflect.TypeFor[A]())
 }

@@ -279,7 +279,8 @@ func newRequests(p *parts, pub *publishing) *requests {
 
 func newMaintenance(p *parts, pub *publishing) *maintenance {
 	m := &maintenance{owners: newOwners(p.cfg.CacheDir), jobs: p.jobs, markers: p.markers(), settings: p.settings, interval: max(p.cfg.LoopInterval, time.Second), secrets: p.secrets,
-		drop: p.drop, keys: p.keys, data: p.data, bus: p.bus, presence: p.presence, tokens: p.gate.Tokens(), now: p.o.Now, giveBack: p.o.GiveBack, log: p.o.Log}
+		drop: p.drop, keys: p.keys, data: p.data, bus: p.bus, presence: p.presence, tokens: p.gate.Tokens(), now: p.o.Now,
+		giveBack: p.o.GiveBack, log: p.o.Log}
 	m.files = &openFiles{keys: p.keys, limit: fileLimits, log: p.o.Log.WithField("option", "max_open_files")}
 	m.files.tell(p.cfg.MaxOpenFiles)
 	m.ping = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.settings.now().MinionDataCache) }

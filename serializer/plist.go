@@ -13,7 +13,9 @@ import (
 
 // writePlist writes XML, or with fmt FMT_BINARY the binary form; any other fmt means XML (salt/serializers/plist.py).
 func writePlist(v any, o *options) (any, error) {
-	po := plist.Options{Binary: o.get("fmt", nil) == "FMT_BINARY", Unsorted: !o.truth("sort_keys", true), SkipKeys: o.truth("skipkeys", false)}
+	po := plist.Options{
+		Binary: o.get("fmt", nil) == "FMT_BINARY", Unsorted: !o.truth("sort_keys", true), SkipKeys: o.truth("skipkeys", false),
+	}
 	out, err := plist.Write(v, po)
 	if err != nil {
 		return nil, err

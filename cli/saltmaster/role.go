@@ -125,7 +125,13 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 	if p.cfg.Transport != "tcp" && p.opts(p.cfg).Value("ssl") != nil {
 		log.Warn("TLS not supported with zeromq transport")
 	}
-	m, err := master.New(ctx, p.cfg, master.Options{Ports: ports, Jobs: JobCache(p.cfg, log), ExtJobs: ExtJobCache(p.cfg, log), EventSinks: EventSinks(p.cfg), Runners: runners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins, States: states.Plugins(), Render: modules.Brought(), Sources: pillars.Sources(), Tops: tops.Sources(), Engines: engines.Engines(), Order: cli.MasterOrder(p.cfg, p.in.Env), Backends: fileserver.Makers{gitfs.Name: gitfs.Make}, Login: logins.Open, GiveBack: func() { cli.GiveBack(log) }, Settle: settle, Log: log})
+	m, err := master.New(ctx, p.cfg, master.Options{
+		Ports: ports, Settle: settle, Log: log,
+		Jobs: JobCache(p.cfg, log), ExtJobs: ExtJobCache(p.cfg, log), EventSinks: EventSinks(p.cfg),
+		Runners: runners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins, States: states.Plugins(), Render: modules.Brought(),
+		Sources: pillars.Sources(), Tops: tops.Sources(), Engines: engines.Engines(), Backends: fileserver.Makers{gitfs.Name: gitfs.Make},
+		Order: cli.MasterOrder(p.cfg, p.in.Env), Login: logins.Open, GiveBack: func() { cli.GiveBack(log) },
+	})
 	if err != nil {
 		return nil, err
 	}

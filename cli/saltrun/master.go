@@ -16,7 +16,9 @@ import (
 func (h *host) inMaster(ctx context.Context, fun string, kwargs *data.Map) (result any, running bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, h.r.requestTimeout())
 	defer cancel()
-	bus, err := eventbus.Dial(limited, h.Sockets(), eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}}})
+	bus, err := eventbus.Dial(limited, h.Sockets(), eventbus.ClientOptions{
+		Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}},
+	})
 	switch {
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
 		return nil, true, err

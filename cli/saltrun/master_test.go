@@ -48,7 +48,9 @@ func running(t *testing.T) (dir string, list func(envs ...string)) {
 	local := m.Client(t)
 	return dir, func(envs ...string) {
 		for _, env := range envs {
-			j, err := local.Publish(t.Context(), client.Request{Target: "web1", Kind: "list", Fun: "cp.list_master", Arg: []any{env}, Timeout: 20 * time.Second})
+			j, err := local.Publish(t.Context(), client.Request{
+				Target: "web1", Kind: "list", Fun: "cp.list_master", Arg: []any{env}, Timeout: 20 * time.Second,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +89,8 @@ func TestClearFileListCache(t *testing.T) {
 		if tt.fill {
 			list("base", "dev", "gone", "nix")
 		}
-		stdout, stderr, code := run(t, dir, append([]string{"fileserver.clear_file_list_cache", "--out=json", "--out-indent=-1"}, strings.Fields(tt.args)...)...)
+		call := []string{"fileserver.clear_file_list_cache", "--out=json", "--out-indent=-1"}
+		stdout, stderr, code := run(t, dir, append(call, strings.Fields(tt.args)...)...)
 		if code != 0 || strings.TrimSpace(stdout) != tt.want {
 			t.Errorf("clear_file_list_cache %s: exit %d, printed %q (%s), want %s", tt.args, code, stdout, stderr, tt.want)
 		}

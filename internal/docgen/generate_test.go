@@ -32,13 +32,16 @@ func TestGeneratedFilesAreUpToDate(t *testing.T) {
 
 func TestGenerate(t *testing.T) {
 	tests := []struct{ name, src, want string }{
-		{"method, name dropped", "func f(m *module) { loader.F(\"ping\", m.ping) }\n\n// ping answers.\n//\n// CLI Example:\n//\n//\tsalt '*' test.ping\nfunc (m *module) ping() {}",
+		{"method, name dropped", "func f(m *module) { loader.F(\"ping\", m.ping) }\n\n" +
+			"// ping answers.\n//\n// CLI Example:\n//\n//\tsalt '*' test.ping\nfunc (m *module) ping() {}",
 			"p.ping\n    Answers.\n\n    CLI Example:\n\n        salt '*' test.ping\n"},
 		{"function with chained options", "func f() { loader.F(\"ping\", Ping).Def(\"ping_\") }\n\n// Says ping.\nfunc Ping() {}",
 			"p.Ping\n    Says ping.\n"},
-		{"method in place of loader.F", "func f(m *module) { m.function(\"ping\", \"a b\", m.ping) }\n\n// ping answers.\nfunc (m *module) ping() {}",
+		{"method in place of loader.F", "func f(m *module) { m.function(\"ping\", \"a b\", m.ping) }\n\n" +
+			"// ping answers.\nfunc (m *module) ping() {}",
 			"p.ping\n    Answers.\n"},
-		{"two functions, sorted, and one that is not registered", "func f() { loader.F(\"b\", b); loader.F(\"a\", a) }\n\n// b is two.\nfunc b() {}\n\n// a is one.\nfunc a() {}\n\n// c is none.\nfunc c() {}",
+		{"two functions, sorted, and one that is not registered", "func f() { loader.F(\"b\", b); loader.F(\"a\", a) }\n\n" +
+			"// b is two.\nfunc b() {}\n\n// a is one.\nfunc a() {}\n\n// c is none.\nfunc c() {}",
 			"p.a\n    Is one.\n\n\np.b\n    Is two.\n"},
 	}
 	for _, tt := range tests {

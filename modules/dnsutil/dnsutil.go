@@ -1,10 +1,10 @@
 // Package dnsutil is Salt's module dnsutil: records of domains, files of hosts and of zones (salt/modules/dnsutil.py,
 // and salt/modules/dig.py for what Salt has the program dig do).
 //
-// What differs from Salt: DNS servers are asked without dig, so that all functions work where there is none; A and
-// AAAA then look a host up as Salt does without dig, in the files of the host too. An SPF record may refer to ten
-// others. hosts_append adds none of the names that are there, and files of hosts come to their places as a whole.
-// Empty lines with spaces in them are empty lines.
+// Differences from Salt: the module queries DNS servers itself, so all functions work on hosts without dig. On such
+// a host, A and AAAA without nameserver use the system's resolver, as in Salt, which reads the hosts file too. An SPF
+// record may refer to ten others. hosts_append adds no name that is already there. Files of hosts are replaced as a whole. Lines of spaces
+// count as empty.
 package dnsutil
 
 import (

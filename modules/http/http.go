@@ -24,7 +24,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("query", m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
 		loader.F("update_ca_bundle", m.updateCaBundle),
-		loader.F("wait_for_successful_query", m.waitForSuccessfulQuery).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
+		loader.F("wait_for_successful_query", m.waitForSuccessfulQuery).
+			Secret("password", "auth", "data", "header_dict", "header_list", "params"),
 	}}, nil
 }
 

@@ -64,7 +64,8 @@ type minionReturner struct {
 }
 
 func newMinionReturner(from returner.Source) *minionReturner {
-	return &minionReturner{sqlcache.Reader{Connect: func() (*sql.DB, string, error) { return connect(from, nil) }, Dialect: dialect()}, from}
+	open := func() (*sql.DB, string, error) { return connect(from, nil) }
+	return &minionReturner{sqlcache.Reader{Connect: open, Dialect: dialect()}, from}
 }
 
 func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {

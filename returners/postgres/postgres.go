@@ -74,7 +74,8 @@ type minionReturner struct {
 }
 
 func newMinionReturner(name string, from returner.Source) *minionReturner {
-	return &minionReturner{sqlcache.Reader{Connect: func() (*sql.DB, string, error) { return connect(name, from, nil) }, Dialect: dialect(name)}, name, from}
+	open := func() (*sql.DB, string, error) { return connect(name, from, nil) }
+	return &minionReturner{sqlcache.Reader{Connect: open, Dialect: dialect(name)}, name, from}
 }
 
 func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {

@@ -24,7 +24,10 @@ func Plugin(t Tokens) loader.Plugin {
 			return nil, errors.New("there is no store of tokens")
 		}
 		m := &module{t}
-		return &loader.Module{Funcs: []loader.Func{loader.F("mk_token", m.mkToken).SecretResult(), loader.F("del_token", m.delToken).Secret("token")}}, nil
+		return &loader.Module{Funcs: []loader.Func{
+			loader.F("mk_token", m.mkToken).SecretResult(),
+			loader.F("del_token", m.delToken).Secret("token"),
+		}}, nil
 	}}
 }
 

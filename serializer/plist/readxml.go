@@ -246,7 +246,8 @@ func float(raw string) (any, error) {
 	if errors.Is(err, strconv.ErrRange) {
 		err = nil
 	}
-	if err != nil || strings.ContainsAny(text, "xX") || strings.Contains(text, "__") || strings.HasPrefix(text, "_") || strings.HasSuffix(text, "_") {
+	if err != nil || strings.ContainsAny(text, "xX") || strings.Contains(text, "__") ||
+		strings.HasPrefix(text, "_") || strings.HasSuffix(text, "_") {
 		return nil, fmt.Errorf("could not convert string to float: %s", data.Repr(raw))
 	}
 	return f, nil
@@ -289,7 +290,8 @@ func base64Of(text string) (any, error) {
 	case 0:
 		return out, nil
 	case 1:
-		return nil, fmt.Errorf("Invalid base64-encoded string: number of data characters (%d) cannot be 1 more than a multiple of 4", len(out)/3*4+1) //nolint:staticcheck // Python's text
+		return nil, fmt.Errorf("Invalid base64-encoded string: number of data characters (%d) cannot be 1 more than a multiple of 4", //nolint:staticcheck // Python's text
+			len(out)/3*4+1)
 	}
 	return nil, errors.New("Incorrect padding") //nolint:staticcheck // Python's text
 }

@@ -81,7 +81,8 @@ func (w *xmlWriter) value(v any, depth int) error {
 		w.data(v)
 		return nil
 	case time.Time:
-		return w.simple("date", fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:%02dZ", v.Year(), v.Month(), v.Day(), v.Hour(), v.Minute(), v.Second()))
+		return w.simple("date", fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:%02dZ",
+			v.Year(), v.Month(), v.Day(), v.Hour(), v.Minute(), v.Second()))
 	case *data.Map:
 		return w.dict(v, depth)
 	case []any:

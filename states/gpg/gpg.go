@@ -1,10 +1,9 @@
 // Package gpg is Salt's state gpg: public keys in keychains of GnuPG (salt/states/gpg.py). The module gpg does the
 // work.
 //
-// What differs from Salt 3006: there are changes and a test mode, as in 3007; a key that does not come or go is a
-// failure; keys are found by their fingerprints and short ids, too; the trust in a key's owner is compared, not the
-// validity of the key; a trust level that there is not is a failure; absent looks into the keychain of user and
-// gnupghome.
+// Differences from Salt 3006: there are changes and a test mode, as in 3007. The state fails when a key cannot be added
+// or removed, and for an unknown trust level. Keys are also found by fingerprint and short id. The owner's trust is
+// compared, not the validity of the key. absent looks into the keychain of user and gnupghome.
 package gpg
 
 import (

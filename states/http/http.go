@@ -21,7 +21,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("query", m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
-		loader.F("wait_for_successful_query", m.waitForSuccessfulQuery).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
+		loader.F("wait_for_successful_query", m.waitForSuccessfulQuery).
+			Secret("password", "auth", "data", "header_dict", "header_list", "params"),
 	}}, nil
 }
 

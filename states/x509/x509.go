@@ -34,7 +34,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("certificate_managed", m.certificateManaged).Secret("signing_private_key_passphrase", "public_key_passphrase", "signing_private_key"),
+		loader.F("certificate_managed", m.certificateManaged).
+			Secret("signing_private_key_passphrase", "public_key_passphrase", "signing_private_key"),
 		loader.F("crl_managed", m.crlManaged).Secret("signing_private_key_passphrase", "signing_private_key"),
 		loader.F("csr_managed", m.csrManaged).Secret("private_key_passphrase", "public_key_passphrase", "private_key"),
 		loader.F("pem_managed", m.pemManaged).Secret("text"),
