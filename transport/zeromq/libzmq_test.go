@@ -119,7 +119,7 @@ func TestLibzmqRequestsToOurReplier(t *testing.T) {
 		{"DEALER with heartbeats", []string{"kind=DEALER", "heartbeat=20"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, stop := startReplier(t, transport.Options{Limits: transport.Limits{PingEvery: 10 * time.Millisecond}}, echo)
+			s, stop := startReplier(t, transport.Options{Limits: transport.Limits{PingEvery: 10 * time.Millisecond, DeadAfter: 10_000}}, echo)
 			defer stop()
 			z := startLibzmq(t, "req", "tcp://"+s.Addr().String(), tt.options...)
 			defer z.kill()
@@ -174,7 +174,7 @@ func TestLibzmqSubscribers(t *testing.T) {
 		{"SUB with identity and heartbeats", []string{"topics=a,b", "heartbeat=20", "identity=web1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, stop := startPublisher(t, transport.Options{Limits: transport.Limits{PingEvery: 10 * time.Millisecond}})
+			p, stop := startPublisher(t, transport.Options{Limits: transport.Limits{PingEvery: 10 * time.Millisecond, DeadAfter: 10_000}})
 			defer func() { stop() }()
 			endpoint := "tcp://" + p.Addr().String()
 			z := startLibzmq(t, "sub", endpoint, tt.options...)

@@ -19,7 +19,7 @@ def options():
 def heartbeats(sock, ivl):
     if ivl:
         sock.setsockopt(zmq.HEARTBEAT_IVL, ivl)
-        sock.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3 * ivl)
+        sock.setsockopt(zmq.HEARTBEAT_TIMEOUT, 120_000)
 
 
 def make(ctx, kind, opt):
