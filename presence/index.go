@@ -545,13 +545,4 @@ func (m *minion) unnamed() bool {
 }
 
 // HostOf returns the host of an address, without its port.
-func HostOf(a net.Addr) string {
-	if a == nil {
-		return ""
-	}
-	host, _, err := net.SplitHostPort(a.String())
-	if err != nil {
-		return a.String()
-	}
-	return host
-}
+func HostOf(a net.Addr) string { return transport.HostOf(a) }

@@ -205,3 +205,15 @@ func SourceOf(a net.Addr) netip.Addr {
 	}
 	return netip.Addr{}
 }
+
+// HostOf returns the host of an address, without its port, and nothing for none.
+func HostOf(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	return host
+}

@@ -48,8 +48,9 @@ type Place struct {
 	gone   bool
 }
 
-// networkOf returns what counts as one address; the zero Prefix for none.
-func networkOf(a netip.Addr) netip.Prefix {
+// NetworkOf returns what counts as one address: the address itself, or in IPv6 its network of 64 bits, as a single host may have all of
+// that. It is the zero Prefix for none, as behind a unix socket.
+func NetworkOf(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := a.BitLen()
 	if a.Is6() {
@@ -64,7 +65,7 @@ func networkOf(a netip.Addr) netip.Prefix {
 
 // Enter gives a connection a place; nil when it must be refused. Others may be closed to make room.
 func (c *Crowd) Enter(conn net.Conn, source netip.Addr, subscriber bool) *Place {
-	p := &Place{crowd: c, conn: conn, source: networkOf(source)}
+	p := &Place{crowd: c, conn: conn, source: NetworkOf(source)}
 	if c == nil {
 		return p
 	}
@@ -141,7 +142,7 @@ func (c *Crowd) leave(p *Place) {
 
 // Prove says that a request from an address proved who sent it: the connections from there are not bounded by a share any more.
 func (c *Crowd) Prove(source netip.Addr) {
-	network := networkOf(source)
+	network := NetworkOf(source)
 	if c == nil || !network.IsValid() {
 		return
 	}

@@ -31,7 +31,7 @@ func (s *Strangers) Take(from netip.Addr, n int, patience time.Duration) (taken 
 	if s == nil || s.limit < 0 {
 		return 0, true
 	}
-	source, share := networkOf(from), s.limit/4
+	source, share := NetworkOf(from), s.limit/4
 	n = min(n, share)
 	var end <-chan time.Time
 	for {
@@ -72,7 +72,7 @@ func (s *Strangers) Give(from netip.Addr, n int) {
 	if n == 0 {
 		return
 	}
-	source := networkOf(from)
+	source := NetworkOf(from)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used -= n
