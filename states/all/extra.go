@@ -6,6 +6,7 @@ import (
 	_ "embed"
 
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/states/alias"
 	"github.com/brineproject/brine/states/alternatives"
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/at"
@@ -38,6 +39,7 @@ var extraDocs string
 // extra returns the states of a full build, whose modules a small one does not have either.
 func extra() []loader.Plugin {
 	return loader.NewDocs(extraDocs).Document([]loader.Plugin{
+		alias.Plugin(),
 		alternatives.Plugin(),
 		archive.Plugin(),
 		at.Plugin(),

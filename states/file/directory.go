@@ -325,21 +325,38 @@ func walk(top string, depth any, tell func(path string, dir bool)) error {
 	if err != nil {
 		return nil //nolint:nilerr // as os.walk
 	}
-	return filepath.WalkDir(real, func(at string, d fs.DirEntry, err error) error {
-		if err != nil || at == real {
+	return walkBelow(real, top, most, tell)
+}
+
+// walkBelow is walk in the directory at, whose name is path. As os.walk of Python it has the files of a directory before the directories in
+// it, and those before what they hold.
+func walkBelow(at, path string, depth int, tell func(path string, dir bool)) error {
+	if depth == 0 {
+		return nil
+	}
+	entries, err := os.ReadDir(at)
+	if err != nil {
+		return err
+	}
+	dirs := map[bool][]fs.DirEntry{}
+	for _, e := range entries {
+		dir := isDir(filepath.Join(at, e.Name()))
+		dirs[dir] = append(dirs[dir], e)
+	}
+	for _, dir := range []bool{false, true} {
+		for _, e := range dirs[dir] {
+			tell(filepath.Join(path, e.Name()), dir)
+		}
+	}
+	for _, e := range dirs[true] {
+		if !e.IsDir() {
+			continue // a link
+		}
+		if err := walkBelow(filepath.Join(at, e.Name()), filepath.Join(path, e.Name()), depth-1, tell); err != nil {
 			return err
 		}
-		path := filepath.Join(top, relative(real, at))
-		dir := isDir(path)
-		if deep := strings.Count(relative(real, at), string(filepath.Separator)); most >= 0 && deep >= most {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		tell(path, dir)
-		return nil
-	})
+	}
+	return nil
 }
 
 // recurseSet reads the argument recurse; nil where there is none.
@@ -406,8 +423,13 @@ func (m *module) settle(ctx context.Context, a directoryArgs, s *survey, forced 
 	if s.silent {
 		ret.Set("changes", data.NewMap("recursion", "Changes silenced"))
 	}
-	slices.SortStableFunc(s.pending, func(x, y spot) int { return len(x.path) - len(y.path) })
-	for _, at := range s.pending {
+	// As in Salt the directory itself is first. The owner and mode that the result names beside the paths are those of the last one.
+	first := slices.IndexFunc(s.pending, func(at spot) bool { return at.path == a.Name })
+	order := s.pending
+	if first >= 0 {
+		order = slices.Concat(s.pending[first:first+1], s.pending[:first], s.pending[first+1:])
+	}
+	for _, at := range order {
 		v, err := m.call(ctx, "file.check_perms", a.bound(at.path), at.path, ret, at.want.user, at.want.group, at.want.mode, nil, a.FollowSymlinks)
 		if loader.KindOf(err) == loader.KindExecution && strings.HasPrefix(err.Error(), "Path not found") {
 			continue

@@ -158,6 +158,7 @@ type blockreplaceArgs struct {
 func (m *module) blockreplace(ctx context.Context, a blockreplaceArgs) (any, error) {
 	name := home(a.Name)
 	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes, a.Defaults, a.Context}
+	m.warnOfHash(t.source, t.sourceHash)
 	complaint := t.complaint()
 	switch {
 	case name == "":

@@ -22,6 +22,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/difflib"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -166,18 +167,21 @@ func normalMode(v any) any {
 	return strings.Repeat("0", max(0, 4-len(mode))) + mode
 }
 
-// texts returns a value as a list of texts.
-func texts(v any) []string {
+// texts returns a value of an SLS as a list of texts. A dictionary has the text of the OrderedDict that YAML is read into.
+func texts(v any) []string { return textsBy(state.Text, v) }
+
+// textsBy returns a value as a list of texts: its items are those of a list, or the value itself.
+func textsBy(text func(any) string, v any) []string {
 	list, ok := v.([]any)
 	if tuple, isTuple := v.(data.Tuple); isTuple {
 		list, ok = tuple, true
 	}
 	if !ok {
-		return []string{data.Str(v)}
+		return []string{text(v)}
 	}
 	out := make([]string, len(list))
 	for i, item := range list {
-		out[i] = data.Str(item)
+		out[i] = text(item)
 	}
 	return out
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	logtest "github.com/sirupsen/logrus/hooks/test"
+
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	modules "github.com/brineproject/brine/modules/all"
@@ -20,6 +22,7 @@ type host struct {
 	t      *testing.T
 	dir    string
 	states *loader.Registry
+	log    *logtest.Hook
 }
 
 func newHost(t *testing.T) *host {
@@ -32,7 +35,8 @@ func newHost(t *testing.T) *host {
 	opts := data.NewMap("id", "web1", "file_client", "local", "local", true, "user", "root", "cachedir", filepath.Join(dir, "cache"), "conf_file",
 		filepath.Join(dir, "minion"), "fileserver_backend", []any{"roots"}, "file_roots", data.NewMap("base", []any{srv}), "hash_type", "sha256",
 		"file_buffer_size", int64(262144), "test", false)
-	env := &loader.Env{Opts: opts, Pillar: func() *data.Map { return data.NewMap("who", "pillar") }}
+	log, hook := logtest.NewNullLogger()
+	env := &loader.Env{Opts: opts, Log: log, Pillar: func() *data.Map { return data.NewMap("who", "pillar") }}
 	funcs, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +45,7 @@ func newHost(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &host{t, dir, states}
+	h := &host{t, dir, states, hook}
 	h.write("srv/t.conf", "to {{ who }}\n")
 	h.write("cache/x", "") // the cache is not part of the tree
 	return h

@@ -153,6 +153,7 @@ func (m *module) startLines(ctx context.Context, name string, text any, makedirs
 	if name == "" {
 		return nil, change.Failed(name, "Must provide name to "+word), nil
 	}
+	m.warnOfHash(t.source, t.sourceHash)
 	if complaint := t.complaint(); complaint != "" {
 		return nil, change.Failed(name, complaint), nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/difflib"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -142,6 +143,7 @@ func (m *module) manage(ctx context.Context, a managedArgs) (*data.Map, error) {
 	if complaint := a.complaint(keep); complaint != "" {
 		return change.Failed(a.Name, complaint), nil
 	}
+	m.warnOfHash(a.Source, a.SourceHash)
 	contents, failed, err := m.contents(ctx, a)
 	if err != nil || failed != nil {
 		return failed, err
@@ -269,19 +271,23 @@ func (m *module) contents(ctx context.Context, a managedArgs) (any, *data.Map, e
 	} else if ok {
 		raw = string(body)
 	}
-	parts := texts(raw)
+	text := data.Str // of pillar and grains, whose dictionaries are plain ones
+	if a.Contents != nil {
+		text = state.Text
+	}
+	parts := textsBy(text, raw)
 	if len(parts) == 0 {
 		return nil, change.Failed(a.Name, "Contents specified by contents/contents_pillar/contents_grains is not a string or list of strings, and is not binary data. SLS is likely malformed."), nil
 	}
-	var text strings.Builder
+	var body strings.Builder
 	for _, part := range parts {
 		for _, line := range difflib.Lines(part) {
-			text.WriteString(strings.TrimRight(difflib.Bare(line), "\r") + "\n")
+			body.WriteString(strings.TrimRight(difflib.Bare(line), "\r") + "\n")
 		}
 	}
-	contents = text.String()
+	contents = body.String()
 	if !a.ContentsNewline {
-		contents = strings.TrimRight(strings.TrimRight(text.String(), "\n"), "\r")
+		contents = strings.TrimRight(strings.TrimRight(body.String(), "\n"), "\r")
 	}
 	if !data.Truth(a.Template) {
 		return contents, nil, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -371,4 +372,18 @@ func (t templates) complaint() string {
 		return "source_hash and source_hashes are mutually exclusive"
 	}
 	return ""
+}
+
+// warnOfHash logs that the hash of a source is not looked at, where the source is not fetched from elsewhere.
+func (m *module) warnOfHash(source, hash any) {
+	if source == nil || !data.Truth(hash) {
+		return
+	}
+	for _, s := range texts(source) {
+		scheme, _, ok := strings.Cut(strings.ToLower(s), ":")
+		if ok && slices.Contains([]string{"http", "https", "ftp"}, scheme) {
+			return
+		}
+	}
+	m.env.Log.Warn("source_hash is only used with 'http', 'https' or 'ftp'")
 }

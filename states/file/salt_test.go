@@ -130,7 +130,7 @@ func newTwin(t *testing.T, served []any) *twin {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &twin{host: &host{t, dir, states}}
+	w := &twin{host: &host{t: t, dir: dir, states: states}}
 	w.build("srv", served)
 	server := httptest.NewServer(http.FileServer(http.Dir(srv)))
 	t.Cleanup(server.Close)
