@@ -112,7 +112,7 @@ type wordsArgs struct {
 	Jobs []any `args:"args"`
 }
 
-// atrm removes jobs from the queue, and returns the numbers of those that are gone.
+// atrm removes jobs from the queue, and returns the numbers of those that are gone. Where no job fits, salt-call ends with 1.
 //
 // args
 //
@@ -160,14 +160,19 @@ func (m *module) remove(ctx context.Context, tags bool, fits func(job) bool) ([]
 			numbers = append(numbers, j.number)
 		}
 	}
-	gone := []any{}
+	gone, call := []any{}, loader.ContextOf(ctx)
 	if len(numbers) == 0 {
+		call.SetRetcode(1) // of at, which Salt runs with no number
 		return gone, nil
 	}
 	if _, err := m.run(ctx, "at", append([]string{"-d"}, numbers...)...); err != nil {
 		return nil, err
 	}
+	code, ran := call.Get("retcode")
 	left, err := m.queue(ctx)
+	if ran {
+		call.Set("retcode", code) // the job fails where at -d did, whatever came of the queue
+	}
 	for _, number := range numbers {
 		if !slices.ContainsFunc(left, func(j job) bool { return j.number == number }) {
 			gone = append(gone, number)

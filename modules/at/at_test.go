@@ -84,6 +84,41 @@ func TestAt(t *testing.T) {
 	}
 }
 
+// TestRetcodeOfRemoval holds the return code of a job that removes others: that of at -d, as Salt runs it.
+func TestRetcodeOfRemoval(t *testing.T) {
+	dir := testat.Install(t)
+	r := newShelf(t, data.NewMap("os", "Debian"))
+	if _, err := r.Invoke(t.Context(), "at.at", []any{"midnight", "reboot"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		args []any
+		want any
+	}{
+		{"of no jobs", nil, nil},
+		{"of a job that is there", []any{"1"}, int64(0)},
+		{"of a job that is gone", []any{"1"}, int64(1)},
+		{"of all where there are none", []any{"all"}, int64(1)},
+	} {
+		job := &loader.Context{}
+		_, err := r.Invoke(loader.WithContext(t.Context(), job), "at.atrm", tt.args, nil)
+		if code, _ := job.Get("retcode"); err != nil || code != tt.want {
+			t.Errorf("%s: %v, %v, want %v", tt.name, code, err, tt.want)
+		}
+	}
+	for name, body := range map[string]string{"q/8": "8\tTue Nov 24 03:06:00 2026 a root\n", "s/8": "", "at": "#!/bin/sh\nexit 3\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o700); err != nil { //nolint:gosec // one is a program
+			t.Fatal(err)
+		}
+	}
+	job := &loader.Context{}
+	_, err := r.Invoke(loader.WithContext(t.Context(), job), "at.atrm", []any{"8"}, nil)
+	if code, _ := job.Get("retcode"); err != nil || code != int64(3) {
+		t.Errorf("of a job that at cannot remove: %v, %v, want 3", code, err)
+	}
+}
+
 // TestJobThatStays holds that only jobs which are gone are reported as removed.
 func TestJobThatStays(t *testing.T) {
 	dir := testat.Install(t)

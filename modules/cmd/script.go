@@ -99,16 +99,21 @@ func (m *module) runScript(ctx context.Context, a *arguments, r *request) (*outc
 	return m.execute(ctx, r)
 }
 
-// scriptWords returns the arguments of a script: a list as it is, a text split at its blanks outside quotes. No shell sees them.
+// scriptWords returns the arguments of a script: the items of a list, the keys of a dictionary, and a text split at its blanks outside
+// quotes. No shell sees them.
 func scriptWords(args any) ([]any, error) {
 	switch args := args.(type) {
 	case []any:
 		return args, nil
 	case data.Tuple:
 		return args, nil
+	case *data.Map:
+		return args.Keys(), nil
+	case string:
+		words, err := splitWords(args)
+		return data.Values(words), err
 	}
-	words, err := splitWords(data.Str(args))
-	return data.Values(words), err
+	return nil, loader.TypeError("Value after * must be an iterable, not %s", loader.TypeName(args))
 }
 
 // fetch writes the script to f, and reports whether it could be had.

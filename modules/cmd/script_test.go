@@ -97,11 +97,20 @@ func TestScriptArguments(t *testing.T) {
 	}{
 		{[]any{"foo foo", "bar", int64(3)}, "<foo foo>\n<bar>\n<3>"},
 		{`a "b c" $HOME`, "<a>\n<b c>\n<$HOME>"},
+		{data.NewMap("k", "v", "x y", 2), "<k>\n<x y>"},
 		{nil, ""},
+		{int64(0), ""},
+		{&data.Map{}, ""},
 	} {
 		v, err := call(t, &loader.Env{}, "cmd.script", []any{src}, "args", tt.args, "python_shell", true)
 		if m, ok := v.(*data.Map); err != nil || !ok || m.Text("stdout") != tt.want {
 			t.Errorf("args %s: %s, %v; want %q", data.Repr(tt.args), data.Repr(v), err, tt.want)
+		}
+	}
+	for kind, args := range map[string]any{"int": int64(5), "float": 1.5, "bool": true} {
+		_, err := call(t, &loader.Env{}, "cmd.script", []any{src}, "args", args)
+		if want := "Value after * must be an iterable, not " + kind; errorText(err) != want {
+			t.Errorf("args %v: %v, want %s", args, err, want)
 		}
 	}
 }

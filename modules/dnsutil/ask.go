@@ -21,15 +21,18 @@ const (
 	rounds   = 3               // each of the servers is asked
 )
 
+// errName is returned for a name that no DNS server can be asked for.
+var errName = errors.New("not a legal name")
+
 // ask returns the records that a DNS server has of a name, each as dig +short prints it. A name that there is not has
-// none. An error says that no server answers.
+// none. An error says that no server answers, or wraps errName.
 func (m *module) ask(ctx context.Context, name string, k kind, nameserver any) ([]string, error) {
 	if name == "" {
-		return nil, nil // of the root
+		return nil, errName
 	}
 	q, err := newQuestion(name, k)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errName, err)
 	}
 	servers, err := m.servers(ctx, nameserver)
 	if err != nil {

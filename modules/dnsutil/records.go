@@ -2,6 +2,7 @@ package dnsutil
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"regexp"
@@ -102,9 +103,25 @@ func (m *module) ips(ctx context.Context, host string, k kind, nameserver any) (
 	return list, ok
 }
 
-// lines returns the records of a name as dig +short prints them, and false where no server answers, which it logs.
+// The return codes of dig that a job ends with when its last query fails.
+const (
+	noReply = 9
+	badName = 10
+)
+
+// lines returns the records of a name as dig +short prints them, and false where no server answers, which it logs. The return code of the
+// job is that of dig.
 func (m *module) lines(ctx context.Context, name string, k kind, nameserver any) ([]string, bool) {
 	lines, err := m.ask(ctx, name, k, nameserver)
+	job := loader.ContextOf(ctx)
+	switch {
+	case err == nil:
+		job.SetRetcode(0)
+	case errors.Is(err, errName):
+		job.SetRetcode(badName)
+	default:
+		job.SetRetcode(noReply)
+	}
 	if err != nil {
 		m.env.Log.Warnf("dnsutil: look up %q: %v. Returning empty list as fallback.", name, err)
 	}
@@ -144,6 +161,9 @@ func (m *module) ns(ctx context.Context, a nsArgs) (any, error) {
 	for _, host := range lines {
 		ips, _ := m.ips(ctx, host, typeA, a.Nameserver)
 		list = append(list, ips...)
+	}
+	if len(lines) == 0 {
+		loader.ContextOf(ctx).SetRetcode(badName) // Salt looks up the empty name then
 	}
 	return list, nil
 }

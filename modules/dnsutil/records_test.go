@@ -76,7 +76,7 @@ func newShelf(t *testing.T, m *module) *loader.Registry {
 func TestRecords(t *testing.T) {
 	for _, lies := range []bool{false, true} {
 		s := startServer(t, world())
-		s.lies = lies
+		s.lies.Store(lies)
 		r := newShelf(t, &module{port: s.port, dig: true})
 		for _, tt := range []struct {
 			fun    string
@@ -124,6 +124,38 @@ func TestRecords(t *testing.T) {
 		for fun, args := range map[string][]any{"MX": {"bad.test", true, "127.0.0.1"}, "SPF": {"loop.test", "SPF", "127.0.0.1"}} {
 			if got, err := r.Invoke(t.Context(), "dnsutil."+fun, args, nil); err == nil {
 				t.Errorf("dnsutil.%s %v gives %s", fun, args, data.Repr(got))
+			}
+		}
+	}
+}
+
+// TestRetcode holds the return code of the job: that of dig.
+func TestRetcode(t *testing.T) {
+	s := startServer(t, world())
+	r := newShelf(t, &module{port: s.port, dig: true})
+	for _, tt := range []struct {
+		fun  string
+		args []any
+		want int64
+	}{
+		{"A", []any{"www.ex.test", "127.0.0.1"}, 0},
+		{"A", []any{"nosuch.ex.test", "127.0.0.1"}, 0},
+		{"A", []any{"", "127.0.0.1"}, 10},
+		{"A", []any{"a..b", "127.0.0.1"}, 10},
+		{"A", []any{"www.ex.test", "127.0.0.2"}, 9},
+		{"AAAA", []any{"www.ex.test", "127.0.0.2"}, 9},
+		{"NS", []any{"ex.test", true, "127.0.0.1"}, 0},
+		{"NS", []any{"ex.test", false, "127.0.0.2"}, 9},
+		{"NS", []any{"nosuch.test", true, "127.0.0.1"}, 10}, // Salt looks up the empty name
+		{"NS", []any{"nosuch.test", false, "127.0.0.1"}, 0},
+		{"MX", []any{"ex.test", false, "127.0.0.2"}, 9},
+		{"SPF", []any{"ex.test", "SPF", "127.0.0.2"}, 9},
+	} {
+		for range 2 {
+			job := &loader.Context{}
+			_, err := r.Invoke(loader.WithContext(t.Context(), job), "dnsutil."+tt.fun, tt.args, nil)
+			if code, _ := job.Get("retcode"); err != nil || code != tt.want {
+				t.Errorf("dnsutil.%s %s: return code %v, %v, want %d", tt.fun, data.Repr(tt.args), code, err, tt.want)
 			}
 		}
 	}

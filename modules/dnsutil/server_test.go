@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
@@ -15,7 +16,7 @@ type server struct {
 	t       *testing.T
 	port    string
 	records map[string][]dnsmessage.ResourceBody // by type and name
-	lies    bool                                 // other messages come before each answer over UDP
+	lies    atomic.Bool                          // other messages come before each answer over UDP
 }
 
 func name(s string) dnsmessage.Name { return dnsmessage.MustNewName(s) }
@@ -61,7 +62,7 @@ func (s *server) serveUDP(c net.PacketConn) {
 			return
 		}
 		answer := s.answer(b[:n], largest)
-		if s.lies {
+		if s.lies.Load() {
 			for _, wrong := range [][]byte{{1, 2, 3}, append([]byte{^answer[0]}, answer[1:]...), b[:n]} {
 				_, _ = c.WriteTo(wrong, from)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
 )
@@ -47,7 +48,23 @@ func (m *module) imported(ctx context.Context, tag, variable string) (any, error
 	if errors.As(err, &bad) {
 		return nil, loader.Exception("salt.exceptions.SaltRenderError", "%w", err)
 	}
-	return v, err
+	return plain(v), err
+}
+
+// plain returns a value whose dictionaries are Python's dict, which outputters sort (salt/modules/jinja.py, _strip_odict).
+func plain(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i, item := range v {
+			v[i] = plain(item)
+		}
+	case *data.Map:
+		for key, item := range v.All() {
+			v.Set(key, plain(item))
+		}
+		v.SetClass(data.Dict)
+	}
+	return v
 }
 
 type loadMapArgs struct{ Path, Value string }

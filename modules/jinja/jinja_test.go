@@ -66,3 +66,28 @@ func TestLoadMapFindsItsFiles(t *testing.T) {
 		t.Error("a file outside the roots was read")
 	}
 }
+
+// TestDictionariesArePlain holds that outputters sort what is returned, as they do with Salt's (salt/modules/jinja.py, _strip_odict).
+func TestDictionariesArePlain(t *testing.T) {
+	srv := t.TempDir()
+	files := map[string]string{
+		"m.jinja": `{% set x = {"z": [{"b": 1, "a": 2}], "a": 1} %}`,
+		"m.yaml":  "z: [{b: 1, a: 2}]\na: 1\n",
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(srv, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for fun, args := range map[string][]any{"jinja.load_map": {"m.jinja", "x"}, "jinja.import_yaml": {"m.yaml"}} {
+		v, err := minion(t, srv).Invoke(t.Context(), fun, args, nil)
+		outer, ok := v.(*data.Map)
+		if err != nil || !ok || outer.Ordered() {
+			t.Fatalf("%s gives %s, %v", fun, data.Repr(v), err)
+		}
+		list, _ := outer.Value("z").([]any)
+		if inner, ok := list[0].(*data.Map); !ok || inner.Ordered() {
+			t.Errorf("%s: the inner dictionary is an OrderedDict", fun)
+		}
+	}
+}

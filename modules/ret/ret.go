@@ -5,7 +5,6 @@ package ret
 import (
 	"context"
 
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -24,13 +23,13 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// call calls a function of a returner. Where there is none, the error is that of Salt's dictionary of functions.
+// call calls a function of a returner. Where there is none, the error names it; Salt raises the KeyError of a dictionary.
 func (m *module) call(ctx context.Context, returner, name string, args ...any) (any, error) {
 	fun := returner + "." + name
 	if shelf := m.env.Shelf("returners"); shelf.Has(fun) {
 		return shelf.Invoke(ctx, fun, args, nil)
 	}
-	return nil, loader.Exception("KeyError", "%s", data.Repr(fun))
+	return nil, loader.Execution("'%s' is not available: no such returner, or it keeps nothing that can be looked up", fun)
 }
 
 type jidArgs struct {

@@ -54,8 +54,8 @@ func TestRet(t *testing.T) {
 		{"get_jids", []any{"place"}, "{'20261122010203040506': {'Function': 'test.ping', 'Arguments': [], 'Target': 'unknown-target', 'Target-type': 'list', " +
 			"'User': 'root', 'StartTime': '2026, Nov 22 01:02:03.040506'}}"},
 		{"get_minions", []any{"place"}, "['web1', 'web2']"},
-		{"get_minions", []any{"mute"}, "error: 'mute.get_minions'"},
-		{"get_jid", []any{"nix", "1"}, "error: 'nix.get_jid'"},
+		{"get_minions", []any{"mute"}, "error: 'mute.get_minions' is not available: no such returner, or it keeps nothing that can be looked up"},
+		{"get_jid", []any{"nix", "1"}, "error: 'nix.get_jid' is not available: no such returner, or it keeps nothing that can be looked up"},
 	} {
 		for range 2 {
 			v, err := shelf.Invoke(t.Context(), "ret."+tt.fun, tt.args, nil)

@@ -35,7 +35,7 @@ func (m *module) buildScheduleItem(_ context.Context, a nameArgs) (any, error) {
 	return build(a.Name, a.Options)
 }
 
-// build returns a job, or a comment and result False.
+// build returns a job, or a comment and result False. Salt adds jobs that can never run; here they are refused.
 func build(name any, o *data.Map) (*data.Map, error) {
 	refused := data.NewMap("comment", []any{}, "result", true)
 	if !data.Truth(name) {
@@ -64,6 +64,9 @@ func build(name any, o *data.Map) (*data.Map, error) {
 	}
 	copyKeys(job, o, "range", "when", "once", "once_fmt", "cron", "returner", "after", "return_config", "return_kwargs", "until",
 		"run_on_start", "skip_during_range")
+	if err := schedule.CheckJob(data.Str(name), job); err != nil {
+		return failed(refused, err.Error()), nil
+	}
 	return job, nil
 }
 

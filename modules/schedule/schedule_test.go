@@ -287,6 +287,28 @@ func TestJobStatus(t *testing.T) {
 	})
 }
 
+// TestJobsThatNeverRun holds that a job which the scheduler would pass over is refused, with the text that it logs.
+func TestJobsThatNeverRun(t *testing.T) {
+	inMinion(t, "", "", func(f *fake) {
+		for times, comment := range map[string]string{
+			"seconds=-5":                     "Invalid interval of -5 seconds. Ignoring job j.",
+			"hours=x":                        "Invalid hours x. Ignoring job j.",
+			"cron=nonsense":                  "Invalid cron string. Ignoring job j.",
+			"cron=61 * * * *":                "Invalid cron string. Ignoring job j.",
+			"once=nonsense":                  "Date string could not be parsed: nonsense, %Y-%m-%dT%H:%M:%S. Ignoring job j.",
+			"seconds=5 | until=nope":         "Invalid date string for until. Ignoring job j.",
+			"seconds=5 | range={start: 8am}": "Invalid date string for end. Ignoring job j.",
+		} {
+			for range 2 {
+				f.expect("add | j | function=test.ping | "+times, "{'comment': '"+comment+"', 'result': False}")
+			}
+		}
+		f.expect("add | j | function=test.ping | seconds=0 | test=True",
+			"{'comment': 'Job: j would be added to schedule.', 'result': True, 'changes': {}}")
+		f.expect("add | j | function=test.ping | test=True", "{'comment': 'Job: j would be added to schedule.', 'result': True, 'changes': {}}")
+	})
+}
+
 func TestBuildScheduleItem(t *testing.T) {
 	inMinion(t, "", "", func(f *fake) {
 		for _, c := range [][2]string{
