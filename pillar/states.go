@@ -2,7 +2,6 @@ package pillar
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -136,34 +135,12 @@ func (r *rendering) render(ctx context.Context, name string, file *sls, defaults
 // secrets, stand in the log at the level debug.
 func (r *rendering) failRender(name string, err error) {
 	whole := fmt.Sprintf("Rendering SLS '%s' failed, render error:\n%s", name, err)
-	r.Log.Errorf("Rendering SLS '%s' failed, render error: %s", name, brief(err))
+	r.Log.Errorf("Rendering SLS '%s' failed, render error: %s", name, render.Brief(err))
 	r.Log.Debug(whole)
 	if safe, set := r.opts.Get("pillar_safe_render_error"); !set || data.Truth(safe) {
 		whole = fmt.Sprintf("Rendering SLS '%s' failed. Please see master log for details.", name)
 	}
 	r.errors = append(r.errors, whole)
-}
-
-// brief is an error without lines of the source.
-func brief(err error) string {
-	var e *render.Error
-	if !errors.As(err, &e) || e.Line == 0 {
-		return err.Error()
-	}
-	message := e.Message
-	if bad, ok := errors.AsType[*render.JSONError](err); ok {
-		if before, _, found := strings.Cut(message, "Unable to load json from "); found { // the whole document follows
-			message = before + "Unable to load json: " + bad.Error()
-		}
-	}
-	text := fmt.Sprintf("%s; line %d", message, e.Line)
-	if e.Path != "" {
-		text += " of " + e.Path
-	}
-	if bad, ok := errors.AsType[*yaml.Error](err); ok && bad.ProblemMark != nil && !strings.Contains(e.Message, bad.Problem) {
-		text += fmt.Sprintf(": YAML that it loads: %s; line %d", bad.Problem, bad.ProblemMark.Line+1)
-	}
-	return text
 }
 
 func variables(defaults *data.Map) map[string]any {

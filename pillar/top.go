@@ -49,7 +49,7 @@ func (w *compilation) tops(ctx context.Context) (tops []any, errs []any) {
 		}
 		top, err := w.renderTop(ctx, env, func() (*sls, error) { return read(ctx, w.files, name, env) })
 		if err != nil {
-			w.Log.Errorf("Rendering Primary Top file failed, render error: %s", brief(err))
+			w.Log.Errorf("Rendering Primary Top file failed, render error: %s", render.Brief(err))
 			errs = append(errs, "Rendering Primary Top file failed, render error:\n"+err.Error())
 			break
 		}
@@ -64,7 +64,7 @@ func (w *compilation) tops(ctx context.Context) (tops []any, errs []any) {
 		}
 		top, err := w.renderTop(ctx, in[0], func() (*sls, error) { return find(ctx, w.files, in[1], in[0]) })
 		if err != nil {
-			w.Log.Errorf("Rendering Top file %s failed, render error: %s", in[1], brief(err))
+			w.Log.Errorf("Rendering Top file %s failed, render error: %s", in[1], render.Brief(err))
 			errs = append(errs, fmt.Sprintf("Rendering Top file %s failed, render error:\n%s", in[1], err))
 			continue
 		}

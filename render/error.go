@@ -1,8 +1,11 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/brineproject/brine/yaml"
 )
 
 // An Error is Salt's SaltRenderError (salt/exceptions.py).
@@ -88,4 +91,26 @@ func splitLines(s string) []string {
 		s = s[i:]
 	}
 	return lines
+}
+
+// Brief returns the text of an error without lines of the source and documents that it loads: these may hold secrets of a pillar.
+func Brief(err error) string {
+	var e *Error
+	if !errors.As(err, &e) || e.Line == 0 {
+		return err.Error()
+	}
+	message := e.Message
+	if bad, ok := errors.AsType[*JSONError](err); ok {
+		if before, _, found := strings.Cut(message, "Unable to load json from "); found { // the whole document follows
+			message = before + "Unable to load json: " + bad.Error()
+		}
+	}
+	text := fmt.Sprintf("%s; line %d", message, e.Line)
+	if e.Path != "" {
+		text += " of " + e.Path
+	}
+	if bad, ok := errors.AsType[*yaml.Error](err); ok && bad.ProblemMark != nil && !strings.Contains(e.Message, bad.Problem) {
+		text += fmt.Sprintf(": YAML that it loads: %s; line %d", bad.Problem, bad.ProblemMark.Line+1)
+	}
+	return text
 }

@@ -24,6 +24,14 @@ func Check(jobs *data.Map, known func(fun string) bool) error {
 	return errors.Join(errs...)
 }
 
+// CheckJob returns why a job can never run at its times, in the words that the scheduler logs for it; nil where it can. A job without a
+// time is none of those: schedule.run_job runs it.
+func CheckJob(name string, job *data.Map) error {
+	r := reader{place: time.Local, year: time.Now().Year(), warn: func(string, ...any) {}}
+	_, err := r.read(name, job)
+	return err
+}
+
 // check looks at one job.
 func (r reader) check(name string, job any, known func(fun string) bool) error {
 	raw, ok := job.(*data.Map)

@@ -65,6 +65,8 @@ func (b *bench) reread(file, jobs string) {
 // has compares the names of the jobs.
 func (b *bench) has(want string) {
 	b.t.Helper()
+	b.Scheduler.mu.Lock()
+	defer b.Scheduler.mu.Unlock()
 	if got := keysOf(data.NewMap("schedule", b.list("opts"))); got != want {
 		b.t.Errorf("the schedule has %q, want %q", got, want)
 	}

@@ -84,6 +84,8 @@ func (in *inversion) argument(from source, arg *data.Map) {
 		for state, name := range items.All() {
 			if data.Hashable(name) {
 				in.add(from, place{name, in.undotted(from, state, name)})
+			} else {
+				in.nameless(from, name)
 			}
 		}
 	case []any:
@@ -98,6 +100,7 @@ func (in *inversion) list(from source, items []any) {
 	for _, item := range items {
 		ref, ok := in.reference(item)
 		if !ok {
+			in.unhashable(from, item)
 			continue
 		}
 		if ref.state == "sls" {
@@ -110,6 +113,24 @@ func (in *inversion) list(from source, items []any) {
 			in.apply(from, to)
 		}
 	}
+}
+
+// unhashable notes an entry of a requisite that names a list or a dictionary where an ID belongs.
+func (in *inversion) unhashable(from source, item any) {
+	if m, ok := item.(*data.Map); ok && m.Len() > 0 {
+		_, item = m.At(0)
+	} else if ok {
+		return
+	}
+	if !data.Hashable(item) {
+		in.nameless(from, item)
+	}
+}
+
+// nameless notes that what a requisite names cannot be an ID. Salt fails with a TypeError.
+func (in *inversion) nameless(from source, id any) {
+	in.errs = append(in.errs, fmt.Sprintf("Invalid requisite %s of ID '%s' in SLS '%s': %s is not the ID of a state",
+		from.key, data.Str(from.id), from.body.Text("__sls__"), Text(id)))
 }
 
 // reference returns what an entry of a requisite means: {STATE: ID}, the first state of an id, or the one of a name.

@@ -42,7 +42,12 @@ func (r *Renderer) Render(ctx context.Context, s *render.Step) (any, error) {
 	}
 	out, err := st.render(ctx, env, source)
 	if err != nil {
-		return nil, st.explain(err, source)
+		err = st.explain(err, source)
+		if log := s.Engine.Env().Log; log != nil && ctx.Err() == nil {
+			what, _, _ := strings.Cut(render.Brief(err), "\n")
+			log.Errorf("Rendering exception occurred: %s", what) // as salt/utils/templates.py
+		}
+		return nil, err
 	}
 	if strings.HasSuffix(source, "\n") {
 		out += "\n"

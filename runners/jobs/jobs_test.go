@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -224,6 +225,21 @@ func BenchmarkListJobs(b *testing.B) {
 		v, err := r.Invoke(b.Context(), "jobs.list_jobs", nil, nil)
 		if m, _ := v.(*data.Map); err != nil || m.Len() != 10_000 {
 			b.Fatalf("%d jobs, %v", m.Len(), err)
+		}
+	}
+}
+
+// TestStatusOfNoJob holds that a job which is not there gives a sentence and no traceback.
+func TestStatusOfNoJob(t *testing.T) {
+	r := filled(t)
+	for jid, want := range map[string]string{
+		"20200101000000000000": "The job 20200101000000000000 is not in the job cache.",
+		"nope":                 `"nope" is not the id of a job.`,
+	} {
+		_, err := r.Invoke(t.Context(), "jobs.status", []any{jid}, nil)
+		var unable *runner.UnableError
+		if !errors.As(err, &unable) || unable.Text != want {
+			t.Errorf("%s: %v, want %s", jid, err, want)
 		}
 	}
 }

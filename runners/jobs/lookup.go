@@ -2,12 +2,14 @@ package jobs
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/runner"
 )
 
 type lookupArgs struct {
@@ -161,9 +163,12 @@ type statusArgs struct{ Jid string }
 func (m *module) status(ctx context.Context, a statusArgs) (any, error) {
 	id, err := job.ParseID(a.Jid)
 	if err != nil {
-		return nil, loader.Invocation("%w", err)
+		return nil, &runner.UnableError{Text: fmt.Sprintf("%q is not the id of a job.", a.Jid)}
 	}
 	list, err := returner.ProgressOf(ctx, m.needs.Jobs, id)
+	if errors.Is(err, returner.ErrUnknownJob) {
+		return nil, &runner.UnableError{Text: "The job " + a.Jid + " is not in the job cache."}
+	}
 	if err != nil {
 		return nil, err
 	}
