@@ -247,7 +247,7 @@ func (s *SignIn) judge(c *claim, r transport.Request) pki.Verdict {
 			s.opts.Log.WithError(err).Warn("rules for new keys")
 		}
 	}
-	verdict, err := pki.Admit(s.keys.From(sourceOf(transport.SourceOf(r.Remote()))), in)
+	verdict, err := pki.Admit(s.keys.From(transport.NetworkOf(transport.SourceOf(r.Remote()))), in)
 	if err != nil && s.told.first("fault "+hostOf(r.Remote()), logPause) {
 		s.opts.Log.WithError(err).Warnf("sign-in of minion %s from %s", strconv.QuoteToGraphic(c.id), r.Remote())
 	}

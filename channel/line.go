@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+
+	"github.com/brineproject/brine/transport"
 )
 
 // errBusy is returned for a sign-in for which there is no place, or that has waited too long.
@@ -47,25 +49,11 @@ func newLine(turns int) *line {
 	return &line{free: turns, queues: map[netip.Prefix]*queue{}}
 }
 
-// sourceOf returns what counts as one source: an address, or in IPv6 a network of 64 bits, as a single host may have all of that.
-func sourceOf(a netip.Addr) netip.Prefix {
-	a = a.Unmap()
-	bits := a.BitLen()
-	if a.Is6() {
-		bits = 64
-	}
-	p, err := a.Prefix(bits)
-	if err != nil { // of no address, as behind a unix socket
-		return netip.Prefix{}
-	}
-	return p
-}
-
 // join takes a turn, or a place to wait for one. The error is errBusy; then nobody has lost a place.
 func (l *line) join(from netip.Addr, size int) (*place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := &place{from: sourceOf(from), size: size, ready: make(chan struct{})}
+	p := &place{from: transport.NetworkOf(from), size: size, ready: make(chan struct{})}
 	if l.free > 0 {
 		l.free--
 		close(p.ready)

@@ -335,8 +335,8 @@ func TestThreatUnprovedRequestBelowProvedVersion(t *testing.T) {
 		proof        bool
 		done         bool
 	}{
-		{3, 2, false, false}, {3, 1, false, false}, {2, 1, false, false}, {9, 2, false, false},
-		{2, 2, false, true}, {1, 2, false, true}, {3, 2, true, true}, {9, 3, true, true},
+		{3, 2, false, false}, {3, 1, false, false}, {9, 2, false, false},
+		{2, 1, false, true}, {2, 2, false, true}, {1, 2, false, true}, {3, 2, true, true}, {9, 3, true, true},
 	} {
 		versions, err := pki.OpenVersions(t.TempDir())
 		must(t, err)

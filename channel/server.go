@@ -215,10 +215,7 @@ func hostOf(a net.Addr) string {
 	if a == nil {
 		return "a local peer"
 	}
-	if host, _, err := net.SplitHostPort(a.String()); err == nil {
-		return host
-	}
-	return a.String()
+	return transport.HostOf(a)
 }
 
 // clear does a clear command or a sign-in.
@@ -360,14 +357,17 @@ func (s *Server) prove(env *payload.Envelope, load payload.Fields, r transport.R
 	return c, nil
 }
 
-// checkVersion notes by which version a minion has proved itself. It refuses requests without proof of lower versions: all minions
-// share the key that these are encrypted with, and the minion itself has left them behind.
+// checkVersion notes that a minion has proved itself by version 3. It then refuses requests without proof of lower versions: all minions
+// share the key that these are encrypted with, and the minion itself has left them behind. Lower versions are not noted, since their
+// number stands outside of the encryption, where anybody could raise it.
 func (s *Server) checkVersion(c *Command, key *crypto.PublicKey) error {
 	if s.opts.Versions == nil || key == nil {
 		return nil
 	}
 	if c.Caller.Proved {
-		s.opts.Versions.Proved(c.Caller.ID, key, min(c.Version, Version))
+		if c.Version >= Version {
+			s.opts.Versions.Proved(c.Caller.ID, key, Version)
+		}
 		return nil
 	}
 	if known := s.opts.Versions.Highest(c.Caller.ID, key); c.Version < known {

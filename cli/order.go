@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runner"
 )
 
 // An Order gives an order to a master on this host, as loader.Host says.
@@ -24,14 +25,22 @@ func OrderOf(minion *config.Minion, env func(string) string) Order {
 	}, env, func(string) {})
 }
 
-// MasterOrder returns how runners give orders to the master with this configuration.
+// MasterOrder returns how runners give orders to the master with this configuration. Where no master runs, the error is a
+// runner.UnableError with the text of client.ErrNoMaster.
 func MasterOrder(cfg *config.Master, env func(string) string) Order {
 	return TellingOrder(cfg, env, func(string) {})
 }
 
 // TellingOrder is MasterOrder for a program with a terminal: tell prints there that the target of an orchestration's order names nobody.
 func TellingOrder(cfg *config.Master, env func(string) string, tell func(text string)) Order {
-	return orderBy(func() (*config.Master, error) { return cfg, nil }, env, tell)
+	order := orderBy(func() (*config.Master, error) { return cfg, nil }, env, tell)
+	return func(ctx context.Context, load *data.Map, yield func(id string, answer *data.Map) bool) error {
+		err := order(ctx, load, yield)
+		if errors.Is(err, client.ErrNoMaster) {
+			return &runner.UnableError{Text: client.ErrNoMaster.Error()}
+		}
+		return err
+	}
 }
 
 func orderBy(load func() (*config.Master, error), env func(string) string, tell func(text string)) Order {

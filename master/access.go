@@ -26,7 +26,7 @@ func (p *parts) access(cfg *config.Master) auth.Options {
 		PublisherACL: cfg.PublisherACL, Blacklist: cfg.PublisherACLBlacklist, SudoACL: cfg.SudoACL, VerifyClients: cfg.ClientACLVerify,
 		ExternalAuth: cfg.ExternalAuth, PermissiveACL: cfg.PermissiveACL, ACLModule: module,
 		TokenExpire: cfg.TokenExpire, TokenExpireOverride: cfg.TokenExpireUserOverride, KeepACLInToken: cfg.KeepACLInToken,
-		Targets: (&fleet{p.keys, p.data, p.settings}).surely, Quiet: p.quiet.tell, Now: p.o.Now, Log: p.o.Log,
+		Targets: (&fleet{p.keys, p.data, p.settings}).surely, Quiet: p.quiet.allow, Now: p.o.Now, Log: p.o.Log,
 	}
 	if p.o.Login != nil {
 		o.System = func(name string) (auth.System, error) { return p.o.Login(name, all) }
@@ -61,10 +61,10 @@ type gatekeeper struct {
 	log   logrus.FieldLogger
 }
 
-// tell logs once a minute for each source, and kind of proof, that it was refused. Salt logs each time.
-func (g *gatekeeper) tell(what string, kind auth.Kind, from net.Addr) {
+// logRefusal logs once a minute for each source, and kind of proof, that it was refused. Salt logs each time.
+func (g *gatekeeper) logRefusal(what string, kind auth.Kind, from net.Addr) {
 	host := presences.HostOf(from)
-	if more, ok := g.quiet.tell("refusal " + kind.String() + " " + host); ok {
+	if more, ok := g.quiet.allow("refusal " + kind.String() + " " + host); ok {
 		g.log.Warnf("Authentication failure of type %q occurred: %s of %s, and %d more since the last warning", kind, what, host, more)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,8 +47,11 @@ type deliveries struct {
 	behind  time.Time            // what started before is settled, as the file says
 	dirty   bool                 // jobs were sent since the file was written
 	written time.Time            // when it was
+	dropped time.Time            // when the oldest job began for which there was no room; zero where there was room for all
+	resumed bool                 // what an earlier master left was taken up
 
-	resumed bool // what an earlier master left was looked for; of look alone
+	listed bool           // left is there; of look alone
+	left   []returner.Job // of an earlier master, which are still to be taken up; of look alone
 }
 
 // A delivery is one job on its way.
@@ -98,8 +102,8 @@ func (d *deliveries) begin(load, kwargs *data.Map, j *returner.Job) {
 	d.put(j.ID, one)
 }
 
-// gave takes up a job that the queue has sent to a minion which is not known to be one of ours: it is not sent again.
-func (d *deliveries) gave(w waiting, now time.Time) {
+// handedOver takes up a job that the queue has sent to a minion which is not known to be one of ours: it is not sent again.
+func (d *deliveries) handedOver(w waiting, now time.Time) {
 	if d == nil {
 		return
 	}
@@ -115,9 +119,22 @@ func (d *deliveries) put(id job.ID, one *delivery) {
 	if old := d.open[id]; old != nil {
 		one.join(old)
 	} else if len(d.open) >= mostOpen {
-		return // a restart finds it
+		d.drop(id, one)
+		return
 	}
 	d.open[id] = one
+	d.dirty = true
+}
+
+// drop leaves out a job for which there is no room: this master does not send it again and does not say who missed it. The file keeps
+// its time, so that the next master takes it up. The caller holds mu.
+func (d *deliveries) drop(id job.ID, one *delivery) {
+	if d.dropped.IsZero() {
+		d.log.Warnf("job %s: %d jobs are on their way, and no more are followed: minions that lose their connection may miss it", id, mostOpen)
+	}
+	if d.dropped.IsZero() || one.started.Before(d.dropped) {
+		d.dropped = one.started
+	}
 	d.dirty = true
 }
 
@@ -181,16 +198,21 @@ func (o *delivery) join(old *delivery) {
 	}
 }
 
-// settled notes that a minion has a job, or that it is known not to.
-func (d *deliveries) settled(id job.ID, minion string) {
+// settled notes that a minion has a job, or that it is known not to. It reports whether the minion was waited for.
+func (d *deliveries) settled(id job.ID, minion string) bool {
 	if d == nil {
-		return
+		return false
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if one := d.open[id]; one != nil && one.settle(minion) && one.left == 0 {
+	one := d.open[id]
+	if one == nil || !one.settle(minion) {
+		return false
+	}
+	if one.left == 0 {
 		delete(d.open, id)
 	}
+	return true
 }
 
 // cameBack notes that a minion of ours has signed in.
@@ -207,58 +229,70 @@ func (d *deliveries) cameBack(minion string) {
 
 // look sends again what minions may have missed, and settles the jobs whose time is over. One goroutine at a time calls it.
 func (d *deliveries) look(ctx context.Context) error {
-	var err error
-	if !d.resumed {
-		if err = d.resume(ctx); ctx.Err() != nil {
-			return err
-		}
-		d.mu.Lock()
-		d.resumed = true
-		d.mu.Unlock()
+	err := d.takeUp(ctx)
+	if ctx.Err() != nil {
+		return err
 	}
-	err = errors.Join(err, d.sendMissed(ctx))
+	err = errors.Join(err, d.repeat(ctx))
 	for _, id := range d.overdue() {
 		err = errors.Join(err, d.end(ctx, id))
 	}
 	return errors.Join(err, d.mark())
 }
 
-// sendMissed sends jobs again: to minions that have come back since, and after a while to all of ours that are silent.
-func (d *deliveries) sendMissed(ctx context.Context) error {
+// repeat sends jobs again: to minions that have come back since, and after a while to all of ours that are silent.
+func (d *deliveries) repeat(ctx context.Context) error {
+	now := d.now()
+	ids, here := d.unsettled(now)
 	var err error
-	for id, minions := range d.missed() {
-		err = errors.Join(err, d.again(ctx, id, minions))
+	for _, id := range ids {
+		if minions := d.due(id, here, now); len(minions) > 0 {
+			err = errors.Join(err, d.again(ctx, id, minions))
+		}
 	}
 	return err
 }
 
-// missed returns for each job the minions that it is to be sent to again. Who has no connection yet stays among those that are back.
-func (d *deliveries) missed() map[job.ID][]string {
-	now := d.now()
+// unsettled returns the jobs on their way, and the minions that are back with the time at which they signed in. Who has no connection
+// yet stays among those that are back.
+func (d *deliveries) unsettled(now time.Time) (ids []job.ID, here map[string]time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.open) == 0 {
-		clear(d.back)
+		if d.resumed {
+			clear(d.back)
+		}
+		return nil, nil
+	}
+	return slices.Collect(maps.Keys(d.open)), d.arrivals(now)
+}
+
+// due returns the minions that a job is to be sent to again.
+func (d *deliveries) due(id job.ID, here map[string]time.Time, now time.Time) (minions []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one := d.open[id]
+	if one == nil || one.once || !now.Before(one.until) {
 		return nil
 	}
-	here := d.arrivals(now)
-	jobs := map[job.ID][]string{}
-	for id, one := range d.open {
-		if one.once || !now.Before(one.until) {
-			continue
-		}
-		if now.Sub(one.sent).Abs() >= deliveryAgain && d.settings.now().JobAcks {
-			one.sent = now
-			jobs[id] = without(one.who(), slices.Sorted(slices.Values(d.presence.absent(one.who()))))
-			continue
-		}
-		for minion, came := range here {
-			if came.After(one.sent) && one.waits(minion) {
-				jobs[id] = append(jobs[id], minion)
+	if now.Sub(one.sent).Abs() >= deliveryAgain && d.settings.now().JobAcks {
+		one.sent = now
+		return without(one.who(), slices.Sorted(slices.Values(d.presence.absent(one.who()))))
+	}
+	if one.left < len(here) {
+		for _, minion := range one.who() {
+			if came, ok := here[minion]; ok && came.After(one.sent) {
+				minions = append(minions, minion)
 			}
 		}
+		return minions
 	}
-	return jobs
+	for minion, came := range here {
+		if came.After(one.sent) && one.waits(minion) {
+			minions = append(minions, minion)
+		}
+	}
+	return minions
 }
 
 // arrivals takes out the minions that are back and connected, and those that are not within a minute. It returns when the former signed
@@ -369,10 +403,10 @@ func (d *deliveries) end(ctx context.Context, id job.ID) error {
 		return d.pub.ask(ctx, id, there)
 	}
 	for _, minion := range away {
-		d.miss(id, minion, textLost, one.quiet)
+		d.giveUp(id, minion, textLost, one.quiet)
 	}
 	for _, minion := range there {
-		d.miss(id, minion, textSilent, one.quiet)
+		d.giveUp(id, minion, textSilent, one.quiet)
 	}
 	return nil
 }
@@ -389,9 +423,11 @@ func (d *deliveries) unqueued(id job.ID, minions []string) []string {
 	})
 }
 
-// miss gives a job of a minion up.
-func (d *deliveries) miss(id job.ID, minion, why string, quiet bool) {
-	d.settled(id, minion)
+// giveUp says that a minion missed a job, unless it has answered meanwhile.
+func (d *deliveries) giveUp(id job.ID, minion, why string, quiet bool) {
+	if !d.settled(id, minion) {
+		return
+	}
 	d.offline.settled(id, minion)
 	d.offline.track(id, minion, returner.Missed, why)
 	if quiet {
@@ -421,15 +457,53 @@ func (p *publishing) ask(ctx context.Context, about job.ID, minions []string) er
 	return nil
 }
 
-// resume takes up the jobs that were on their way when an earlier master ended. Those whose time was over meanwhile are not sent any
-// more: once minions had time to come back they are asked whether they run them.
+// takeUp takes up the jobs that were on their way when an earlier master ended. What the job cache does not give is tried again at the
+// next look, for as long as a job may be sent again at most.
+func (d *deliveries) takeUp(ctx context.Context) error {
+	if d.resumed {
+		return nil
+	}
+	late := d.now().Sub(d.presence.begun) > deliveryMost
+	if err := d.resume(ctx); err != nil && !late {
+		return err
+	} else if err != nil {
+		d.log.WithError(err).Errorf("jobs that were on their way when an earlier master ended are not followed any more")
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.resumed, d.left = true, nil
+	return nil
+}
+
+// resume lists once the jobs that were on their way when an earlier master ended, and takes up those that are left. Those whose time was
+// over meanwhile are not sent any more: once minions had time to come back they are asked whether they run them.
 func (d *deliveries) resume(ctx context.Context) error {
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(d.file), markPrefix+"*"))
-	for _, file := range left {
+	if !d.listed {
+		if err := d.list(ctx); err != nil {
+			return err
+		}
+	}
+	var err error
+	d.left = slices.DeleteFunc(d.left, func(j returner.Job) bool {
+		errJob := d.resumeJob(ctx, &j)
+		err = errors.Join(err, errJob)
+		return errJob == nil
+	})
+	return err
+}
+
+// list looks which jobs were on their way when an earlier master ended.
+func (d *deliveries) list(ctx context.Context) error {
+	parts, err := filepath.Glob(filepath.Join(filepath.Dir(d.file), markPrefix+"*"))
+	for _, file := range parts {
 		err = errors.Join(err, os.Remove(file))
 	}
+	if err != nil {
+		d.log.WithError(err).Warn("remove what an earlier master left of its notes of jobs on their way")
+	}
 	if !d.kept {
-		return err
+		d.listed = true
+		return nil
 	}
 	since := d.now().Add(-deliveryMost)
 	if at, err := readMark(d.file); err == nil {
@@ -437,15 +511,12 @@ func (d *deliveries) resume(ctx context.Context) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		d.log.WithError(err).Warn("since when jobs may be on their way")
 	}
-	list, jobsErr := d.jobs.Jobs(ctx, returner.Filter{Since: since, Until: d.presence.begun, Limit: mostOpen})
-	if jobsErr != nil {
-		return errors.Join(err, fmt.Errorf("look for jobs on their way: %w", jobsErr))
+	left, err := d.jobs.Jobs(ctx, returner.Filter{Since: since, Until: d.presence.begun, Limit: mostOpen})
+	if err != nil {
+		return fmt.Errorf("look for jobs on their way: %w", err)
 	}
-	errs := []error{err}
-	for i := range list {
-		errs = append(errs, d.resumeJob(ctx, &list[i]))
-	}
-	return errors.Join(errs...)
+	d.listed, d.left = true, left
+	return nil
 }
 
 func (d *deliveries) resumeJob(ctx context.Context, j *returner.Job) error {
@@ -454,7 +525,7 @@ func (d *deliveries) resumeJob(ctx context.Context, j *returner.Job) error {
 	}
 	states, err := returner.ProgressOf(ctx, d.jobs, j.ID)
 	if err != nil {
-		return fmt.Errorf("look for jobs on their way: %w", err)
+		return fmt.Errorf("take up job %s, which an earlier master sent: %w", j.ID, err)
 	}
 	silent := []string{}
 	for _, p := range states {
@@ -481,12 +552,15 @@ func (d *deliveries) resumeJob(ctx context.Context, j *returner.Job) error {
 	return nil
 }
 
-// mark writes down since when jobs may be on their way, now and then.
+// mark writes down since when jobs may be on their way, now and then. It writes nothing before those of an earlier master were taken up.
 func (d *deliveries) mark() error {
 	now := d.now()
 	d.mu.Lock()
-	due := d.dirty && now.Sub(d.written).Abs() >= markPause
+	due := d.resumed && d.dirty && now.Sub(d.written).Abs() >= markPause
 	oldest := now
+	if !d.dropped.IsZero() && d.dropped.Before(oldest) {
+		oldest = d.dropped
+	}
 	for _, one := range d.open {
 		if due && one.started.Before(oldest) {
 			oldest = one.started

@@ -1,6 +1,8 @@
 package master
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -178,6 +180,99 @@ func TestJobsWhoseTimeIsOverAreNotSentAgain(t *testing.T) {
 	r.now = r.now.Add(deliveryAsk + deliveryRest)
 	r.looks(t, 0)
 	r.wants(t, id, "ours1=missed ours2=missed real1=missed real2=missed")
+}
+
+// TestJobsOnTheirWayAreTakenUpOnceTheJobCacheAnswers starts a master whose job cache is locked at first: the jobs of the one before are
+// taken up when it is not any more, and the file does not pass them meanwhile.
+func TestJobsOnTheirWayAreTakenUpOnceTheJobCacheAnswers(t *testing.T) {
+	r := newRoute(t)
+	r.pub.deliveries.resumed = true
+	id := r.order(t, nil)
+	r.now = r.now.Add(markPause)
+	must(t, r.pub.deliveries.mark())
+	before, err := readMark(r.pub.deliveries.file)
+	must(t, err)
+	r.now = r.now.Add(time.Second)
+	r.start()
+	locked := &lockedJobs{JobCache: r.pub.deliveries.jobs, jobs: 1, job: 1}
+	r.pub.deliveries.jobs = locked
+	for range 2 { // the list, and the states of the job
+		r.order(t, data.NewMap("batch", int64(1)))
+		r.now = r.now.Add(markPause)
+		if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, errLocked) {
+			t.Errorf("a look at a locked job cache: %v", err)
+		}
+		if at, err := readMark(r.pub.deliveries.file); err != nil || !at.Equal(before) {
+			t.Errorf("the file says %v, %v; want %v as before", at, err, before)
+		}
+	}
+	r.looks(t, 1) // to ours1 and ours2
+	r.ack(t, id, "ours1")
+	r.ack(t, id, "ours2")
+	r.now = r.now.Add(deliveryTime + deliveryRest)
+	must(t, r.pub.deliveries.look(t.Context()))
+	r.wants(t, id, "ours1=acknowledged ours2=acknowledged real1=missed real2=missed")
+}
+
+var errLocked = errors.New("database is locked")
+
+// lockedJobs is a job cache whose first so many lists of jobs and states of a job cannot be had.
+type lockedJobs struct {
+	returner.JobCache
+	jobs, job int
+}
+
+func (l *lockedJobs) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, error) {
+	if l.jobs--; l.jobs >= 0 {
+		return nil, errLocked
+	}
+	return l.JobCache.Jobs(ctx, f)
+}
+
+func (l *lockedJobs) Progress(ctx context.Context, id job.ID) ([]returner.Progress, error) {
+	if l.job--; l.job >= 0 {
+		return nil, errLocked
+	}
+	return returner.ProgressOf(ctx, l.JobCache, id)
+}
+
+// TestAnswersWhileOthersAreGivenUp has a minion answer between the look at who is silent and the moment in which it would be given up:
+// it has not missed the job.
+func TestAnswersWhileOthersAreGivenUp(t *testing.T) {
+	r := newRoute(t)
+	id := r.order(t, nil)
+	events := r.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/job/" + string(id) + "/"}})
+	defer events.Close()
+	r.ack(t, id, "ours1")
+	r.pub.deliveries.giveUp(id, "ours1", textSilent, false)
+	r.pub.deliveries.giveUp(id, "real1", textSilent, false)
+	r.wants(t, id, "ours1=acknowledged ours2=sent real1=missed real2=sent")
+	e, err := events.Next(t.Context())
+	must(t, err)
+	if want := eventbus.Tagify("job", string(id), "missed", "real1"); e.Tag != want {
+		t.Errorf("the first event is %s, want %s", e.Tag, want)
+	}
+}
+
+// TestJobsBeyondTheBoundAreNoted sends more jobs than are followed: the file keeps the time of those that are not, for the next master.
+func TestJobsBeyondTheBoundAreNoted(t *testing.T) {
+	r := newRoute(t)
+	d := r.pub.deliveries
+	d.resumed = true
+	begun := r.now
+	for i := range mostOpen + 2 {
+		one := newDelivery(&returner.Job{Minions: []string{"ours1"}, Started: begun.Add(time.Duration(i) * time.Millisecond)}, deliveryTime)
+		d.put(job.ID(strconv.Itoa(i)), one)
+	}
+	for i := range mostOpen {
+		d.settled(job.ID(strconv.Itoa(i)), "ours1")
+	}
+	r.now = begun.Add(time.Hour)
+	must(t, d.mark())
+	want := begun.Add(mostOpen*time.Millisecond - markMargin).Truncate(time.Microsecond)
+	if at, err := readMark(d.file); err != nil || !at.Equal(want) || len(d.open) != 0 {
+		t.Errorf("the file says %v, %v; want %v; %d jobs are followed", at, err, want, len(d.open))
+	}
 }
 
 // TestQueuedJobIsKeptUntilItsMinionHasIt orders a job with a queue for minions that are connected: it is kept until they acknowledge it

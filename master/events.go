@@ -86,7 +86,7 @@ func (e *minionEvents) fireOne(ctx context.Context, id, tag string, body *data.M
 // allowed reports whether a minion may use tag, and logs it when not.
 func (e *minionEvents) allowed(id, tag string) bool {
 	if err := checkTag(id, tag); err != nil {
-		if more, ok := e.quiet.tell("event " + id); ok {
+		if more, ok := e.quiet.allow("event " + id); ok {
 			e.log.WithError(err).Warnf("event of minion %s refused (%d more since the last warning)", id, more)
 		}
 		return false

@@ -59,7 +59,7 @@ func (x *extCache) put(j *extJob) {
 	select {
 	case x.queue <- j:
 	default:
-		if more, ok := x.quiet.tell("ext_job_cache"); ok {
+		if more, ok := x.quiet.allow("ext_job_cache"); ok {
 			x.log.Errorf("job %s is not told to the returner, which does not keep up (%d more since the last error)", j.ID, more)
 		}
 	}

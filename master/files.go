@@ -72,7 +72,7 @@ func (f *files) failed(c *channel.Command, err error, reply any) (any, error) {
 	if errors.Is(err, fileserver.ErrNotFound) {
 		return reply, nil
 	}
-	if more, ok := f.quiet.tell(c.Name + " " + c.Caller.ID); ok {
+	if more, ok := f.quiet.allow(c.Name + " " + c.Caller.ID); ok {
 		f.log.WithError(err).Warnf("%s of minion %s (%d more since the last warning)", c.Name, c.Caller.ID, more)
 	}
 	return "", nil

@@ -36,8 +36,8 @@ type openFiles struct {
 	last  logrus.Level // of the last warning; 0 for none
 }
 
-// tell logs at the start what the limits are, and which value of max_open_files cannot be had.
-func (f *openFiles) tell(wanted int) {
+// logLimits logs at the start what the limits are, and which value of max_open_files cannot be had.
+func (f *openFiles) logLimits(wanted int) {
 	soft, hard := f.limit()
 	if soft == 0 {
 		return

@@ -30,7 +30,7 @@ func TestOpenFilesAreToldOnceAndAgainWhenItGetsWorse(t *testing.T) {
 	log.SetLevel(logrus.InfoLevel)
 	soft := uint64(105)
 	f := &openFiles{keys: b.keys, limit: func() (uint64, uint64) { return soft, 4096 }, log: logrus.NewEntry(log)}
-	f.tell(100000)
+	f.logLimits(100000)
 	if n := len(hook.AllEntries()); n != 2 || !strings.Contains(hook.LastEntry().Message, "Defaulting to 4096.") {
 		t.Errorf("at the start: %d lines, the last %q", n, hook.LastEntry().Message)
 	}

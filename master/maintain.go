@@ -65,7 +65,7 @@ func (m *maintenance) tasks() []schedule.Task {
 		{Name: "__sessions", Every: m.interval, Do: func(context.Context) error { return m.forgetSessions() }},
 		{Name: "__files", Every: m.interval, RunOnStart: true, Do: func(context.Context) error { return m.files.check() }},
 		{Name: "__presence", Every: m.interval, Do: func(context.Context) error { m.presence.announce(m.bus, m.log); return nil }},
-		{Name: "__presence_file", Every: keyLook, RunOnStart: true, Do: m.presence.tell},
+		{Name: "__presence_file", Every: keyLook, RunOnStart: true, Do: m.presence.writeFile},
 		{Name: "__offline", Every: queueLook, Do: m.offline.look},
 		{Name: "__deliveries", Every: deliveryLook, RunOnStart: true, Do: m.deliveries.look},
 		{Name: "__memory", Every: thriftLook, Do: newThrift(m.giveBack).look},

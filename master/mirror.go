@@ -87,7 +87,7 @@ func (m *mirror) add(id job.ID, minion string, load data.Raw) {
 		}
 	}
 	m.bytes.Add(-size)
-	if more, ok := m.quiet.tell("mirror of jobs"); ok {
+	if more, ok := m.quiet.allow("mirror of jobs"); ok {
 		m.log.Warnf("return of minion %s for job %s is not mirrored to %s, which does not keep up (%d more since the last warning)",
 			minion, id, m.markers.dir, more)
 	}
@@ -119,7 +119,7 @@ func (m *mirror) write(ctx context.Context, r mirrored) {
 		err = m.mark(ctx, r)
 	}
 	if err != nil {
-		if more, ok := m.quiet.tell("mirror of jobs"); ok {
+		if more, ok := m.quiet.allow("mirror of jobs"); ok {
 			m.log.WithError(err).Warnf("return of minion %s is in the job cache alone (%d more since the last warning)", r.minion, more)
 		}
 	}

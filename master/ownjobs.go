@@ -56,6 +56,15 @@ func (q *ownQuota) take(minion string, n int) bool {
 	return true
 }
 
+// refund takes back what take booked, for a return that is not kept: a repetition, or one that could not be saved.
+func (q *ownQuota) refund(minion string, n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if u := q.used[minion]; u != nil {
+		u.jobs, u.bytes = max(u.jobs-1, 0), max(u.bytes-float64(n), 0)
+	}
+}
+
 // giveBack forgets what has been used so long ago.
 func (q *ownQuota) giveBack(u *ownUse, now time.Time) {
 	window := q.keep()

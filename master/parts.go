@@ -282,7 +282,7 @@ func newMaintenance(p *parts, pub *publishing) *maintenance {
 		drop: p.drop, keys: p.keys, data: p.data, bus: p.bus, presence: p.presence, tokens: p.gate.Tokens(), now: p.o.Now,
 		giveBack: p.o.GiveBack, log: p.o.Log}
 	m.files = &openFiles{keys: p.keys, limit: fileLimits, log: p.o.Log.WithField("option", "max_open_files")}
-	m.files.tell(p.cfg.MaxOpenFiles)
+	m.files.logLimits(p.cfg.MaxOpenFiles)
 	m.ping = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.settings.now().MinionDataCache) }
 	m.offline, m.deliveries, m.denied, m.versions, m.compiler = pub.offline, pub.deliveries, p.denied, p.versions, p.compiler
 	return m

@@ -191,7 +191,7 @@ func (p *peers) allowed(c *channel.Command) (*peerJob, bool) {
 
 // refuse names now and then which minion asks for what an option does not allow it.
 func (p *peers) refuse(c *channel.Command, what, option string) {
-	if more, ok := p.quiet.tell(option + " " + c.Caller.ID); ok {
+	if more, ok := p.quiet.allow(option + " " + c.Caller.ID); ok {
 		p.log.Warnf("Minion %s may not %s: %s does not allow it; expressions there are for whole ids and names (%d more since the last warning)",
 			c.Caller.ID, strconv.QuoteToGraphic(clipText(what, 100)), option, more)
 	}
@@ -364,7 +364,7 @@ func (p *peers) enter(c *channel.Command) bool {
 	if p.waits.enter(c.Caller.ID) {
 		return true
 	}
-	if more, ok := p.quiet.tell("waits " + c.Caller.ID); ok {
+	if more, ok := p.quiet.allow("waits " + c.Caller.ID); ok {
 		p.log.Warnf("as many requests wait for runners and other minions as may, %d or %d of one minion: that of %s is refused (%d more since the last warning)",
 			maxWaits, maxOwnWaits, c.Caller.ID, more)
 	}
@@ -385,7 +385,7 @@ func (p *peers) returns(ctx context.Context, c *channel.Command) (any, error) {
 		p.log.WithError(err).Debugf("minion %s asks for returns", c.Caller.ID)
 		return "", nil // the reply to an exception, which Salt has here
 	case owner != c.Caller.ID:
-		if more, ok := p.quiet.tell("pub_ret " + c.Caller.ID); ok {
+		if more, ok := p.quiet.allow("pub_ret " + c.Caller.ID); ok {
 			p.log.Warnf("Minion %s asks for the returns of a job of minion %s (%d more since the last warning)", c.Caller.ID, strconv.QuoteToGraphic(owner), more)
 		}
 		return data.NewMap(), nil

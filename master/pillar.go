@@ -60,7 +60,7 @@ func (p *pillars) pillar(ctx context.Context, c *channel.Command) (any, error) {
 
 // tooMuch is the reply to a minion that tells more of itself than is taken: states of the minion fail with the reason.
 func (p *pillars) tooMuch(c *channel.Command, err error) channel.Private {
-	if more, ok := p.quiet.tell("told " + sourceOf(c)); ok {
+	if more, ok := p.quiet.allow("told " + sourceOf(c)); ok {
 		p.log.WithError(err).Warnf("request of minion %s for its pillar is refused (%d more since the last warning)", c.Caller.ID, more)
 	}
 	return channel.Private{Name: "pillar", Value: data.NewMap("_errors", []any{"The master refuses the minion's " + err.Error()})}
@@ -123,7 +123,7 @@ func (p *pillars) believed(c *channel.Command) bool {
 	if !proves && p.presence.believes(c) {
 		return true
 	}
-	if more, ok := p.quiet.tell("grains " + c.Caller.ID); ok {
+	if more, ok := p.quiet.allow("grains " + c.Caller.ID); ok {
 		p.log.Warnf("grains said to be of minion %s came from %s without proof and are not kept (%d more since the last warning)",
 			c.Caller.ID, presences.HostOf(c.Caller.Remote), more)
 	}
@@ -137,7 +137,7 @@ func (p *pillars) keep(id string, grains, pillar *data.Map) {
 	}
 	err := p.data.save(id, grains, pillar)
 	if errors.Is(err, errToldTooMuch) {
-		if more, ok := p.quiet.tell("keep " + id); ok {
+		if more, ok := p.quiet.allow("keep " + id); ok {
 			p.log.WithError(err).Warnf("targets by pillar do not match minion %s (%d more since the last warning)", id, more)
 		}
 		err = p.data.save(id, grains, data.NewMap())

@@ -186,8 +186,8 @@ func without(a, b []string) []string {
 	})
 }
 
-// tell writes the file that other programs read, when it would say something else than before.
-func (p *presence) tell(_ context.Context) error {
+// writeFile writes the file that other programs read, when it would say something else than before.
+func (p *presence) writeFile(_ context.Context) error {
 	if p.told && p.index.Version() == p.written {
 		return nil
 	}

@@ -121,7 +121,7 @@ func (p *publishing) publisherOf(ctx context.Context, c *channel.Command) (who *
 		}
 	}
 	if err != nil {
-		p.gate.tell("publish", claim.Kind, c.Caller.Remote)
+		p.gate.logRefusal("publish", claim.Kind, c.Caller.Remote)
 		return nil, nil, nil, err
 	}
 	kwargs, _ = load.Value("kwargs").(*data.Map)
@@ -136,7 +136,7 @@ func (p *publishing) publisherOf(ctx context.Context, c *channel.Command) (who *
 func (p *publishing) mayPublish(who *auth.Identity, load *data.Map, ids []string, from net.Addr) bool {
 	arg, _ := load.Value("arg").([]any)
 	if load.Value("arg") != nil && arg == nil && !who.All() || !who.MayPublish(auth.Publication{Fun: load.Value("fun"), Arg: arg, Minions: ids}) {
-		p.gate.tell("publish", who.Kind, from)
+		p.gate.logRefusal("publish", who.Kind, from)
 		return false
 	}
 	return true

@@ -343,7 +343,7 @@ func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bo
 	o.sent[w] = now
 	o.track(w.id, w.minion, returner.Sent, "")
 	if !ours {
-		o.deliveries.gave(w, now)
+		o.deliveries.handedOver(w, now)
 	}
 	return nil // until it says that it has the job
 }
@@ -362,7 +362,7 @@ func (o *offline) doubt(w waiting, now time.Time) error {
 	since, ok := o.doubts[w]
 	if !ok {
 		o.doubts[w] = now
-		o.deliveries.gave(w, now) // asks it in time
+		o.deliveries.handedOver(w, now) // asks it in time
 		return nil
 	}
 	if now.Sub(since).Abs() < doubtLife {

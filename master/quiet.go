@@ -27,8 +27,8 @@ func newQuiet(pause time.Duration, now func() time.Time) *quiet {
 	return &quiet{pause: pause, now: now, told: map[string]*subject{}}
 }
 
-// tell reports whether the log may tell of name now, and how often it did not since the last time.
-func (q *quiet) tell(name string) (skipped int, ok bool) {
+// allow reports whether the log may tell of name now, and how often it did not since the last time.
+func (q *quiet) allow(name string) (skipped int, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.now()

@@ -78,7 +78,7 @@ func (r *returning) ret(ctx context.Context, c *channel.Command) (any, error) {
 
 // refuse names now and then who sends returns without proof in the name of a minion that is elsewhere.
 func (r *returning) refuse(c *channel.Command) {
-	if more, ok := r.quiet.tell("return " + c.Caller.ID); ok {
+	if more, ok := r.quiet.allow("return " + c.Caller.ID); ok {
 		r.log.Warnf("return said to be of minion %s came from %s without proof and is refused (%d more since the last warning)",
 			c.Caller.ID, presences.HostOf(c.Caller.Remote), more)
 	}
@@ -129,6 +129,9 @@ func (r *returning) store(ctx context.Context, jid job.ID, id string, load paylo
 	}
 	if r.cacheReturns && !known.NoCache {
 		fresh, err := r.jobs.SaveReturn(ctx, jid, &returner.Return{Minion: id, Load: raw, Received: r.now()})
+		if (err != nil || !fresh) && known.own {
+			r.quota.refund(id, len(raw))
+		}
 		if err != nil || !fresh {
 			return err
 		}
@@ -158,7 +161,7 @@ func (r *returning) admit(ctx context.Context, known *returned, id string, size 
 	switch {
 	case !known.own:
 	case !r.quota.take(id, size):
-		if more, ok := r.quiet.tell("own jobs " + id); ok {
+		if more, ok := r.quiet.allow("own jobs " + id); ok {
 			r.log.Warnf("minion %s has returned more than %d jobs or %d MiB that nobody ordered, in the time for which jobs are kept: "+
 				"no more of them are kept (%d more since the last warning)", id, ownJobs, ownJobBytes>>20, more)
 		}

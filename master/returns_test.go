@@ -252,6 +252,19 @@ func TestJobsThatNobodyOrderedHaveAQuota(t *testing.T) {
 	}
 }
 
+// TestRepeatedReturnsAreBookedOnce has a minion send the return of a job of its own several times, as after answers that were lost.
+func TestRepeatedReturnsAreBookedOnce(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	id := job.NewID(time.Now().UTC().Add(-time.Hour))
+	for range ownJobs {
+		b.send(t, "_return", "web1", returnOf("web1", id, true))
+	}
+	b.send(t, "_return", "web1", returnOf("web1", job.Req, true))
+	if got := len(b.jobs.all()); got != 2 {
+		t.Errorf("%d jobs are kept, want the repeated one and a second", got)
+	}
+}
+
 func TestOwnQuota(t *testing.T) {
 	now := time.Unix(0, 0)
 	q := newOwnQuota(func() time.Time { return now }, func() time.Duration { return 10 * time.Hour })

@@ -93,7 +93,7 @@ type syndics struct {
 }
 
 func (s *syndics) refuse(_ context.Context, c *channel.Command) (any, error) {
-	if more, ok := s.quiet.tell("syndic " + c.Caller.ID); ok {
+	if more, ok := s.quiet.allow("syndic " + c.Caller.ID); ok {
 		s.log.Warnf("%s is no syndic, and its returns for other minions are refused (%d more since the last warning)", c.Caller.ID, more)
 	}
 	return data.NewMap(), nil

@@ -203,7 +203,7 @@ func lowOf(kind runner.Kind, load *data.Map) *data.Map {
 
 // refuse makes the reply to an order that is refused.
 func (c *control) refuse(what string, cmd *channel.Command, kind auth.Kind, err error) *data.Map {
-	c.gate.tell(what, kind, cmd.Caller.Remote)
+	c.gate.logRefusal(what, kind, cmd.Caller.Remote)
 	var refusal *auth.Refusal
 	if errors.As(err, &refusal) {
 		return refusal.Map()

@@ -239,7 +239,7 @@ func TestQuietIsBounded(t *testing.T) {
 	now := time.Now()
 	q := newQuiet(time.Minute, func() time.Time { return now })
 	for i := range 3 * quietSubjects {
-		if _, ok := q.tell(fmt.Sprint(i)); !ok {
+		if _, ok := q.allow(fmt.Sprint(i)); !ok {
 			t.Fatalf("subject %d is not told of", i)
 		}
 	}

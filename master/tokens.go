@@ -24,7 +24,7 @@ func (t *tokens) make(ctx context.Context, c *channel.Command) (any, error) {
 	m, err := t.gate.NewToken(ctx, credentials, early(c.Load, "token_expire"))
 	switch {
 	case errors.Is(err, auth.ErrNotAuthenticated):
-		t.gate.tell("mk_token", auth.ByEauth, c.Caller.Remote)
+		t.gate.logRefusal("mk_token", auth.ByEauth, c.Caller.Remote)
 		return "", nil
 	case err != nil:
 		t.gate.log.WithError(err).Error("mk_token")
@@ -41,7 +41,7 @@ func (t *tokens) get(_ context.Context, c *channel.Command) (any, error) {
 	token, _ := c.Load.Text("token")
 	m, err := t.gate.Token(token)
 	if err != nil {
-		t.gate.tell("get_token", auth.ByToken, c.Caller.Remote)
+		t.gate.logRefusal("get_token", auth.ByToken, c.Caller.Remote)
 		return data.NewMap(), nil
 	}
 	return m, nil

@@ -26,9 +26,9 @@ type watchers struct {
 	port int // the master's request port
 
 	mu    sync.RWMutex
-	users map[int]watcher      // by uid: those with a key file
-	own   map[job.ID]initiator // orders of users without all rights
-	order []job.ID             // ids of own, the oldest first
+	users map[int]watcher        // by uid: those with a key file
+	own   map[job.ID]initiator   // who ordered what
+	order map[initiator][]job.ID // ids of own, the oldest first
 }
 
 // A watcher is a user of publisher_acl.
@@ -37,20 +37,27 @@ type watcher struct {
 	all  bool // has the right @events
 }
 
-// An initiator is the user who ordered a job.
+// An initiator is the user who ordered a job. The zero name and eventbus.NoUser stand for those who read all, and those who are not known.
 type initiator struct {
 	name string // "" where they logged in: names of external_auth are not those of this host
 	uid  int    // eventbus.NoUser where it is not known
 }
 
-// maxOwn is how many orders are remembered. After so many later ones, the events of an order reach only who reads all.
-const maxOwn = 16384
+// maxOwn is how many orders of a user are remembered. After so many later ones of that user, the events of an order reach only who
+// reads all.
+const maxOwn = 4096
+
+// maxInitiators is for how many users orders are remembered. One more takes the place of the user who has ordered nothing for longest.
+const maxInitiators = 256
+
+// maxRecalled is how many jobs a master that starts looks up in its job cache.
+const maxRecalled = 16384
 
 // ownLife is how old orders may be that a master which starts looks up in its job cache.
 const ownLife = 24 * time.Hour
 
 func newWatchers(port int) *watchers {
-	return &watchers{port: port, users: map[int]watcher{}, own: map[job.ID]initiator{}}
+	return &watchers{port: port, users: map[int]watcher{}, own: map[job.ID]initiator{}, order: map[initiator][]job.ID{}}
 }
 
 // renew takes the users and rights of a gate. Users that no file of the system lists are known by their uid alone.
@@ -102,13 +109,14 @@ func orderOf(tag string) job.ID {
 	return job.ID(id)
 }
 
-// note remembers who ordered a job. from is where the order came from, by which the system says which user of this host
-// holds the other end.
+// note remembers who ordered a job, unless somebody has ordered one of that id before: events belong to who came first. from is where
+// the order came from, by which the system says which user of this host holds the other end.
 func (w *watchers) note(id job.ID, who *auth.Identity, from net.Addr) {
+	by := initiator{uid: eventbus.NoUser}
 	if who.All() {
+		w.remember(id, by)
 		return
 	}
-	by := initiator{uid: eventbus.NoUser}
 	if uid, ok := uidOf(from, w.port); ok {
 		by.uid = uid
 	}
@@ -121,20 +129,40 @@ func (w *watchers) note(id job.ID, who *auth.Identity, from net.Addr) {
 func (w *watchers) remember(id job.ID, by initiator) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, ok := w.own[id]; !ok {
-		w.order = append(w.order, id)
+	if _, ok := w.own[id]; ok {
+		return
+	}
+	ids, ok := w.order[by]
+	if !ok && len(w.order) >= maxInitiators {
+		w.forgetIdlest()
 	}
 	w.own[id] = by
-	if len(w.order) > maxOwn {
-		delete(w.own, w.order[0])
-		w.order = w.order[1:]
+	if ids = append(ids, id); len(ids) > maxOwn {
+		delete(w.own, ids[0])
+		ids = ids[1:]
 	}
+	w.order[by] = ids
+}
+
+// forgetIdlest forgets the orders of the user whose last order is the oldest. The caller holds mu.
+func (w *watchers) forgetIdlest() {
+	var idlest initiator
+	var last job.ID
+	for by, ids := range w.order {
+		if id := ids[len(ids)-1]; last == "" || id < last {
+			idlest, last = by, id
+		}
+	}
+	for _, id := range w.order[idlest] {
+		delete(w.own, id)
+	}
+	delete(w.order, idlest)
 }
 
 // recall remembers the young jobs that an earlier master kept, so that users who wait for one still read its events. Of
 // jobs that were ordered by a login it is not known any more which user of this host did so.
 func (w *watchers) recall(ctx context.Context, jobs returner.JobReader, now time.Time) error {
-	young, err := jobs.Jobs(ctx, returner.Filter{Since: now.Add(-ownLife), Limit: maxOwn})
+	young, err := jobs.Jobs(ctx, returner.Filter{Since: now.Add(-ownLife), Limit: maxRecalled})
 	if err != nil {
 		return err
 	}

@@ -205,6 +205,37 @@ func TestOldOrdersAreForgotten(t *testing.T) {
 	if len(w.own) != maxOwn || w.reads(7, "9") || !w.reads(7, "10") {
 		t.Errorf("%d orders are remembered, the first: %v, %v", len(w.own), w.reads(7, "9"), w.reads(7, "10"))
 	}
+	for i := range maxOwn + 10 {
+		w.remember(job.ID("other"+strconv.Itoa(i)), initiator{uid: 8})
+	}
+	if !w.reads(7, "10") || w.reads(7, "other10") {
+		t.Error("orders of another user took the place of this one's")
+	}
+	for i := range maxInitiators - 2 {
+		w.remember(job.ID("user"+strconv.Itoa(i)), initiator{uid: 100 + i})
+	}
+	w.remember("zz", initiator{uid: 9})
+	if w.reads(7, "10") || !w.reads(8, "other10") || !w.reads(9, "zz") || len(w.order) != maxInitiators {
+		t.Errorf("orders of %d users are remembered, and not those of the last ones alone", len(w.order))
+	}
+}
+
+// TestEventsBelongToWhoCameFirst orders with an id that another user's order has already.
+func TestEventsBelongToWhoCameFirst(t *testing.T) {
+	w := newWatchers(4506)
+	w.users[1], w.users[2] = watcher{name: "daemon"}, watcher{name: "bin"}
+	nowhere := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
+	key := func(name string) *auth.Identity { return &auth.Identity{Name: name, Kind: auth.ByKey} }
+	w.note("1", key("daemon"), nowhere)
+	w.note("1", key("bin"), nowhere)
+	if !w.reads(1, "salt/job/1/ret/web1") || w.reads(2, "salt/job/1/ret/web1") {
+		t.Error("the events of an order went over to who used its id again")
+	}
+	w.remember("2", initiator{uid: eventbus.NoUser}) // by a user who reads all
+	w.note("2", key("bin"), nowhere)
+	if w.reads(2, "salt/job/2/ret/web1") {
+		t.Error("the events of an order of a user with all rights went to who used its id again")
+	}
 }
 
 // youngJobs is what a job cache has.

@@ -77,6 +77,10 @@ func TestWithoutMaster(t *testing.T) {
 		{"queue.pop q all", "- x\n", 0},
 		{"queue.list_items a;b", "\"a;b\" cannot be the name of a queue", 0},
 		{"error.error name=ValueError message=bad", "Exception occurred in runner error.error: Traceback (most recent call last):\nValueError: bad\n", 1},
+		{"manage.up", "The salt master could not be contacted. Is master running?\n", 1},
+		{"manage.status", "The salt master could not be contacted. Is master running?\n", 1},
+		{"jobs.active", "The salt master could not be contacted. Is master running?\n", 0},
+		{"jobs.status 20200101000000000000", "The job 20200101000000000000 is not in the job cache.\n", 1},
 		{"manage.bootstrap hosts=x", "manage.bootstrap works over salt-ssh", 1},
 		{"--jid=x test.arg", "", 64},
 	} {
