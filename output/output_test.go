@@ -53,13 +53,16 @@ func TestUseColour(t *testing.T) {
 	}
 }
 
-// Maps that are OrderedDicts to Salt are printed in their order, by pprint with their name.
+// Maps that are OrderedDicts to Salt are printed in their order, by pprint, raw and the like with their name.
 func TestOrderedMaps(t *testing.T) {
 	v := data.NewMap("local", data.NewMap("b", int64(1), "a", data.NewMap("d", true, "c", data.NewMap("z", nil, "y", nil)).SetOrdered()))
 	for name, want := range map[string]string{
 		"nested": "local:\n    ----------\n    a:\n        ----------\n        d:\n            True\n        c:\n            ----------\n            y:\n" +
 			"                None\n            z:\n                None\n    b:\n        1",
-		"pprint": "{'local': {'a': OrderedDict([('d', True), ('c', {'z': None, 'y': None})]),\n           'b': 1}}",
+		"pprint":              "{'local': {'a': OrderedDict([('d', True), ('c', {'z': None, 'y': None})]),\n           'b': 1}}",
+		"raw":                 "{'local': {'b': 1, 'a': OrderedDict([('d', True), ('c', {'z': None, 'y': None})])}}",
+		"txt":                 "local: {'b': 1, 'a': OrderedDict([('d', True), ('c', {'z': None, 'y': None})])}",
+		"newline_values_only": "{'b': 1, 'a': OrderedDict([('d', True), ('c', {'z': None, 'y': None})])}",
 	} {
 		if got, err := Printout(Choice{Forced: name}, v, Options{Indent: NoIndent{}}); err != nil || got != want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, want)

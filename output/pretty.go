@@ -261,7 +261,7 @@ func writePretty(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case *data.Map:
 		if v.Ordered() {
-			writeClasses(b, v)
+			b.WriteString(data.ClassText(v)) // pprint leaves to repr() all that is in it, so that the keys of a dict there are not sorted
 			return
 		}
 		b.WriteByte('{')
@@ -287,69 +287,15 @@ func writePretty(b *strings.Builder, v any) {
 	}
 }
 
-// defaultFactory is what DefaultOrderedDict tells of itself (salt/utils/datastructures.py of 3006.18).
-const defaultFactory = "<class 'salt.utils.datastructures.HashableOrderedDict'>, "
-
-// writeClasses writes what Python's repr() says of a value, with the classes of its maps. pprint leaves to it all that is in an
-// OrderedDict that fits a line, so that the keys of a dict there are not sorted.
-func writeClasses(b *strings.Builder, v any) {
-	switch v := v.(type) {
-	case *data.Map:
-		writeClass(b, v)
-	case []any:
-		writeItems(b, "[", v, "]", writeClasses)
-	case data.Tuple:
-		if len(v) == 1 {
-			writeItems(b, "(", v, ",)", writeClasses)
-			return
-		}
-		writeItems(b, "(", v, ")", writeClasses)
-	default:
-		b.WriteString(data.Repr(v))
-	}
-}
-
-func writeClass(b *strings.Builder, m *data.Map) {
-	if !m.Ordered() {
-		b.WriteByte('{')
-		first := true
-		for k, v := range m.All() {
-			if !first {
-				b.WriteString(", ")
-			}
-			first = false
-			writeClasses(b, k)
-			b.WriteString(": ")
-			writeClasses(b, v)
-		}
-		b.WriteByte('}')
-		return
-	}
-	name, end := m.Class().String()+"(", ")"
-	if m.Class() == data.DefaultOrderedDict {
-		b.WriteString(name + defaultFactory)
-		end = "))"
-	}
-	b.WriteString(name)
-	if m.Len() > 0 {
-		writeItems(b, "[", itemsOf(m), "]", writeClasses)
-	}
-	b.WriteString(end)
-}
-
-func writeItems(b *strings.Builder, open string, list []any, end string, write func(*strings.Builder, any)) {
+func writePrettyItems(b *strings.Builder, open string, list []any, end string) {
 	b.WriteString(open)
 	for i, e := range list {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		write(b, e)
+		writePretty(b, e)
 	}
 	b.WriteString(end)
-}
-
-func writePrettyItems(b *strings.Builder, open string, list []any, end string) {
-	writeItems(b, open, list, end, writePretty)
 }
 
 // prettyKeys returns the keys sorted; those that cannot be compared go by the name of their type.

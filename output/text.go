@@ -41,7 +41,7 @@ func textLines(v any) []string {
 	case []byte:
 		return byteLines(v)
 	}
-	return []string{data.Str(v)}
+	return []string{data.ClassText(v)}
 }
 
 // byteLines splits at the line breaks that count in bytes, which are fewer than in text.
@@ -95,7 +95,7 @@ func isLineBreak(r rune) bool {
 // isSpace is Python's str.isspace, which has four control characters more than Go's.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
-func raw(v any) (string, error) { return data.Str(v), nil }
+func raw(v any) (string, error) { return data.ClassText(v), nil }
 
 func quiet(any) (string, error) { return "", nil }
 
@@ -112,7 +112,7 @@ func valuesOnly(v any) (string, error) {
 			list = []any{v}
 		}
 		for _, e := range list {
-			lines = append(lines, data.Str(e))
+			lines = append(lines, data.ClassText(e))
 		}
 	}
 	return strings.Join(lines, "\n"), nil

@@ -17,7 +17,8 @@ func (m *module) split(_ context.Context, j *job) error {
 	if j.useShell || !splitsWords {
 		return nil
 	}
-	if _, ok := j.cmd.([]any); ok {
+	if words, ok := j.cmd.([]any); ok {
+		j.cmd = withTexts(words)
 		return nil
 	}
 	words, err := splitWords(data.Str(j.cmd))
@@ -30,6 +31,18 @@ func (m *module) split(_ context.Context, j *job) error {
 	}
 	j.cmd = list
 	return nil
+}
+
+// withTexts returns words with the text of those that hold others, in which the dictionaries of an SLS are Python's OrderedDict.
+func withTexts(words []any) []any {
+	out := slices.Clone(words)
+	for i, w := range words {
+		switch w.(type) {
+		case *data.Map, []any, data.Tuple:
+			out[i] = data.ClassText(w)
+		}
+	}
+	return out
 }
 
 // splitWords splits as Python's shlex.split does; the errors are its ValueErrors.

@@ -65,6 +65,20 @@ func (h *host) call(fun string, words ...any) string {
 	return strings.ReplaceAll(data.Repr(v), h.dir, "@")
 }
 
+// TestRetcodeOfIsWorktree holds that the job fails where git does, as in Salt 3006.18.
+func TestRetcodeOfIsWorktree(t *testing.T) {
+	h := newHost(t)
+	for dir, want := range map[string]int64{h.dir: 128, filepath.Join(h.dir, "r"): 0} {
+		for range 2 {
+			job := &loader.Context{}
+			_, err := h.funcs.Invoke(loader.WithContext(t.Context(), job), "git.is_worktree", []any{dir}, nil)
+			if code, _ := job.Get("retcode"); err != nil || code != want {
+				t.Errorf("%s: return code %v, %v, want %d", dir, code, err, want)
+			}
+		}
+	}
+}
+
 // Each call gives what it must, the first time and the second.
 func TestCalls(t *testing.T) {
 	h := newHost(t)

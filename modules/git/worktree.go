@@ -23,7 +23,7 @@ type isWorktreeArgs struct {
 //
 //	salt myminion git.is_worktree /path/to/repo
 func (m *module) isWorktree(ctx context.Context, a isWorktreeArgs) (any, error) {
-	return m.worktree(ctx, m.at(a.Cwd, a.User, a.Password, true, a.OutputEncoding))
+	return m.worktree(ctx, m.at(a.Cwd, a.User, a.Password, false, a.OutputEncoding)) // git's return code is the job's
 }
 
 func (m *module) worktree(ctx context.Context, r run) (any, error) {

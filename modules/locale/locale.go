@@ -153,7 +153,13 @@ func (m *module) place() (place, bool) {
 	return place{}, false
 }
 
-// getLocale returns the system's locale.
+// The return codes of grep, by which Salt reads the file: they are those of the job.
+const (
+	noLine = 1
+	noFile = 2
+)
+
+// getLocale returns the system's locale. Where the files of the system name none, that is an empty text, and salt-call ends with 1.
 //
 // CLI Example:
 //
@@ -174,15 +180,22 @@ func (m *module) getLocale(ctx context.Context, _ loader.NoArgs) (any, error) {
 	if !ok {
 		return nil, loader.Execution("Error: \"%s\" is unsupported!", m.env.GrainsNow().Text("oscodename"))
 	}
+	job := loader.ContextOf(ctx)
 	src, err := os.ReadFile(m.at(p.file))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		job.SetRetcode(noFile)
+		return "", nil
+	case err != nil:
 		return nil, loader.Execution("read the system's locale: %w", err)
 	}
 	for line := range strings.Lines(string(src)) {
 		if value, ok := strings.CutPrefix(line, p.begin); ok {
+			job.SetRetcode(0)
 			return strings.ReplaceAll(strings.TrimSpace(value), `"`, ""), nil
 		}
 	}
+	job.SetRetcode(noLine)
 	return "", nil
 }
 

@@ -36,7 +36,9 @@ func newHost(t *testing.T) *host {
 		filepath.Join(dir, "minion"), "fileserver_backend", []any{"roots"}, "file_roots", data.NewMap("base", []any{srv}), "hash_type", "sha256",
 		"file_buffer_size", int64(262144), "test", false)
 	log, hook := logtest.NewNullLogger()
-	env := &loader.Env{Opts: opts, Log: log, Pillar: func() *data.Map { return data.NewMap("who", "pillar") }}
+	env := &loader.Env{Opts: opts, Log: log, Pillar: func() *data.Map {
+		return data.NewMap("who", "pillar", "plain", data.NewMap("b", int64(1)), "compiled", data.NewMap("b", int64(1)).SetOrdered())
+	}}
 	funcs, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
@@ -101,6 +103,8 @@ func TestThrice(t *testing.T) {
 		{"contents", "managed", "", []any{"contents", "a\nb", "mode", "0600"}, "a\nb\n"},
 		{"contents over others", "managed", "x\n", []any{"contents", "a"}, "a\n"},
 		{"contents of pillar", "managed", "", []any{"contents_pillar", "who"}, "pillar\n"},
+		{"a mapping of a pillar that a master sent", "managed", "", []any{"contents_pillar", "plain"}, "{'b': 1}\n"},
+		{"a mapping of a pillar compiled here", "managed", "", []any{"contents_pillar", "compiled"}, "OrderedDict([('b', 1)])\n"},
 		{"source and template", "managed", "", []any{"source", "salt://t.conf", "template", "jinja", "context", data.NewMap("who", "you")}, "to you\n"},
 		{"check_cmd", "managed", "a\n", []any{"contents", "b", "check_cmd", "grep -q b"}, "b\n"},
 		{"check_cmd without a shell", "managed", "a\n", []any{"contents", "b", "check_cmd", "true ; false"}, "b\n"},

@@ -271,7 +271,7 @@ func (m *module) contents(ctx context.Context, a managedArgs) (any, *data.Map, e
 	} else if ok {
 		raw = string(body)
 	}
-	text := data.Str // of pillar and grains, whose dictionaries are plain ones
+	text := data.ClassText // the dictionaries of a pillar from a master and of grains are plain ones
 	if a.Contents != nil {
 		text = state.Text
 	}
