@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"container/heap"
+	"container/list"
 	"net/netip"
 	"sync"
 	"time"
@@ -10,19 +12,43 @@ import (
 // room before it is read, and waits for it where there is none: what it has sent meanwhile lies in the system's buffers. One address
 // has a quarter of the room; in IPv6 a network of 64 bits counts as one. The nil Strangers bounds nothing; several goroutines may use
 // Strangers.
+//
+// The messages of one network get their room in the order in which they came. Of the networks whose next message fits their quarter,
+// the one whose message has waited longest is served first, and no other before it.
 type Strangers struct {
 	limit int // negative for none
 
-	mu     sync.Mutex
-	used   int
-	by     map[netip.Prefix]int
-	freed  chan struct{} // closed when room becomes free
-	closed bool
+	mu      sync.Mutex
+	used    int
+	arrived uint64 // number of the last waiter
+	by      map[netip.Prefix]*sender
+	next    byArrival // the senders whose first waiter fits their quarter: they wait for room of all
+	closed  bool
 }
+
+// A sender is one network that has room or waits for some.
+type sender struct {
+	used  int
+	queue list.List // of *waiter, in order of arrival
+	at    int       // place in next, or outside
+}
+
+// A waiter is one message that waits for room.
+type waiter struct {
+	sender  *sender
+	place   *list.Element // in the sender's queue
+	number  uint64        // in the order of arrival of all
+	n       int           // bytes
+	granted bool
+	ready   chan struct{} // closed when it has been granted, or when it never will be
+}
+
+// outside is the place of a sender that is not in byArrival.
+const outside = -1
 
 // NewStrangers returns room of n bytes, without a limit if n is negative.
 func NewStrangers(n int) *Strangers {
-	return &Strangers{limit: n, by: map[netip.Prefix]int{}, freed: make(chan struct{})}
+	return &Strangers{limit: n, by: map[netip.Prefix]*sender{}}
 }
 
 // Take reserves n bytes for a message from an address, or the quarter where that is less. It waits for them, but not longer than its
@@ -31,40 +57,68 @@ func (s *Strangers) Take(from netip.Addr, n int, patience time.Duration) (taken 
 	if s == nil || s.limit < 0 {
 		return 0, true
 	}
-	source, share := NetworkOf(from), s.limit/4
-	n = min(n, share)
+	n = min(n, s.limit/4)
+	source := NetworkOf(from)
+	w := s.join(source, n)
 	var end <-chan time.Time
-	for {
-		freed, done := s.try(source, n, share)
-		if freed == nil {
-			return n, done
-		}
-		if end == nil && patience > 0 {
-			t := time.NewTimer(patience)
-			defer t.Stop()
-			end = t.C
-		}
-		select {
-		case <-freed:
-		case <-end:
-			return 0, false
-		}
+	if patience > 0 && w.waits() {
+		t := time.NewTimer(patience)
+		defer t.Stop()
+		end = t.C
+	}
+	select {
+	case <-w.ready:
+	case <-end:
+		s.leave(source, w)
+	}
+	if !w.granted {
+		return 0, false
+	}
+	return n, true
+}
+
+// join queues a message behind those that came before it, and serves it at once where nobody is before it and there is room.
+func (s *Strangers) join(source netip.Prefix, n int) *waiter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := &waiter{n: n, ready: make(chan struct{})}
+	if s.closed || n <= 0 {
+		w.granted = !s.closed
+		close(w.ready)
+		return w
+	}
+	w.sender = s.by[source]
+	if w.sender == nil {
+		w.sender = &sender{at: outside}
+		s.by[source] = w.sender
+	}
+	s.arrived++
+	w.number = s.arrived
+	w.place = w.sender.queue.PushBack(w)
+	s.settle(w.sender)
+	return w
+}
+
+// waits reports whether a waiter has no answer yet.
+func (w *waiter) waits() bool {
+	select {
+	case <-w.ready:
+		return false
+	default:
+		return true
 	}
 }
 
-// try reserves n bytes, or returns a channel that is closed when it is worth to try again.
-func (s *Strangers) try(source netip.Prefix, n, share int) (freed <-chan struct{}, done bool) {
+// leave takes a waiter whose patience has ended out of its queue. One that was granted or refused in that moment stays so.
+func (s *Strangers) leave(source netip.Prefix, w *waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return nil, false
+	if !w.waits() {
+		return
 	}
-	if s.used+n > s.limit || s.by[source]+n > share {
-		return s.freed, false
-	}
-	s.used += n
-	s.by[source] += n
-	return nil, true
+	w.sender.queue.Remove(w.place)
+	s.settle(w.sender)
+	s.drop(source, w.sender)
 }
 
 // Give returns what Take reserved for an address.
@@ -75,12 +129,48 @@ func (s *Strangers) Give(from netip.Addr, n int) {
 	source := NetworkOf(from)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c := s.by[source]
 	s.used -= n
-	if s.by[source] -= n; s.by[source] <= 0 {
+	c.used -= n
+	s.settle(c)
+	s.drop(source, c)
+}
+
+// drop forgets a sender that has no room and waits for none.
+func (s *Strangers) drop(source netip.Prefix, c *sender) {
+	if c.used == 0 && c.queue.Len() == 0 {
 		delete(s.by, source)
 	}
-	close(s.freed)
-	s.freed = make(chan struct{})
+}
+
+// settle is called when the room of a sender or its queue has changed. It gives room to those whose turn it is.
+func (s *Strangers) settle(changed *sender) {
+	s.line(changed)
+	for len(s.next) > 0 {
+		w := s.next[0].first()
+		if s.used+w.n > s.limit {
+			return // those behind it may be smaller, but would keep it waiting
+		}
+		s.used += w.n
+		w.sender.used += w.n
+		w.sender.queue.Remove(w.place)
+		w.granted = true
+		close(w.ready)
+		s.line(w.sender)
+	}
+}
+
+// line puts a sender in next, where its first waiter says, or takes it out.
+func (s *Strangers) line(c *sender) {
+	w := c.first()
+	switch fits := w != nil && c.used+w.n <= s.limit/4; {
+	case fits && c.at == outside:
+		heap.Push(&s.next, c)
+	case fits:
+		heap.Fix(&s.next, c.at)
+	case c.at != outside:
+		heap.Remove(&s.next, c.at)
+	}
 }
 
 // Close ends the wait of all, who get no room any more.
@@ -90,9 +180,45 @@ func (s *Strangers) Close() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed {
-		s.closed = true
-		close(s.freed)
-		s.freed = make(chan struct{})
+	s.closed, s.next = true, nil
+	for source, c := range s.by {
+		for w := c.first(); w != nil; w = c.first() {
+			c.queue.Remove(w.place)
+			close(w.ready)
+		}
+		c.at = outside
+		s.drop(source, c)
 	}
+}
+
+// first returns the waiter of a sender whose turn is next, or nil.
+func (c *sender) first() *waiter {
+	if e := c.queue.Front(); e != nil {
+		return e.Value.(*waiter)
+	}
+	return nil
+}
+
+// byArrival is a heap of senders: the one whose first waiter has waited longest is on top.
+type byArrival []*sender
+
+func (q byArrival) Len() int           { return len(q) }
+func (q byArrival) Less(i, j int) bool { return q[i].first().number < q[j].first().number }
+func (q byArrival) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].at, q[j].at = i, j
+}
+
+func (q *byArrival) Push(x any) {
+	c := x.(*sender)
+	c.at = len(*q)
+	*q = append(*q, c)
+}
+
+func (q *byArrival) Pop() any {
+	last := len(*q) - 1
+	c := (*q)[last]
+	(*q)[last], *q = nil, (*q)[:last]
+	c.at = outside
+	return c
 }
