@@ -14,6 +14,9 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
+// clientRoom is the memory, in bytes, that is kept for the next request of a client at rest. Most requests fit.
+const clientRoom = 2 << 10
+
 // A Replier answers the requests of the request port; see [transport.Replier].
 type Replier struct {
 	*server
@@ -58,6 +61,7 @@ func (s *Replier) converse(ctx context.Context, p *peer) error {
 	source := transport.SourceOf(p.remote())
 	p.trusted.Store(!source.IsValid() || s.known.Trusted(source))
 	p.expect, p.idle = true, c.checkIdle
+	p.frames.SetRoom(clientRoom)
 	for {
 		frame, err := p.next()
 		if err == nil {
