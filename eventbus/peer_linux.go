@@ -1,25 +1,55 @@
 package eventbus
 
 import (
+	"errors"
 	"net"
+	"os"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
 // peerOf returns the user who connected.
 func peerOf(conn net.Conn) (uid int, ok bool) {
-	c, ok := conn.(syscall.Conn)
+	cred, ok := credentials(conn)
 	if !ok {
 		return 0, false
 	}
+	return int(cred.Uid), true
+}
+
+// holderOf returns the process that has begun to listen on the socket that conn leads to. A socket outlives it in a process that it
+// forked, as those of the jobs of Salt's minion are. A process that cannot be seen from here, as in another container, counts as there.
+func holderOf(conn net.Conn) holder {
+	cred, ok := credentials(conn)
+	if !ok || cred.Pid <= 0 {
+		return holder{}
+	}
+	if errors.Is(syscall.Kill(int(cred.Pid), 0), syscall.ESRCH) {
+		return holder{gone: true}
+	}
+	pid := strconv.Itoa(int(cred.Pid))
+	line, err := os.ReadFile("/proc/" + pid + "/cmdline")
+	if err != nil || len(line) == 0 {
+		return holder{text: ": process " + pid}
+	}
+	words := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
+	return holder{text: ": process " + pid + ", " + strconv.Quote(strings.Join(words, " "))}
+}
+
+func credentials(conn net.Conn) (cred *syscall.Ucred, ok bool) {
+	c, ok := conn.(syscall.Conn)
+	if !ok {
+		return nil, false
+	}
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return 0, false
+		return nil, false
 	}
-	var cred *syscall.Ucred
 	if e := raw.Control(func(fd uintptr) {
 		cred, err = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	}); e != nil || err != nil {
-		return 0, false
+		return nil, false
 	}
-	return int(cred.Uid), true
+	return cred, true
 }

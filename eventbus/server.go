@@ -27,6 +27,12 @@ type ServeOptions struct {
 	StallLimit time.Duration // a reader that takes nothing for so long is cut; 0 means 30 s
 	DrainLimit time.Duration // at the end readers get so long to take what is queued; 0 means 2 s
 	Ready      func()        // called when both sockets are open
+
+	// Patience is how long Serve waits for another process that listens on one of the sockets to end; 0 means not at all. Wait is
+	// called once, with who that is, before it waits; it may be nil.
+	Patience time.Duration
+	Wait     func(why error)
+
 	// Wants returns the tags that a user of this host may read on the pub socket; a nil function means all. It is called
 	// once for each connection and its result for each event, both under the lock of the bus: keep them short. uid is
 	// NoUser where the system does not say who connected. A nil Wants lets everyone who can connect read everything.
@@ -46,8 +52,8 @@ const (
 )
 
 // Serve opens the sockets and serves them until ctx ends: then it takes in what writers have sent, lets readers
-// take what is queued within DrainLimit, and returns nil. It fails at once when a path is too long, is taken by a
-// file or by another process that listens there; the error names it. A bus may be served on several sockets.
+// take what is queued within DrainLimit, and returns nil. It fails at once when a path is too long or is taken by a
+// file, and after Patience when another process listens there; the error names it. A bus may be served on several sockets.
 func (b *Bus) Serve(ctx context.Context, s Sockets, o ServeOptions) error {
 	if err := s.check(); err != nil {
 		return err
@@ -56,17 +62,26 @@ func (b *Bus) Serve(ctx context.Context, s Sockets, o ServeOptions) error {
 	srv.opts.MaxConns = cmp.Or(o.MaxConns, 1024)
 	srv.opts.StallLimit = cmp.Or(o.StallLimit, 30*time.Second)
 	srv.opts.DrainLimit = cmp.Or(o.DrainLimit, 2*time.Second)
-	pub, err := listen(ctx, s.Network, s.Pub, cmp.Or(o.PubMode, 0o600))
+	open := opening{patience: o.Patience, tell: o.Wait}
+	pub, err := open.listen(ctx, s.Network, s.Pub, cmp.Or(o.PubMode, 0o600))
 	if err != nil {
-		return err
+		return endedBy(ctx, err)
 	}
 	defer pub.Close()
-	pull, err := listen(ctx, s.Network, s.Pull, 0o600)
+	pull, err := open.listen(ctx, s.Network, s.Pull, 0o600)
 	if err != nil {
-		return err
+		return endedBy(ctx, err)
 	}
 	defer pull.Close()
 	return srv.run(ctx, pub, pull)
+}
+
+// endedBy returns err, or nil where ctx has ended, for which Serve does not fail.
+func endedBy(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // A server has the connections of one call of Serve.

@@ -63,6 +63,41 @@ func (s Sockets) check() error {
 	return nil
 }
 
+// An opening waits once for all sockets of a call of Serve.
+type opening struct {
+	patience time.Duration
+	tell     func(error)
+	until    time.Time // zero before the first socket that is taken
+}
+
+// look is the pause between two looks at a socket that is taken.
+const look = 250 * time.Millisecond
+
+// listen opens one socket, when another process that listens there has ended.
+func (o *opening) listen(ctx context.Context, network, addr string, mode fs.FileMode) (net.Listener, error) {
+	for {
+		l, err := listen(ctx, network, addr, mode)
+		if !errors.Is(err, errTaken) || o.patience <= 0 {
+			return l, err
+		}
+		if o.until.IsZero() {
+			o.until = time.Now().Add(o.patience)
+			if o.tell != nil {
+				o.tell(err)
+			}
+		}
+		left := time.Until(o.until)
+		if left <= 0 {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(min(look, left)):
+		}
+	}
+}
+
 // listen opens one socket. A socket file that nobody listens on any more is replaced.
 func listen(ctx context.Context, network, addr string, mode fs.FileMode) (net.Listener, error) {
 	if network == "unix" {
@@ -106,6 +141,15 @@ func (l *unixListener) Close() error {
 	return err
 }
 
+// errTaken is returned for a socket on which another process listens.
+var errTaken = errors.New("another process listens there")
+
+// A holder is the process that listens on a socket, as far as the system tells.
+type holder struct {
+	text string // ": " and its number and name, or ""
+	gone bool   // it has ended, and the socket is left in a process that it started, which serves nobody
+}
+
 // removeStale removes the socket file of a process that is gone.
 func removeStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
@@ -119,11 +163,16 @@ func removeStale(ctx context.Context, path string) error {
 	}
 	d := net.Dialer{Timeout: time.Second}
 	conn, err := d.DialContext(ctx, "unix", path)
+	owner := holder{}
 	if err == nil {
+		owner = holderOf(conn)
 		conn.Close()
 	}
-	if err == nil || !errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("event socket %s: another process listens there", path)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if !owner.gone && !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("event socket %s: %w%s", path, errTaken, owner.text)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove stale event socket: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -109,6 +110,24 @@ func TestThreatUnprovedRefusalMeansWait(t *testing.T) {
 		}
 		if first := log.AllEntries()[0].Message; !strings.HasPrefix(first, "A refusal of this minion's public key came") {
 			t.Errorf("the log says %q", first)
+		}
+	})
+}
+
+// TestChangedMasterKeyNamesTheFile holds that the minion asks on, as Salt's does, and that its log says once which file holds the key.
+func TestChangedMasterKeyNamesTheFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := &config.Minion{ID: "web1", AcceptanceWaitTime: 10 * time.Second, PKIDir: "/etc/salt/pki/minion"}
+		w, asked, log := newTestWelcome(cfg, channel.ErrMasterKey, channel.ErrMasterKey, nil)
+		if _, err := w.enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if want := "[0s 10s 20s]"; fmt.Sprint(*asked) != want {
+			t.Errorf("asked at %v, want %s", *asked, want)
+		}
+		lines := log.AllEntries()
+		if len(lines) != 2 || !strings.Contains(lines[0].Message, ". The stored key is "+filepath.FromSlash("/etc/salt/pki/minion/minion_master.pub")) {
+			t.Errorf("the log says %v", lines)
 		}
 	})
 }

@@ -67,12 +67,17 @@ func (m *Minion) meet(ctx context.Context, ready func()) error {
 	return ctx.Err()
 }
 
+// handOver is how long a minion waits for another one on its sockets to end, such as Salt's at a change of packages. The limit of systemd
+// for the start of a service is 90 seconds.
+const handOver = 30 * time.Second
+
 func (m *Minion) serveBus(ctx context.Context, ready func()) error {
 	sockets, err := eventbus.MinionSockets(m.cfg.SockDir, m.cfg.ID, m.cfg.HashType)
 	if err != nil {
 		return err
 	}
-	return m.bus.Serve(ctx, sockets, eventbus.ServeOptions{MaxBytes: m.cfg.IPCWriteBuffer, Ready: ready})
+	return m.bus.Serve(ctx, sockets, eventbus.ServeOptions{MaxBytes: m.cfg.IPCWriteBuffer, Ready: ready, Patience: handOver,
+		Wait: func(why error) { m.log.Warnf("%v. Waiting up to %s for it to end", why, handOver) }})
 }
 
 // deliver sends returns to the masters until ctx ends, and then what can still be sent in a moment.

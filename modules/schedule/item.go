@@ -100,12 +100,9 @@ func fillIn(job, o *data.Map, name any) error {
 	for _, d := range []struct {
 		key   string
 		value any
-	}{{"maxrunning", int64(1)}, {"name", name}, {"enabled", true}} {
+	}{{"maxrunning", int64(1)}, {"name", name}, {"enabled", true}, {"jid_include", true}} {
 		job.Set(d.key, d.value)
 		copyKeys(job, o, d.key)
-	}
-	if v, ok := o.Get("jid_include"); !ok || data.Truth(v) {
-		job.Set("jid_include", true)
 	}
 	splay, ok := o.Value("splay").(*data.Map)
 	if !ok {

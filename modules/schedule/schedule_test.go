@@ -320,7 +320,7 @@ func TestBuildScheduleItem(t *testing.T) {
 			{"job1 | function=test.args | job_kwargs=[{'key1': 'value1'}]", "{'comment': 'job_kwargs is not a dict. please correct and try again.', 'result': False}"},
 			{"job1 | function=test.args | job_args={'positional': 1}", "{'comment': 'job_args is not a list. please correct and try again.', 'result': False}"},
 			{"job1 | function=test.ping | days=2 | return_job=False | metadata={a: 1} | job_args=[1] | job_kwargs={b: 2} | maxrunning=3 | enabled=False | jid_include=False | splay={end: 2, start: 1}",
-				"{'function': 'test.ping', 'days': 2, 'return_job': False, 'metadata': {'a': 1}, 'args': [1], 'kwargs': {'b': 2}, 'maxrunning': 3, 'name': 'job1', 'enabled': False, 'splay': {'start': 1, 'end': 2}}"},
+				"{'function': 'test.ping', 'days': 2, 'return_job': False, 'metadata': {'a': 1}, 'args': [1], 'kwargs': {'b': 2}, 'maxrunning': 3, 'name': 'job1', 'enabled': False, 'jid_include': False, 'splay': {'start': 1, 'end': 2}}"},
 			{"job1 | function=test.ping | when=[4pm, Monday 5pm] | splay=5 | until=6pm | other=1", "{'function': 'test.ping', 'maxrunning': 1, 'name': 'job1', 'enabled': True, 'jid_include': True, 'splay': 5, 'when': ['4pm', 'Monday 5pm'], 'until': '6pm'}"},
 		} {
 			for range 2 {
