@@ -150,7 +150,7 @@ func (c *Caller) signIn(ctx context.Context, l *link) error {
 	for range max(c.m.cfg.AuthTries, 1) {
 		_, err = l.client.SignIn(ctx)
 		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || !c.up.Load() {
-			return err
+			return c.m.withStoredKey(err)
 		}
 	}
 	return err

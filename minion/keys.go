@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -47,6 +48,14 @@ func (t trustedKeys) Master() (string, error) {
 		return "", fmt.Errorf("key of the master: %w", err)
 	}
 	return text, nil
+}
+
+// withStoredKey returns the error of a sign-in, and where it is about the master's key, with the file of the stored one.
+func (m *Minion) withStoredKey(err error) error {
+	if !errors.Is(err, channel.ErrMasterKey) || m.cfg.VerifyMasterPubkeySign {
+		return err
+	}
+	return fmt.Errorf("%w. The stored key is %s", err, filepath.Join(m.cfg.PKIDir, masterKeyFile))
 }
 
 // SetMaster stores the master's key.

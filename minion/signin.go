@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -153,8 +152,8 @@ func (w *welcome) tell(err error, wait time.Duration) {
 	case errors.Is(err, channel.ErrFull):
 		kind = "full"
 		text = "The Salt Master is full: max_minions are connected"
-	case errors.Is(err, channel.ErrMasterKey) && !w.l.m.cfg.VerifyMasterPubkeySign:
-		text += ". The stored key is " + filepath.Join(w.l.m.cfg.PKIDir, masterKeyFile)
+	case errors.Is(err, channel.ErrMasterKey):
+		text = w.l.m.withStoredKey(err).Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		kind = "timeout"
 		text = fmt.Sprintf("Attempt to authenticate with the salt master failed with timeout error: %v", err)

@@ -132,6 +132,30 @@ func TestChangedMasterKeyNamesTheFile(t *testing.T) {
 	})
 }
 
+// TestWithStoredKey holds which errors of a sign-in name the file of the stored key, for salt-call as well.
+func TestWithStoredKey(t *testing.T) {
+	at := filepath.Join("pki", "minion_master.pub")
+	for _, tt := range []struct {
+		err    error
+		signed bool
+		want   bool
+	}{
+		{channel.ErrMasterKey, false, true},
+		{channel.ErrMasterKey, true, false}, // the signing key counts, not the stored one
+		{channel.ErrFull, false, false},
+	} {
+		m := newMinion(&config.Minion{PKIDir: "pki", VerifyMasterPubkeySign: tt.signed}, data.NewMap(), Options{Log: logrus.New()})
+		err := m.withStoredKey(fmt.Errorf("sign in: %w", tt.err))
+		if !errors.Is(err, tt.err) || strings.Contains(err.Error(), at) != tt.want {
+			t.Errorf("%v, want the file %v", err, tt.want)
+		}
+	}
+	m := newMinion(&config.Minion{}, data.NewMap(), Options{Log: logrus.New()})
+	if err := m.withStoredKey(nil); err != nil {
+		t.Errorf("without an error: %v", err)
+	}
+}
+
 func TestRejectedRetryGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := &config.Minion{AcceptanceWaitTime: 10 * time.Second, RejectedRetry: true}
