@@ -62,25 +62,18 @@ func newPace() *pace {
 	return &pace{asking: make(chan struct{}, loginsAtOnce), waiting: make(chan struct{}, loginsWaiting), fail: leastPause, budgets: map[share]*budget{}}
 }
 
-// sourceOf returns the host of an address, or the network of 64 bits that one of IPv6 is in; here is true for this host and for
-// what has no address.
+// sourceOf returns the network of an address that counts as one, or the name of its host where that is no IP address; here is true
+// for this host and for what has no address.
 func sourceOf(a net.Addr) (source string, here bool) {
 	if a == nil {
 		return "", true
 	}
-	host, _, err := net.SplitHostPort(a.String())
-	if err != nil {
-		host = a.String()
-	}
+	host := transport.HostOf(a)
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
 		return host, false
 	}
-	if ip = ip.Unmap().WithZone(""); ip.Is6() && !ip.IsLoopback() {
-		network, _ := ip.Prefix(64) // an address of IPv6 has as many
-		return network.String(), false
-	}
-	return ip.String(), ip.IsLoopback()
+	return transport.NetworkOf(ip).String(), ip.Unmap().IsLoopback()
 }
 
 // sharesOf returns the budgets that a login uses, with the most that each may have.

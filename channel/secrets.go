@@ -216,7 +216,7 @@ func (s *Secrets) load(id string) (session, error) {
 	if err != nil {
 		return session{}, err
 	}
-	c, err := crypto.NewRareCrypticle(string(text))
+	c, err := crypto.NewCompactCrypticle(string(text))
 	if err != nil {
 		return session{}, err
 	}
@@ -224,7 +224,7 @@ func (s *Secrets) load(id string) (session, error) {
 }
 
 func (s *Secrets) create(id string) (session, error) {
-	c, err := crypto.NewRareCrypticle(crypto.NewKeyString())
+	c, err := crypto.NewCompactCrypticle(crypto.NewKeyString())
 	if err != nil {
 		return session{}, err
 	}

@@ -536,7 +536,7 @@ func (s *Server) private(c *Command, p Private, nonce string) any {
 	if nonce == "" && c.Version >= 2 {
 		return data.NewMap("error", "Nonce not included in request")
 	}
-	once, err := crypto.NewRareCrypticle(crypto.NewKeyString())
+	once, err := crypto.NewCompactCrypticle(crypto.NewKeyString())
 	if err != nil {
 		return data.NewMap("error", string(replyBadLoad))
 	}

@@ -76,9 +76,9 @@ func NewCrypticle(key string) (*Crypticle, error) {
 	return newCrypticle(key, rand.Reader)
 }
 
-// NewRareCrypticle is NewCrypticle for one of many keys that are seldom used: it keeps nothing between two messages but the key,
+// NewCompactCrypticle is NewCrypticle for one of many keys that are seldom used: it keeps nothing between two messages but the key,
 // which takes a tenth of the memory and some more work for each message.
-func NewRareCrypticle(key string) (*Crypticle, error) {
+func NewCompactCrypticle(key string) (*Crypticle, error) {
 	c, err := NewCrypticle(key)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/match"
-	presences "github.com/brineproject/brine/presence"
+	"github.com/brineproject/brine/transport"
 )
 
 // access returns the options by which package auth decides who may do what.
@@ -63,7 +63,7 @@ type gatekeeper struct {
 
 // logRefusal logs once a minute for each source, and kind of proof, that it was refused. Salt logs each time.
 func (g *gatekeeper) logRefusal(what string, kind auth.Kind, from net.Addr) {
-	host := presences.HostOf(from)
+	host := transport.HostOf(from)
 	if more, ok := g.quiet.allow("refusal " + kind.String() + " " + host); ok {
 		g.log.Warnf("Authentication failure of type %q occurred: %s of %s, and %d more since the last warning", kind, what, host, more)
 	}

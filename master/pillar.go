@@ -12,7 +12,6 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/pki"
-	presences "github.com/brineproject/brine/presence"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -60,7 +59,7 @@ func (p *pillars) pillar(ctx context.Context, c *channel.Command) (any, error) {
 
 // tooMuch is the reply to a minion that tells more of itself than is taken: states of the minion fail with the reason.
 func (p *pillars) tooMuch(c *channel.Command, err error) channel.Private {
-	if more, ok := p.quiet.allow("told " + sourceOf(c)); ok {
+	if more, ok := p.quiet.allow("told " + requesterOf(c)); ok {
 		p.log.WithError(err).Warnf("request of minion %s for its pillar is refused (%d more since the last warning)", c.Caller.ID, more)
 	}
 	return channel.Private{Name: "pillar", Value: data.NewMap("_errors", []any{"The master refuses the minion's " + err.Error()})}
@@ -99,18 +98,18 @@ func (p *pillars) compile(ctx context.Context, c *channel.Command, r pillar.Requ
 			err = p.compiler.Clear(r.ID)
 		}
 		if err == nil {
-			compiled, err = p.compiler.serve(ctx, r, sourceOf(c), believed)
+			compiled, err = p.compiler.serve(ctx, r, requesterOf(c), believed)
 		}
 	})
 	return compiled, err
 }
 
-// sourceOf names who asks: a minion, and for requests without proof the host besides, as who passes for a minion is not to stop it.
-func sourceOf(c *channel.Command) string {
+// requesterOf names who asks: a minion, and for requests without proof the host besides, as who passes for a minion is not to stop it.
+func requesterOf(c *channel.Command) string {
 	if c.Caller.Proved {
 		return c.Caller.ID
 	}
-	return c.Caller.ID + " at " + presences.HostOf(c.Caller.Remote)
+	return c.Caller.ID + " at " + transport.HostOf(c.Caller.Remote)
 }
 
 // believed reports whether what a request says of its minion may be kept.
@@ -125,7 +124,7 @@ func (p *pillars) believed(c *channel.Command) bool {
 	}
 	if more, ok := p.quiet.allow("grains " + c.Caller.ID); ok {
 		p.log.Warnf("grains said to be of minion %s came from %s without proof and are not kept (%d more since the last warning)",
-			c.Caller.ID, presences.HostOf(c.Caller.Remote), more)
+			c.Caller.ID, transport.HostOf(c.Caller.Remote), more)
 	}
 	return false
 }

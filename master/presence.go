@@ -50,7 +50,7 @@ func earlier(cachedir string, log logrus.FieldLogger) map[string]string {
 
 // note remembers where a proved request of minion id came from, and tells when there are two such minions.
 func (p *presence) note(id string, from net.Addr) {
-	host := presences.HostOf(from)
+	host := transport.HostOf(from)
 	if other := p.index.Note(id, host); other != "" && p.twice != nil {
 		p.twice(id, host, other)
 	}
@@ -62,7 +62,7 @@ func (p *presence) host(id string) string { return p.index.Host(id) }
 // cameFrom reports whether the last proved request of minion id came from the host of an address.
 func (p *presence) cameFrom(id string, from net.Addr) bool {
 	host, ok := p.index.Proved(id)
-	return ok && host == presences.HostOf(from)
+	return ok && host == transport.HostOf(from)
 }
 
 // believes reports whether a command may be taken as what its minion says: it was proved, or came from the host where
@@ -77,7 +77,7 @@ func (p *presence) believes(c *channel.Command) bool {
 		return false
 	}
 	host, ok := p.index.Proved(c.Caller.ID)
-	return !ok || host == presences.HostOf(c.Caller.Remote)
+	return !ok || host == transport.HostOf(c.Caller.Remote)
 }
 
 // prune drops the minions that keep does not name.

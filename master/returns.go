@@ -17,8 +17,8 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
-	presences "github.com/brineproject/brine/presence"
 	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/transport"
 )
 
 // returning does the command _return (salt/master.py, AESFuncs._return and salt/utils/job.py, store_job).
@@ -80,7 +80,7 @@ func (r *returning) ret(ctx context.Context, c *channel.Command) (any, error) {
 func (r *returning) refuse(c *channel.Command) {
 	if more, ok := r.quiet.allow("return " + c.Caller.ID); ok {
 		r.log.Warnf("return said to be of minion %s came from %s without proof and is refused (%d more since the last warning)",
-			c.Caller.ID, presences.HostOf(c.Caller.Remote), more)
+			c.Caller.ID, transport.HostOf(c.Caller.Remote), more)
 	}
 }
 

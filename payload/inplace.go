@@ -109,15 +109,15 @@ func rewrittenSize(value data.Raw) (n int, fits bool) {
 // longText is the length from which a trial does not copy a text.
 const longText = 4 << 10
 
-// tried looks whether a trial has written more than it has read.
-func (w *rewriter) tried() {
+// checkOvertake notes in a trial when more has been written than read.
+func (w *rewriter) checkOvertake() {
 	if w.dry && w.written+len(w.dst) > w.pos {
 		w.overtook = true
 	}
 }
 
-// forget drops what a trial has written.
-func (w *rewriter) forget() {
+// discardOutput drops what a trial has written, and counts it.
+func (w *rewriter) discardOutput() {
 	if w.dry {
 		w.written += len(w.dst)
 		w.dst = w.dst[:0]

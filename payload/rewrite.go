@@ -80,14 +80,14 @@ type rewriter struct {
 	seed     maphash.Seed
 	seeded   bool
 
-	dry      bool // a trial: dst is forgotten from time to time
-	written  int  // bytes that were forgotten
+	dry      bool // a trial: dst is discarded from time to time
+	written  int  // bytes that were discarded
 	overtook bool // what was written is longer than what was read
 }
 
 func (w *rewriter) value() error {
 	err := w.write()
-	w.tried()
+	w.checkOvertake()
 	return err
 }
 
@@ -162,12 +162,12 @@ func (w *rewriter) list(h *head) error {
 		return err
 	}
 	w.dst = appendArrayHead(w.dst, int(h.n))
-	w.tried()
+	w.checkOvertake()
 	for range h.n {
 		if err := w.value(); err != nil {
 			return err
 		}
-		w.forget()
+		w.discardOutput()
 	}
 	w.depth++
 	return nil
@@ -178,7 +178,7 @@ func (w *rewriter) dict(h *head) error {
 		return err
 	}
 	w.dst = appendMapHead(w.dst, int(h.n))
-	w.tried()
+	w.checkOvertake()
 	var room [16]uint64
 	keys := room[:0]
 	if h.n > uint64(len(room)) {
@@ -187,13 +187,13 @@ func (w *rewriter) dict(h *head) error {
 	for range h.n {
 		key, err := w.key(h.n)
 		if err == nil {
-			w.forget()
+			w.discardOutput()
 			err = w.value()
 		}
 		if err != nil {
 			return err
 		}
-		w.forget()
+		w.discardOutput()
 		keys = append(keys, key)
 	}
 	if repeated(keys) {

@@ -1,7 +1,6 @@
 package presence
 
 import (
-	"net"
 	"slices"
 	"sync"
 	"time"
@@ -109,7 +108,7 @@ func (x *Index) Watch(was, is *transport.Peer) {
 		return
 	}
 	if was == nil {
-		host = HostOf(is.Addr)
+		host = transport.HostOf(is.Addr)
 	}
 	for _, topic := range is.Topics {
 		x.bear(topic, is)
@@ -543,6 +542,3 @@ func (m *minion) home() string {
 func (m *minion) unnamed() bool {
 	return len(m.links) == 0 && (!m.proved || m.lost.IsZero() || m.at.Sub(m.lost) > unnamedAfter)
 }
-
-// HostOf returns the host of an address, without its port.
-func HostOf(a net.Addr) string { return transport.HostOf(a) }

@@ -41,7 +41,7 @@ func (s *sketch) draw() picture {
 	pic := picture{hosts: map[string][]string{}, sure: true}
 	unnamed := map[string]int{}
 	for c := range s.conns {
-		host := HostOf(c.Addr)
+		host := transport.HostOf(c.Addr)
 		switch id, named := s.owner(c); {
 		case id != "":
 			pic.hosts[id] = append(pic.hosts[id], host)
@@ -70,7 +70,7 @@ func (s *sketch) owner(c *transport.Peer) (id string, named bool) {
 	}
 	for _, topic := range c.Topics {
 		for _, id := range everybody {
-			if channel.Topic(id) == topic && s.home(id) == HostOf(c.Addr) {
+			if channel.Topic(id) == topic && s.home(id) == transport.HostOf(c.Addr) {
 				return id, true
 			}
 		}
