@@ -388,8 +388,10 @@ func TestIdlePeersAreClosed(t *testing.T) {
 		defer stop()
 		idle := dialRaw(t, s.Addr()).join(0, "REQ")
 		idle.rest()
-		known := dialRaw(t, s.Addr()).join(0, "REQ")
-		known.write(frames("", "me"))
+		known := dialRaw(t, s.Addr())
+		known.write(hello(0) + readyAs("REQ") + frames("", "me")) // at once, or it may be idle for too long before it asks
+		known.read(greetingLen)
+		known.frame() // READY
 		known.message()
 		late := dialRaw(t, s.Addr()).join(0, "REQ") // of the same address, so trusted
 		if late.SetReadDeadline(time.Now().Add(200*time.Millisecond)) != nil {
@@ -407,7 +409,8 @@ func TestIdlePeersAreClosed(t *testing.T) {
 }
 
 func TestSilentPeersAreGivenUp(t *testing.T) {
-	limits := transport.Limits{PingEvery: 20 * time.Millisecond, DeadAfter: 3, IdleTimeout: -1}
+	// A peer that answers has two seconds for it, which is also how long this takes.
+	limits := transport.Limits{PingEvery: 20 * time.Millisecond, DeadAfter: 100, IdleTimeout: -1}
 	servers(t, transport.Options{Limits: limits}, func(t *testing.T, s *server, peer string) {
 		old := dialRaw(t, s.Addr()).join(0, peer)
 		dead := dialRaw(t, s.Addr()).join(1, peer)
@@ -453,7 +456,7 @@ func TestClientLeavesDeadServer(t *testing.T) {
 	}
 	defer l.Close()
 	d := quick(l.Addr())
-	d.Limits = transport.Limits{PingEvery: 10 * time.Millisecond, DeadAfter: 2}
+	d.Limits = transport.Limits{PingEvery: 10 * time.Millisecond, DeadAfter: 50} // long enough for the handshake below to end first
 	q := NewRequester(d)
 	defer q.Close()
 	done := make(chan error, 1)
