@@ -72,11 +72,11 @@ func TestEndLeftSignalsNobodyElse(t *testing.T) {
 		t.Error("a process with the number of one that is gone was ended")
 	}
 	other = mark
-	other.boot = "0" + other.boot[1:]
-	if EndLeft([]Mark{other}, nobody); other != mark && table().ended(mark.PID) {
+	other.boot = "of an earlier start"
+	if EndLeft([]Mark{other}, nobody); table().ended(mark.PID) {
 		t.Error("a process with the number of one before the restart of the host was ended")
 	}
-	spared := EndLeft([]Mark{mark}, func(line string) bool { return line == "sleep 1000 " })
+	spared := EndLeft([]Mark{mark}, func(line string) bool { return strings.Contains(line, "sleep 1000") })
 	if len(spared) != 1 || table().ended(mark.PID) {
 		t.Errorf("spared %v of a group that was to be spared", spared)
 	}
