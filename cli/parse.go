@@ -228,7 +228,10 @@ func (o *KeyOptions) check() error {
 	case o.KeySize > 32768:
 		return o.fail("The maximum value for keysize is 32768")
 	}
-	return o.checkAll()
+	if err := o.checkAll(); err != nil || len(o.Args) == 0 || o.FingerAll {
+		return err // operators of Salt type -F master, whose argument says what they look for
+	}
+	return o.fail("salt-key takes no argument %q; names stand behind an option, with commas between them: salt-key -a web1,web2", o.Args[0])
 }
 
 // checkAll refuses arguments beside an option that changes all keys: whoever typed -D for -d must not lose the fleet. The text
@@ -362,7 +365,7 @@ func ParseMaster(in Invocation) (*MasterOptions, error) {
 	o := &MasterOptions{Line: l}
 	l.into = o
 	l.fill()
-	return o, nil
+	return o, l.noArguments()
 }
 
 // ParseMinion reads the command line of salt-minion, as ParseSalt does.
@@ -374,7 +377,15 @@ func ParseMinion(in Invocation) (*MinionOptions, error) {
 	o := &MinionOptions{Line: l}
 	l.into = o
 	l.fill()
-	return o, nil
+	return o, l.noArguments()
+}
+
+// noArguments refuses arguments that a daemon does not take. Salt passes over them and starts.
+func (l *Line) noArguments() error {
+	if len(l.Args) == 0 {
+		return nil
+	}
+	return l.fail("%s takes options alone, and no argument %q", l.program.name, l.Args[0])
 }
 
 // ParseSyndic reads the command line of salt-syndic, as ParseSalt does.
@@ -386,5 +397,5 @@ func ParseSyndic(in Invocation) (*SyndicOptions, error) {
 	o := &SyndicOptions{Line: l}
 	l.into = o
 	l.fill()
-	return o, nil
+	return o, l.noArguments()
 }

@@ -33,6 +33,14 @@ func newWire(transport string, opts *data.Map, tls func(ssl *data.Map) (*tcp.TLS
 	return Wire{tcp: true, tls: t}, err
 }
 
+// IdleTLS says that ssl is set where the transport does not use it, in the words of Salt's log (salt/transport/zeromq.py).
+func IdleTLS(transport string, opts *data.Map) error {
+	if transport == "tcp" || opts.Value("ssl") == nil {
+		return nil
+	}
+	return &config.Finding{Text: "TLS not supported with zeromq transport", Suggestion: "set transport: tcp, or remove ssl", Doubt: true}
+}
+
 // Request returns a requester.
 func (w Wire) Request(d transport.Dialer) transport.Requester {
 	if w.tcp {

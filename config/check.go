@@ -70,9 +70,12 @@ func (s *source) value(opts *data.Map, o option) {
 		return
 	}
 	opts.Delete(o.name)
-	s.fault(&Error{File: at.File, Line: at.Line, Option: o.name,
-		Text:       fmt.Sprintf("expected %s, got %s", expected(o.kinds), describe(v)),
-		Suggestion: advice(v, o)})
+	wrong := &Error{File: at.File, Line: at.Line, Option: o.name, Text: "expected " + expected(o.kinds)}
+	if !IsSecret(o.name) {
+		wrong.Text += ", got " + describe(v)
+		wrong.Suggestion = advice(v, o)
+	}
+	s.fault(wrong)
 }
 
 // noValue treats a name without a value as if it were not there, unless the option may have none.
@@ -86,12 +89,22 @@ func (s *source) noValue(opts *data.Map, o option) {
 	s.report.warn(at, "%s: has no value; the default is used", o.name)
 }
 
-// doubtful warns of text that YAML reads as true or false.
+// doubtful warns of text that YAML reads as true, false or a number. Salt takes it without a word.
 func (s *source) doubtful(v any, o option) {
-	if b, ok := v.(bool); ok && !slices.Contains(o.kinds, "bool") && !slices.Contains(o.kinds, "any") {
-		s.report.warn(s.report.Sources[o.name], "%s: expected %s, got %s, which is used as the text %q; put the value in quotes",
-			o.name, expected(o.kinds), describe(b), data.Str(b))
+	switch v.(type) {
+	case bool, int64, float64:
+	default:
+		return
 	}
+	if slices.ContainsFunc(o.kinds, func(kind string) bool { return kind != "str" && fitsKind(v, kind) }) {
+		return
+	}
+	if IsSecret(o.name) {
+		s.report.warn(s.report.Sources[o.name], "%s: expected %s; put the value in quotes", o.name, expected(o.kinds))
+		return
+	}
+	s.report.warn(s.report.Sources[o.name], "%s: expected %s, got %s, which is used as the text %q; put the value in quotes",
+		o.name, expected(o.kinds), describe(v), data.Str(v))
 }
 
 // isSDB reports whether v is fetched from a secret store when it is needed; its type is not known before.

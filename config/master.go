@@ -21,7 +21,7 @@ type Master struct {
 	PublishPort           int           `yaml:"publish_port" min:"1" max:"65535"`
 	RetPort               int           `yaml:"ret_port" min:"1" max:"65535"`
 	Transport             string        `yaml:"transport" oneof:"zeromq tcp"`
-	IPCMode               string        `yaml:"ipc_mode"`
+	IPCMode               string        `yaml:"ipc_mode" oneof:"ipc tcp"`
 	TCPKeepalive          bool          `yaml:"tcp_keepalive"`
 	TCPKeepaliveIdle      int           `yaml:"tcp_keepalive_idle"`  // seconds; -1 is the system's
 	TCPKeepaliveCnt       int           `yaml:"tcp_keepalive_cnt"`   // -1 is the system's

@@ -40,7 +40,7 @@ type Minion struct {
 	RetryDNSCount          int           `yaml:"retry_dns_count" none:"-1" min:"0"` // -1, Salt's None, is for ever
 	IPv6                   bool          `yaml:"ipv6"`
 	Transport              string        `yaml:"transport" oneof:"zeromq tcp"`
-	IPCMode                string        `yaml:"ipc_mode"`
+	IPCMode                string        `yaml:"ipc_mode" oneof:"ipc tcp"`
 	SourceInterfaceName    string        `yaml:"source_interface_name"`
 	SourceAddress          string        `yaml:"source_address"`
 	SourceRetPort          int           `yaml:"source_ret_port" min:"0" max:"65535"`     // 0 is any

@@ -46,6 +46,15 @@ func parseFormat(text, date string) (*format, error) {
 	return f, nil
 }
 
+// CheckFormat says what is wrong in a value of log_fmt_console or log_fmt_logfile; "" stands for the default.
+func CheckFormat(text string) error {
+	if text == "" {
+		return nil
+	}
+	_, err := parseFormat(text, "")
+	return err
+}
+
 // parseJID reads log_fmt_jid, in which jid alone can stand.
 func parseJID(text string) (*format, error) {
 	pieces, err := parsePieces(text, func(name string) (attribute, bool) {

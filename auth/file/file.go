@@ -78,6 +78,18 @@ func Open(opts *data.Map) (auth.System, error) {
 	return u, err
 }
 
+// Check says what would keep all users out at their login, so that a mistake shows when the master starts.
+func (u *users) Check() error {
+	info, err := os.Stat(u.file)
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("^filename: %s is no regular file", u.file)
+	}
+	if err != nil {
+		return fmt.Errorf("^filename: %w", err)
+	}
+	return nil
+}
+
 func textOr(m *data.Map, key, otherwise string) string {
 	if !m.Has(key) {
 		return otherwise

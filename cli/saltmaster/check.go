@@ -20,6 +20,7 @@ import (
 	"github.com/brineproject/brine/fileserver/gitfs"
 	"github.com/brineproject/brine/fileserver/minionfs"
 	"github.com/brineproject/brine/fileserver/roots"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/reactor"
@@ -61,6 +62,9 @@ func checks() []check {
 		{"engines", func(cfg *config.Master) error { return engine.Check(cfg.Engines, engines.Engines()) }},
 		{"schedule", wrongSchedule},
 		{"metrics_address", func(cfg *config.Master) error { return wrongAddress(cfg.MetricsAddress) }},
+		{"log_fmt_console", func(cfg *config.Master) error { return logging.CheckFormat(cfg.LogFmtConsole) }},
+		{"log_fmt_logfile", func(cfg *config.Master) error { return logging.CheckFormat(cfg.LogFmtLogfile) }},
+		{"ssl", func(cfg *config.Master) error { return cli.IdleTLS(cfg.Transport, cfg.Map()) }},
 		{"transport_opts", func(cfg *config.Master) error { return wrongBranches(cfg) }},
 	}
 }
@@ -136,8 +140,12 @@ func returnsAlone() []string { return []string{"redis", "syslog"} }
 func wrongBackends(opts *data.Map) error {
 	there := []string{roots.Name, minionfs.Name, gitfs.Name}
 	names := fileserver.Strings(opts.Value("fileserver_backend"))
-	var errs []error
+	var errs, idle []error
 	for i, name := range names {
+		if name == gitfs.Name && !data.Truth(opts.Value("gitfs_remotes")) {
+			idle = append(idle, config.Below(config.Entry{Index: i, Value: name}, &config.Finding{Text: "gitfs has no repository to serve",
+				Suggestion: "set gitfs_remotes: [URL], or remove gitfs here"}))
+		}
 		if !slices.Contains(there, name) {
 			errs = append(errs, config.Below(config.Entry{Index: i, Value: name}, config.NoSuch("backend of the file server", name, there, []string{"azurefs", "hgfs", "s3fs", "svnfs"})))
 		}
@@ -145,12 +153,18 @@ func wrongBackends(opts *data.Map) error {
 	if len(errs) == len(names) {
 		return errors.Join(errs...)
 	}
-	return config.Doubt(errors.Join(errs...))
+	return config.Doubt(errors.Join(append(errs, idle...)...))
 }
 
 func wrongLogins(cfg *config.Master) error {
 	opts := cfg.Map()
-	return auth.CheckLogins(cfg.ExternalAuth, func(name string) error { _, err := logins.Open(name, opts); return err })
+	return auth.CheckLogins(cfg.ExternalAuth, func(name string) error {
+		system, err := logins.Open(name, opts)
+		if checked, ok := system.(interface{ Check() error }); ok && err == nil {
+			err = checked.Check()
+		}
+		return err
+	})
 }
 
 // wrongReactions looks at the rules of the reactor, and for files of this host that there are not: events find nothing there, as in Salt.

@@ -122,9 +122,6 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 	if err != nil {
 		return nil, &config.About{Option: "ssl", Err: err}
 	}
-	if p.cfg.Transport != "tcp" && p.opts(p.cfg).Value("ssl") != nil {
-		log.Warn("TLS not supported with zeromq transport")
-	}
 	m, err := master.New(ctx, p.cfg, master.Options{
 		Ports: ports, Settle: settle, Log: log,
 		Jobs: JobCache(p.cfg, log), ExtJobs: ExtJobCache(p.cfg, log), EventSinks: EventSinks(p.cfg),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/modules/all"
 	returners "github.com/brineproject/brine/returners/all"
@@ -14,7 +15,9 @@ import (
 
 // wrong says what is wrong in a configuration besides the types of options, and adds to the report what is odd in it.
 func wrong(cfg *config.Minion, report *config.Report) error {
-	errs := []error{report.Locate(minion.CheckMasters(cfg)), report.Judge("return", wrongReturners(cfg))}
+	errs := []error{report.Locate(minion.CheckMasters(cfg)), report.Judge("return", wrongReturners(cfg)),
+		report.Judge("log_fmt_console", logging.CheckFormat(cfg.LogFmtConsole)), report.Judge("log_fmt_logfile", logging.CheckFormat(cfg.LogFmtLogfile)),
+		report.Judge("ssl", cli.IdleTLS(cfg.Transport, cfg.Map()))}
 	if cfg.Schedule.Len() > 0 {
 		errs = append(errs, report.Judge("schedule", schedule.Check(minion.OwnJobs(cfg.Schedule), cli.Knows(all.Plugins(all.Brought()), cfg.Map()))))
 	}

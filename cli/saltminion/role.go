@@ -95,9 +95,6 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Transport != "tcp" && cfg.Map().Value("ssl") != nil {
-		log.Warn("TLS not supported with zeromq transport")
-	}
 	o.Grains = Grains(func() grains.Options {
 		now := p.cfg.Load()
 		return grains.Options{Opts: now.Map(), Env: p.in.Env, Log: log, ConfFile: now.ConfFile}
