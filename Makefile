@@ -36,8 +36,8 @@ lint: ## check format, vet and module files
 	GOOS=darwin $(GO) vet ./cmd/salt-minion ./cmd/salt-call
 	$(GO) mod tidy -diff
 	$(GO) mod verify
-	@cd pkg/nfpm && if $(GO) list -deps . > /dev/null 2>&1; then $(GO) vet . && $(GO) mod verify; \
-	else echo "pkg/nfpm is not vetted: its modules cannot be had"; fi
+	@cd packaging/nfpm && if $(GO) list -deps . > /dev/null 2>&1; then $(GO) vet . && $(GO) mod verify; \
+	else echo "packaging/nfpm is not vetted: its modules cannot be had"; fi
 
 fuzz: ## run each fuzz target for FUZZTIME (30s)
 	@$(GO) list -f '{{$$p := .ImportPath}}{{range .TestGoFiles}}{{$$p}} {{$$.Dir}}/{{.}}{{"\n"}}{{end}}{{range .XTestGoFiles}}{{$$p}} {{$$.Dir}}/{{.}}{{"\n"}}{{end}}' ./... | \
@@ -52,7 +52,7 @@ bench: ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 coverage: ## say which share of the states that users write is there
-	$(GO) run ./internal/coverage
+	$(GO) run ./internal/test/coverage
 
 cross: ## build for every platform that is supported, and print the sizes
 	@sh scripts/cross.sh "$(GO)" '$(LDFLAGS)' '$(TAGS)'

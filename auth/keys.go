@@ -13,8 +13,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 // keys are the key files that prove who gives an order on the master's host: CACHEDIR/.USER_key, readable by that user alone

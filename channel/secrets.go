@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 // Secrets keeps a master's session keys: the one that all minions share, and one for each minion.

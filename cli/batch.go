@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/brineproject/brine/batch"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/master/batch"
 	"github.com/brineproject/brine/payload"
 )
 

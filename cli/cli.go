@@ -33,8 +33,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/cli/flags"
+	"github.com/brineproject/brine/internal/accounts"
 )
 
 // Exit codes of Salt (salt/defaults/exitcodes.py).

@@ -21,9 +21,9 @@ import (
 	"github.com/brineproject/brine/cli/saltrun"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testsalt"
-	"github.com/brineproject/brine/internal/vectors"
-	"github.com/brineproject/brine/presence"
+	"github.com/brineproject/brine/internal/test/testsalt"
+	"github.com/brineproject/brine/internal/test/vectors"
+	"github.com/brineproject/brine/master/presence"
 	"github.com/brineproject/brine/version"
 )
 

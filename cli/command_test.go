@@ -13,8 +13,8 @@ import (
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testsalt"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/testsalt"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/payload"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/presence"
+	"github.com/brineproject/brine/master/presence"
 )
 
 // connections knows which minions are connected to the publish port of the master on this host, by the connections

@@ -13,10 +13,10 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 // NoToken is told of -T without -a, which Salt passes over.

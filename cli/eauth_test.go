@@ -11,7 +11,7 @@ import (
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
 // door is a master with one minion and a file of users, and the home of somebody who cannot read the key of root.

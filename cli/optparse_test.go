@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/cli/flags"
 	"github.com/brineproject/brine/cli/flags/urfave"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/version"
 )
 

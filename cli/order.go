@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // An Order gives an order to a master on this host, as loader.Host says.
@@ -37,7 +37,7 @@ func TellingOrder(cfg *config.Master, env func(string) string, tell func(text st
 	return func(ctx context.Context, load *data.Map, yield func(id string, answer *data.Map) bool) error {
 		err := order(ctx, load, yield)
 		if errors.Is(err, client.ErrNoMaster) {
-			return &runner.UnableError{Text: client.ErrNoMaster.Error()}
+			return &runners.UnableError{Text: client.ErrNoMaster.Error()}
 		}
 		return err
 	}

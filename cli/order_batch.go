@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/brineproject/brine/batch"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/master/batch"
 	"github.com/brineproject/brine/payload"
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
+	"github.com/brineproject/brine/master/presence"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/presence"
 )
 
 // TestVectorPublishRequest holds what a command line publishes against the requests of the original.

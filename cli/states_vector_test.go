@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 )
 
 // TestVectorStates runs states on minions of ours and compares what salt prints of them, in all modes of the outputter highstate.

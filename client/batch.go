@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/brineproject/brine/batch"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/master/batch"
 	"github.com/brineproject/brine/payload"
 )
 

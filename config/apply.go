@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/accounts"
 )
 
 // An assembly makes the effective options of a role of the defaults and what was set; its steps are those of

@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 func writeFile(t testing.TB, path string, text []byte) {

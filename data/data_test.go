@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 )
 
 func big10(s string) *big.Int { n, _ := new(big.Int).SetString(s, 10); return n }

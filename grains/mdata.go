@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // mdata gives the metadata of a Linux zone of SmartOS, as its programs mdata-list and mdata-get tell it (salt/grains/mdata.py).
@@ -45,7 +45,7 @@ func (h *host) sdc(ctx context.Context) *data.Map {
 		}
 		if i < 6 {
 			m.Set(name, text)
-		} else if v, err := returner.ParseJSON([]byte(text)); err == nil {
+		} else if v, err := returners.ParseJSON([]byte(text)); err == nil {
 			m.Set(name, v)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // metadata gives what the cloud's metadata server says of this host, where the option metadata_server_grains is set: on EC2
@@ -143,7 +143,7 @@ func (s *metadataServer) gce(ctx context.Context) (*data.Map, error) {
 
 // document reads a JSON object.
 func document(text string) (*data.Map, error) {
-	v, err := returner.ParseJSON([]byte(text))
+	v, err := returners.ParseJSON([]byte(text))
 	if err != nil {
 		return nil, err
 	}

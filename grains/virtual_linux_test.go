@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 )
 
 // TestVirtual compares with what Salt 3006.0 says of hosts with these files and programs, real and virtual: testdata/virtual.json.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 )
 
 // TestAsPython renders templates of which Python's jinja2 3.1, in its sandbox, made what stands in the corpus.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/pyjson"
+	"github.com/brineproject/brine/internal/pyjson"
 )
 
 func filterToJSON(c *Call) (any, error) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 )
 
 // saltOnly are the cases of the vectors that need what Salt adds to Jinja; package render has them. Those that look like

@@ -65,7 +65,7 @@
 // by name after its list. What the options forbid (see [Allowed]) a Source leaves out itself.
 //
 // What sys.doc shows is the doc comment of the Go function, without the first word where that is its name. The command go generate
-// ./modules/all collects the comments in text files beside the lists of plug-ins, which embed them; see [Docs].
+// ./modules collects the comments in text files beside the lists of plug-ins, which embed them; see [Docs].
 //
 // Errors: what a function returns decides the text that the operator sees. [Execution] and every plain error print
 // "ERROR: …", [Invocation] "ERROR executing 'x.y': …", [NotFound] says that a command is missing, [TypeError] that

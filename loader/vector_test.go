@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 )
 
 var argSections = []string{"yamlify_arg", "parse_kwarg", "parse_input", "parse_input_typed", "condition_input"}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 // TestRootIsNotLedElsewhere has a link of another user where root opens the log file.

@@ -12,12 +12,12 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/auth"
-	"github.com/brineproject/brine/batch"
 	"github.com/brineproject/brine/cache"
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/queue"
+	"github.com/brineproject/brine/master/batch"
+	"github.com/brineproject/brine/master/queue"
 )
 
 // batches does the commands publish_batch and stop_batch: batches that run within the master. They outlast who ordered them, and

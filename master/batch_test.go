@@ -12,14 +12,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/brineproject/brine/batch"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/master/batch"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // A crew answers the jobs that are announced on the bus of a bench, as minions do.
@@ -91,7 +91,7 @@ func (c *crew) state(id string) any {
 func (c *crew) give(jid, id string, load *data.Map) {
 	raw, err := payload.MarshalBin(load)
 	if err == nil {
-		_, err = c.b.jobs.SaveReturn(context.Background(), job.ID(jid), &returner.Return{Minion: id, Load: raw})
+		_, err = c.b.jobs.SaveReturn(context.Background(), job.ID(jid), &returners.Return{Minion: id, Load: raw})
 	}
 	if err != nil {
 		panic(err)

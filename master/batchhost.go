@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/brineproject/brine/batch"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/master/batch"
+	"github.com/brineproject/brine/returners"
 )
 
 // A batchHost is what the engine of one batch works with: it publishes as the user of the batch, reads returns off the bus, and
@@ -59,7 +59,7 @@ func (h *batchHost) work(ctx context.Context) error {
 // record keeps the job as it was ordered, with all minions that are there: the orders for some of them add nothing to it.
 func (h *batchHost) record(ctx context.Context) error {
 	kwargs, _ := h.job.load.Value("kwargs").(*data.Map)
-	return h.b.pub.save(ctx, h.job.load, kwargs, &returner.Job{ID: h.job.id, Minions: h.engine.Run().Waiting()})
+	return h.b.pub.save(ctx, h.job.load, kwargs, &returners.Job{ID: h.job.id, Minions: h.engine.Run().Waiting()})
 }
 
 // catchUp finds the returns of minions that were at work when the master ended.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/brineproject/brine/auth"
-	"github.com/brineproject/brine/batch"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/queue"
+	"github.com/brineproject/brine/master/batch"
+	"github.com/brineproject/brine/master/queue"
 )
 
 // save writes down how far a batch has come.

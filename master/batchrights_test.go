@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/brineproject/brine/batch"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/master/batch"
 )
 
 // A watched batch runs on three minions, of which a takes 3 s and b 30 s.

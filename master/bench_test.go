@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/jobstore"
 )
 
@@ -46,7 +46,7 @@ func BenchmarkReturn(b *testing.B) {
 // perJob is how many minions answer one job.
 const perJob = 100
 
-func benchmarkReturn(b *testing.B, store returner.JobCache) {
+func benchmarkReturn(b *testing.B, store returners.JobCache) {
 	m := newBench(b, nil, "web1")
 	ret := &returning{jobs: m.jobs, bus: m.bus, keys: m.keys, ids: job.NewIDs(time.Now), settings: newSettings(config.DefaultMaster()), cacheReturns: true, now: time.Now, log: silent(b),
 		quota: newOwnQuota(time.Now, func() time.Duration { return 0 })}
@@ -70,7 +70,7 @@ func benchmarkReturn(b *testing.B, store returner.JobCache) {
 		defer close(work)
 		for n := 0; n < b.N; {
 			id := ids.Next()
-			if err := ret.jobs.SaveJob(b.Context(), &returner.Job{ID: id, Load: jobLoad, Minions: minions, Started: time.Now()}); err != nil {
+			if err := ret.jobs.SaveJob(b.Context(), &returners.Job{ID: id, Load: jobLoad, Minions: minions, Started: time.Now()}); err != nil {
 				b.Error(err)
 				return
 			}

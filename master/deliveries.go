@@ -16,13 +16,13 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/master/queue"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/queue"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // deliveries see to it that each minion which had a connection when a job was sent gets the job, or is told as one that missed it.
@@ -31,7 +31,7 @@ import (
 // of a job is over, those that have said nothing are asked whether they run it; who does not answer has missed it. Nothing is
 // written for that while jobs are sent: after a restart of the master the records of jobs tell which were on their way.
 type deliveries struct {
-	jobs     returner.JobCache
+	jobs     returners.JobCache
 	offline  *offline
 	presence *presence
 	settings *settings
@@ -50,8 +50,8 @@ type deliveries struct {
 	dropped time.Time            // when the oldest job began for which there was no room; zero where there was room for all
 	resumed bool                 // what an earlier master left was taken up
 
-	listed bool           // left is there; of look alone
-	left   []returner.Job // of an earlier master, which are still to be taken up; of look alone
+	listed bool            // left is there; of look alone
+	left   []returners.Job // of an earlier master, which are still to be taken up; of look alone
 }
 
 // A delivery is one job on its way.
@@ -92,7 +92,7 @@ func newDeliveries(p *parts, pub *publishing) *deliveries {
 }
 
 // begin takes up a job that is about to be sent.
-func (d *deliveries) begin(load, kwargs *data.Map, j *returner.Job) {
+func (d *deliveries) begin(load, kwargs *data.Map, j *returners.Job) {
 	if d == nil || len(j.Absent) == len(j.Minions) {
 		return
 	}
@@ -107,7 +107,7 @@ func (d *deliveries) handedOver(w waiting, now time.Time) {
 	if d == nil {
 		return
 	}
-	one := newDelivery(&returner.Job{Minions: []string{w.minion}, Started: now}, deliveryTime)
+	one := newDelivery(&returners.Job{Minions: []string{w.minion}, Started: now}, deliveryTime)
 	one.once = true
 	d.put(w.id, one)
 }
@@ -145,7 +145,7 @@ func deliveryLength(seconds any) time.Duration {
 }
 
 // newDelivery returns the delivery of a job to the minions that had a connection.
-func newDelivery(j *returner.Job, long time.Duration) *delivery {
+func newDelivery(j *returners.Job, long time.Duration) *delivery {
 	one := &delivery{minions: j.Minions, started: j.Started, sent: j.Started, until: j.Started.Add(long)}
 	if !slices.IsSorted(one.minions) {
 		one.minions = slices.Sorted(slices.Values(one.minions))
@@ -350,7 +350,7 @@ func (d *deliveries) again(ctx context.Context, id job.ID, minions []string) err
 
 // meant leaves out the minions that a target may not mean: they could not decide for themselves, since a job that is sent again
 // names them.
-func (d *deliveries) meant(j *returner.Job, load *data.Map, minions []string) ([]string, error) {
+func (d *deliveries) meant(j *returners.Job, load *data.Map, minions []string) ([]string, error) {
 	if exactTarget(j) {
 		return minions, nil
 	}
@@ -429,7 +429,7 @@ func (d *deliveries) giveUp(id job.ID, minion, why string, quiet bool) {
 		return
 	}
 	d.offline.settled(id, minion)
-	d.offline.track(id, minion, returner.Missed, why)
+	d.offline.track(id, minion, returners.Missed, why)
 	if quiet {
 		return
 	}
@@ -484,7 +484,7 @@ func (d *deliveries) resume(ctx context.Context) error {
 		}
 	}
 	var err error
-	d.left = slices.DeleteFunc(d.left, func(j returner.Job) bool {
+	d.left = slices.DeleteFunc(d.left, func(j returners.Job) bool {
 		errJob := d.resumeJob(ctx, &j)
 		err = errors.Join(err, errJob)
 		return errJob == nil
@@ -511,7 +511,7 @@ func (d *deliveries) list(ctx context.Context) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		d.log.WithError(err).Warn("since when jobs may be on their way")
 	}
-	left, err := d.jobs.Jobs(ctx, returner.Filter{Since: since, Until: d.presence.begun, Limit: mostOpen})
+	left, err := d.jobs.Jobs(ctx, returners.Filter{Since: since, Until: d.presence.begun, Limit: mostOpen})
 	if err != nil {
 		return fmt.Errorf("look for jobs on their way: %w", err)
 	}
@@ -519,17 +519,17 @@ func (d *deliveries) list(ctx context.Context) error {
 	return nil
 }
 
-func (d *deliveries) resumeJob(ctx context.Context, j *returner.Job) error {
+func (d *deliveries) resumeJob(ctx context.Context, j *returners.Job) error {
 	if len(j.Minions) == 0 || j.NoCache { // returns are not kept
 		return nil
 	}
-	states, err := returner.ProgressOf(ctx, d.jobs, j.ID)
+	states, err := returners.ProgressOf(ctx, d.jobs, j.ID)
 	if err != nil {
 		return fmt.Errorf("take up job %s, which an earlier master sent: %w", j.ID, err)
 	}
 	silent := []string{}
 	for _, p := range states {
-		if p.State == returner.Sent {
+		if p.State == returners.Sent {
 			silent = append(silent, p.Minion)
 		}
 	}
@@ -542,7 +542,7 @@ func (d *deliveries) resumeJob(ctx context.Context, j *returner.Job) error {
 	}
 	fun, _ := fields.Text("fun")
 	kwargs, _ := fields.Value("kwargs").(*data.Map)
-	one := newDelivery(&returner.Job{Minions: silent, Started: j.Started}, deliveryLength(fields.Value("timeout")))
+	one := newDelivery(&returners.Job{Minions: silent, Started: j.Started}, deliveryLength(fields.Value("timeout")))
 	one.quiet = fun == "saltutil.find_job"
 	one.once = one.quiet || data.Truth(kwargs.Value("batch"))
 	if end := d.presence.begun.Add(2 * returnTime); !d.now().Before(one.until) {

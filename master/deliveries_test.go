@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/jobstore"
 )
 
@@ -218,22 +218,22 @@ var errLocked = errors.New("database is locked")
 
 // lockedJobs is a job cache whose first so many lists of jobs and states of a job cannot be had.
 type lockedJobs struct {
-	returner.JobCache
+	returners.JobCache
 	jobs, job int
 }
 
-func (l *lockedJobs) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, error) {
+func (l *lockedJobs) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, error) {
 	if l.jobs--; l.jobs >= 0 {
 		return nil, errLocked
 	}
 	return l.JobCache.Jobs(ctx, f)
 }
 
-func (l *lockedJobs) Progress(ctx context.Context, id job.ID) ([]returner.Progress, error) {
+func (l *lockedJobs) Progress(ctx context.Context, id job.ID) ([]returners.Progress, error) {
 	if l.job--; l.job >= 0 {
 		return nil, errLocked
 	}
-	return returner.ProgressOf(ctx, l.JobCache, id)
+	return returners.ProgressOf(ctx, l.JobCache, id)
 }
 
 // TestAnswersWhileOthersAreGivenUp has a minion answer between the look at who is silent and the moment in which it would be given up:
@@ -261,7 +261,7 @@ func TestJobsBeyondTheBoundAreNoted(t *testing.T) {
 	d.resumed = true
 	begun := r.now
 	for i := range mostOpen + 2 {
-		one := newDelivery(&returner.Job{Minions: []string{"ours1"}, Started: begun.Add(time.Duration(i) * time.Millisecond)}, deliveryTime)
+		one := newDelivery(&returners.Job{Minions: []string{"ours1"}, Started: begun.Add(time.Duration(i) * time.Millisecond)}, deliveryTime)
 		d.put(job.ID(strconv.Itoa(i)), one)
 	}
 	for i := range mostOpen {
@@ -312,7 +312,7 @@ func BenchmarkDelivery(b *testing.B) {
 				ids[i] = fmt.Sprintf("minion%05d", i)
 			}
 			d := &deliveries{open: map[job.ID]*delivery{}}
-			j := &returner.Job{ID: "20260301120001123456", Minions: ids, Started: time.Now()}
+			j := &returners.Job{ID: "20260301120001123456", Minions: ids, Started: time.Now()}
 			load := data.NewMap("timeout", int64(5), "fun", "test.ping")
 			for b.Loop() {
 				d.begin(load, nil, j)

@@ -4,15 +4,15 @@ import (
 	"errors"
 
 	"github.com/brineproject/brine/daemon"
-	"github.com/brineproject/brine/engine"
+	"github.com/brineproject/brine/engines"
 )
 
 // newEngines makes the engines of the configuration. One that is not there is told of, and the others run.
 func newEngines(p *parts) ([]daemon.Part, error) {
-	engines, err := engine.Parts(p.cfg.Engines, p.o.Engines, engine.Host{ID: p.cfg.ID, Bus: p.bus, Log: p.o.Log})
-	if errors.Is(err, engine.ErrUnknown) {
+	list, err := engines.Parts(p.cfg.Engines, p.o.Engines, engines.Host{ID: p.cfg.ID, Bus: p.bus, Log: p.o.Log})
+	if errors.Is(err, engines.ErrUnknown) {
 		p.o.Log.Error(err)
 		err = nil
 	}
-	return engines, err
+	return list, err
 }

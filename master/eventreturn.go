@@ -16,13 +16,13 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/reactor"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // An EventSink is one of those that event_return names.
 type EventSink struct {
 	Name string
-	Open func(ctx context.Context) (returner.EventReturner, error)
+	Open func(ctx context.Context) (returners.EventReturner, error)
 }
 
 // Bounds on event_return.
@@ -106,7 +106,7 @@ func (e *eventReturn) run(ctx context.Context) error {
 }
 
 // finish gives away what is left when the master ends.
-func (e *eventReturn) finish(to returner.EventReturner, g *gathering) {
+func (e *eventReturn) finish(to returners.EventReturner, g *gathering) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastEvents)
 	defer cancel()
 	g.events.Close()
@@ -120,7 +120,7 @@ func (e *eventReturn) finish(to returner.EventReturner, g *gathering) {
 type gathering struct {
 	e      *eventReturn
 	events *eventbus.Subscription
-	batch  []returner.Event
+	batch  []returners.Event
 }
 
 // gather waits for events until there are enough, or the first has waited long enough. It ends with ctx.
@@ -168,12 +168,12 @@ func (g *gathering) add(event eventbus.Event) {
 		g.e.log.WithError(err).Warn("event that cannot be read")
 		return
 	}
-	g.batch = append(g.batch, returner.Event{Tag: event.Tag, Data: m})
+	g.batch = append(g.batch, returners.Event{Tag: event.Tag, Data: m})
 }
 
 // deliver gives a batch away, and takes from it what is done. While the server is away it tries again; the error is that of
 // ctx then.
-func (e *eventReturn) deliver(ctx context.Context, to returner.EventReturner, batch *[]returner.Event) error {
+func (e *eventReturn) deliver(ctx context.Context, to returners.EventReturner, batch *[]returners.Event) error {
 	pause, part := eventPause, len(*batch)
 	failed := false
 	for len(*batch) > 0 {
@@ -189,9 +189,9 @@ func (e *eventReturn) deliver(ctx context.Context, to returner.EventReturner, ba
 				e.log.Info("events are stored again")
 				failed = false
 			}
-		case errors.Is(err, returner.ErrRefused) && part > 1:
+		case errors.Is(err, returners.ErrRefused) && part > 1:
 			part /= 2 // find the one
-		case errors.Is(err, returner.ErrRefused):
+		case errors.Is(err, returners.ErrRefused):
 			e.lost++
 			e.log.WithError(err).Errorf("Could not store event %q (%d are lost by now)", (*batch)[0].Tag, e.lost)
 			*batch = (*batch)[1:]
@@ -212,7 +212,7 @@ func (e *eventReturn) deliver(ctx context.Context, to returner.EventReturner, ba
 }
 
 // once tries one delivery.
-func (e *eventReturn) once(ctx context.Context, to returner.EventReturner, events []returner.Event) error {
+func (e *eventReturn) once(ctx context.Context, to returners.EventReturner, events []returners.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, eventLimit)
 	defer cancel()
 	return to.ReturnEvents(ctx, events)

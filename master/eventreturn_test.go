@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // A sink takes events, unless it is away or does not like them.
@@ -30,7 +30,7 @@ type sink struct {
 	closed bool
 }
 
-func (s *sink) ReturnEvents(ctx context.Context, events []returner.Event) error {
+func (s *sink) ReturnEvents(ctx context.Context, events []returners.Event) error {
 	s.mu.Lock()
 	hangs := s.hangs
 	s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *sink) ReturnEvents(ctx context.Context, events []returner.Event) error 
 	}
 	for _, e := range events {
 		if e.Tag == s.bad {
-			return fmt.Errorf("event %q: %w", e.Tag, returner.ErrRefused)
+			return fmt.Errorf("event %q: %w", e.Tag, returners.ErrRefused)
 		}
 	}
 	for _, e := range events {
@@ -73,7 +73,7 @@ func eventsTo(t *testing.T, s *sink, most int, wait time.Duration, wants func(st
 	if wants == nil {
 		wants = func(tag string) bool { return tag != "salt/event_listen/start" }
 	}
-	e := &eventReturn{sink: EventSink{"test", func(context.Context) (returner.EventReturner, error) { return s, nil }}, bus: bus, most: most, wait: wait, wants: wants, log: log}
+	e := &eventReturn{sink: EventSink{"test", func(context.Context) (returners.EventReturner, error) { return s, nil }}, bus: bus, most: most, wait: wait, wants: wants, log: log}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- e.run(ctx) }()

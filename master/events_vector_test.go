@@ -19,8 +19,8 @@ import (
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/internal/testsalt"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/testsalt"
+	"github.com/brineproject/brine/internal/test/vectors"
 )
 
 // laterLife are the actions of the section life that need what is not there yet.

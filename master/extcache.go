@@ -9,7 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/daemon"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // Bounds on ext_job_cache.
@@ -24,7 +24,7 @@ const (
 // _send_pub). No publication waits for it; what does not fit into its queue while its server is away is lost and told of.
 type extCache struct {
 	name  string
-	open  func(ctx context.Context) (returner.JobCache, error)
+	open  func(ctx context.Context) (returners.JobCache, error)
 	queue chan *extJob
 	quiet *quiet
 	log   logrus.FieldLogger
@@ -34,7 +34,7 @@ type extCache struct {
 
 // extJob is a job that waits.
 type extJob struct {
-	*returner.Job
+	*returners.Job
 	saved uint64 // how many others were, when it failed last
 	tries int    // that failed while the server took others
 }
@@ -49,7 +49,7 @@ func newExtCache(p *parts) *extCache {
 }
 
 // add takes a job, which must not be changed any more.
-func (x *extCache) add(j *returner.Job) {
+func (x *extCache) add(j *returners.Job) {
 	if x != nil {
 		x.put(&extJob{Job: j})
 	}
@@ -110,7 +110,7 @@ func (x *extCache) lastCall(ctx context.Context) (context.Context, context.Cance
 
 // save saves one job, and reports false where it may be that the server is away. The job waits behind the others then, and
 // is lost when it fails again and again while the server takes those: one that no server takes must not stop them.
-func (x *extCache) save(ctx context.Context, cache returner.JobCache, j *extJob) bool {
+func (x *extCache) save(ctx context.Context, cache returners.JobCache, j *extJob) bool {
 	own, cancel := context.WithTimeout(ctx, extLimit)
 	err := cache.SaveJob(own, j.Job)
 	cancel()
@@ -122,7 +122,7 @@ func (x *extCache) save(ctx context.Context, cache returner.JobCache, j *extJob)
 		j.saved = x.saved
 		j.tries++
 	}
-	if errors.Is(err, returner.ErrRefused) || j.tries >= extTries {
+	if errors.Is(err, returners.ErrRefused) || j.tries >= extTries {
 		x.lost++
 		x.log.WithError(err).Errorf("job %s is not taken (%d are lost by now)", j.ID, x.lost)
 		return true
@@ -133,7 +133,7 @@ func (x *extCache) save(ctx context.Context, cache returner.JobCache, j *extJob)
 }
 
 // finish saves what waits when the master ends.
-func (x *extCache) finish(cache returner.JobCache) {
+func (x *extCache) finish(cache returners.JobCache) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastExt)
 	defer cancel()
 	for {

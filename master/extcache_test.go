@@ -13,7 +13,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // picky is a job cache that does not take some jobs, and none while it is away.
@@ -26,7 +26,7 @@ type picky struct {
 	asked map[job.ID]int
 }
 
-func (p *picky) SaveJob(ctx context.Context, j *returner.Job) error {
+func (p *picky) SaveJob(ctx context.Context, j *returners.Job) error {
 	p.mine.Lock()
 	p.asked[j.ID]++
 	away := p.away
@@ -46,16 +46,16 @@ func TestAJobThatNoServerTakesStopsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		id := func(n int) job.ID { return job.ID(fmt.Sprintf("202603011200000000%02d", n)) }
 		cache := &picky{memoryJobs: newMemoryJobs(), asked: map[job.ID]int{}, wrong: map[job.ID]error{id(0): errors.New("the row is too large"),
-			id(1): fmt.Errorf("no such character: %w", returner.ErrRefused), id(9): errors.New("the row is too large")}}
+			id(1): fmt.Errorf("no such character: %w", returners.ErrRefused), id(9): errors.New("the row is too large")}}
 		log, hook := logtest.NewNullLogger()
-		x := &extCache{name: "x", open: func(context.Context) (returner.JobCache, error) { return cache, nil }, queue: make(chan *extJob, 100),
+		x := &extCache{name: "x", open: func(context.Context) (returners.JobCache, error) { return cache, nil }, queue: make(chan *extJob, 100),
 			quiet: newQuiet(time.Minute, time.Now), log: log}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- x.run(ctx) }()
 		add := func(from, to int) {
 			for n := from; n < to; n++ {
-				x.add(&returner.Job{ID: id(n)})
+				x.add(&returners.Job{ID: id(n)})
 			}
 		}
 		leave := func(away bool) { cache.mine.Lock(); defer cache.mine.Unlock(); cache.away = away }
@@ -112,12 +112,12 @@ func TestJobsOutlastAnEndWhileTheServerIsOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cache := newMemoryJobs()
 		log, _ := logtest.NewNullLogger()
-		open := func(ctx context.Context) (returner.JobCache, error) { return cache, sleep(ctx, lastExt/2) }
+		open := func(ctx context.Context) (returners.JobCache, error) { return cache, sleep(ctx, lastExt/2) }
 		x := &extCache{name: "x", open: open, queue: make(chan *extJob, 100), quiet: newQuiet(time.Minute, time.Now), log: log}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- x.run(ctx) }()
-		x.add(&returner.Job{ID: "20260301120000000001"})
+		x.add(&returners.Job{ID: "20260301120000000001"})
 		stop()
 		<-done
 		if jobs := cache.all(); len(jobs) != 1 {

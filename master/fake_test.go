@@ -11,22 +11,22 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/transport"
 )
 
 // memoryJobs is a job cache in memory. It keeps the contract as far as the tests of this package look.
 type memoryJobs struct {
 	mu      sync.Mutex
-	jobs    map[job.ID]*returner.Job
-	returns map[job.ID][]returner.Return
+	jobs    map[job.ID]*returners.Job
+	returns map[job.ID][]returners.Return
 }
 
 func newMemoryJobs() *memoryJobs {
-	return &memoryJobs{jobs: map[job.ID]*returner.Job{}, returns: map[job.ID][]returner.Return{}}
+	return &memoryJobs{jobs: map[job.ID]*returners.Job{}, returns: map[job.ID][]returners.Return{}}
 }
 
-func (m *memoryJobs) SaveJob(_ context.Context, j *returner.Job) error {
+func (m *memoryJobs) SaveJob(_ context.Context, j *returners.Job) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.jobs[j.ID]; !ok {
@@ -35,18 +35,18 @@ func (m *memoryJobs) SaveJob(_ context.Context, j *returner.Job) error {
 	return nil
 }
 
-func (m *memoryJobs) SaveReturn(_ context.Context, id job.ID, r *returner.Return) (bool, error) {
+func (m *memoryJobs) SaveReturn(_ context.Context, id job.ID, r *returners.Return) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.jobs[id]; !ok {
-		return false, returner.ErrUnknownJob
+		return false, returners.ErrUnknownJob
 	}
 	for _, old := range m.returns[id] {
 		if old.Minion == r.Minion {
 			if slices.Equal(old.Load, r.Load) {
 				return false, nil
 			}
-			return false, returner.ErrConflict
+			return false, returners.ErrConflict
 		}
 	}
 	m.returns[id] = append(m.returns[id], *r)
@@ -55,24 +55,26 @@ func (m *memoryJobs) SaveReturn(_ context.Context, id job.ID, r *returner.Return
 
 func (m *memoryJobs) AddMinions(context.Context, job.ID, []string) error { return nil }
 
-func (m *memoryJobs) Job(_ context.Context, id job.ID) (*returner.Job, error) {
+func (m *memoryJobs) Job(_ context.Context, id job.ID) (*returners.Job, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if j, ok := m.jobs[id]; ok {
 		return j, nil
 	}
-	return nil, returner.ErrUnknownJob
+	return nil, returners.ErrUnknownJob
 }
 
-func (m *memoryJobs) Returns(_ context.Context, id job.ID) ([]returner.Return, error) {
+func (m *memoryJobs) Returns(_ context.Context, id job.ID) ([]returners.Return, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.returns[id]), nil
 }
 
-func (m *memoryJobs) Jobs(context.Context, returner.Filter) ([]returner.Job, error) { return nil, nil }
-func (m *memoryJobs) Clean(context.Context, time.Time) (int, error)                 { return 0, nil }
-func (m *memoryJobs) Close() error                                                  { return nil }
+func (m *memoryJobs) Jobs(context.Context, returners.Filter) ([]returners.Job, error) {
+	return nil, nil
+}
+func (m *memoryJobs) Clean(context.Context, time.Time) (int, error) { return 0, nil }
+func (m *memoryJobs) Close() error                                  { return nil }
 
 // all returns the ids of the jobs kept.
 func (m *memoryJobs) all() []job.ID {

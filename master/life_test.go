@@ -14,7 +14,7 @@ import (
 
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -66,7 +66,7 @@ func play(t *testing.T) (m *Master, d *diary, replier *stage) {
 	d = &diary{}
 	on := func(name string) *stage { return &stage{name: name, diary: d, fail: make(chan error, 1)} }
 	replier = on("replier")
-	m, err = New(t.Context(), cfg, Options{Log: silent(t), Jobs: func(context.Context) (returner.JobCache, error) { return newMemoryJobs(), nil },
+	m, err = New(t.Context(), cfg, Options{Log: silent(t), Jobs: func(context.Context) (returners.JobCache, error) { return newMemoryJobs(), nil },
 		Ports: Ports{
 			Reply: func(context.Context, string, transport.Options) (transport.Replier, error) {
 				return asReplier{replier}, nil
@@ -157,7 +157,7 @@ func TestTakenPortsChangeNothing(t *testing.T) {
 	taken := errors.New("address already in use")
 	for _, which := range []string{"publish", "reply"} {
 		_, err := New(t.Context(), cfg, Options{Log: silent(t),
-			Jobs: func(context.Context) (returner.JobCache, error) { return nil, errors.New("opened jobs") },
+			Jobs: func(context.Context) (returners.JobCache, error) { return nil, errors.New("opened jobs") },
 			Ports: Ports{
 				Reply: func(context.Context, string, transport.Options) (transport.Replier, error) { return nil, taken },
 				Publish: func(context.Context, string, transport.Options) (PublishPort, error) {
@@ -180,7 +180,7 @@ func TestSecondMasterIsRefused(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	key, _ := os.ReadFile(filepath.Join(b.cfg.CacheDir, ".root_key"))
 	_, err := New(t.Context(), b.cfg, Options{Log: silent(t),
-		Jobs: func(context.Context) (returner.JobCache, error) { return newMemoryJobs(), nil },
+		Jobs: func(context.Context) (returners.JobCache, error) { return newMemoryJobs(), nil },
 		Ports: Ports{
 			Reply:   func(context.Context, string, transport.Options) (transport.Replier, error) { return noReplies{}, nil },
 			Publish: func(context.Context, string, transport.Options) (PublishPort, error) { return &wire{}, nil },

@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 // TestListeners opens the bus to users of publisher_acl, as root: they can connect, and others cannot.

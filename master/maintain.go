@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/schedule"
 )
 
@@ -29,7 +29,7 @@ const versionsLook = time.Second
 // maintenance does what a master does now and then: drop old jobs, replace session keys, tell who is connected
 // (salt/master.py, Maintenance).
 type maintenance struct {
-	jobs       returner.JobCache
+	jobs       returners.JobCache
 	markers    *markers
 	owners     *owners
 	settings   *settings

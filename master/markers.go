@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/localcache"
 )
 
@@ -39,7 +39,7 @@ type markers struct {
 }
 
 // add marks a job. Nothing depends on it but those programs, so it is not made durable.
-func (m *markers) add(id job.ID, j *returner.Job) error {
+func (m *markers) add(id job.ID, j *returners.Job) error {
 	if m.off {
 		return nil
 	}

@@ -31,20 +31,20 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/engine"
+	"github.com/brineproject/brine/engines"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/metrics"
+	"github.com/brineproject/brine/master/metrics"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/reactor"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/returner"
-	runners "github.com/brineproject/brine/runners/all"
+	"github.com/brineproject/brine/returners"
+	stdrunners "github.com/brineproject/brine/runners/standard"
 	"github.com/brineproject/brine/tops"
 	"github.com/brineproject/brine/transport"
-	wheels "github.com/brineproject/brine/wheel/all"
+	wheels "github.com/brineproject/brine/wheel"
 )
 
 // Errors of New that a program tells apart.
@@ -84,14 +84,14 @@ type Service interface {
 type Options struct {
 	Ports Ports
 	// Jobs opens the job cache, when the ports are bound and the cachedir is the master's own. The master closes it.
-	Jobs func(ctx context.Context) (returner.JobCache, error)
+	Jobs func(ctx context.Context) (returners.JobCache, error)
 	// ExtJobs opens the job cache that minions write to, ext_job_cache; nil where there is none. EventSinks are those of
 	// event_return.
-	ExtJobs    func(ctx context.Context) (returner.JobCache, error)
+	ExtJobs    func(ctx context.Context) (returners.JobCache, error)
 	EventSinks []EventSink
 	// Runners and Wheel make the functions that run on the master itself; Modules the execution functions that runners,
 	// pillars and reactions may call there. Nil means that there are none.
-	Runners func(runners.Needs) []loader.Plugin
+	Runners func(stdrunners.Needs) []loader.Plugin
 	Wheel   func(wheels.Needs) []loader.Plugin
 	Modules func(render.Brought) []loader.Plugin
 	// Render is what pillars, reactions and functions are rendered with; files of salt:// come from the master's own file server.
@@ -104,7 +104,7 @@ type Options struct {
 	// Order gives minions orders for runners, through the master's own request port; see loader.Host. Nil gives none.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
 	// Engines are those that the option engines may name.
-	Engines map[string]engine.Make
+	Engines map[string]engines.Make
 	// Backends are those of the file server that come on top of roots and minionfs, by name.
 	Backends fileserver.Makers
 	// Login makes a system of external_auth from all options; nil means that there is none.

@@ -20,7 +20,7 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -128,7 +128,7 @@ func (w *world) furnish() {
 	must(w.t, newOwners(w.cfg.CacheDir).set(w.jid, "web1"))
 	raw, err := payload.MarshalBin(returnOf("db1", w.jid, marker))
 	must(w.t, err)
-	_, err = w.jobs.SaveReturn(w.t.Context(), w.jid, &returner.Return{Minion: "db1", Load: raw, Received: time.Now()})
+	_, err = w.jobs.SaveReturn(w.t.Context(), w.jid, &returners.Return{Minion: "db1", Load: raw, Received: time.Now()})
 	must(w.t, err)
 	w.parts.presence.note("web1", &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)})
 }

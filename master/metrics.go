@@ -6,7 +6,7 @@ import (
 
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
-	"github.com/brineproject/brine/metrics"
+	"github.com/brineproject/brine/master/metrics"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/transport"
 )

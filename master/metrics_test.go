@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
 // TestMetricsOfAMaster asks a master and its minion's job for numbers.

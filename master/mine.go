@@ -9,8 +9,8 @@ import (
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/master/mine"
 	"github.com/brineproject/brine/match"
-	"github.com/brineproject/brine/mine"
 	"github.com/brineproject/brine/pki"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // Bounds on what waits to be mirrored.
@@ -50,7 +50,7 @@ func mirrorHours(cfg *config.Master) int {
 // does not fit into its queue is in the job cache alone, and the log says so.
 type mirror struct {
 	markers *markers
-	jobs    returner.JobReader
+	jobs    returners.JobReader
 	queue   chan mirrored
 	bytes   atomic.Int64 // of what waits
 	quiet   *quiet
@@ -128,7 +128,7 @@ func (m *mirror) write(ctx context.Context, r mirrored) {
 // mark marks the job of a return and adds the return.
 func (m *mirror) mark(ctx context.Context, r mirrored) error {
 	j, err := m.jobs.Job(ctx, r.id)
-	if errors.Is(err, returner.ErrUnknownJob) {
+	if errors.Is(err, returners.ErrUnknownJob) {
 		return nil
 	}
 	if err == nil {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/presence"
-	"github.com/brineproject/brine/queue"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/master/presence"
+	"github.com/brineproject/brine/master/queue"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/jobstore"
 )
 
@@ -103,7 +103,7 @@ func (s *scene) runs(t *testing.T) int {
 }
 
 // states returns how far a job has come, as another process reads it.
-func (s *scene) states(t *testing.T, id job.ID) map[string]returner.State {
+func (s *scene) states(t *testing.T, id job.ID) map[string]returners.State {
 	t.Helper()
 	r, err := jobstore.OpenReadOnly(t.Context(), filepath.Join(s.cache(), "jobs.db"), jobstore.Options{})
 	if err != nil {
@@ -114,14 +114,14 @@ func (s *scene) states(t *testing.T, id job.ID) map[string]returner.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	states := map[string]returner.State{}
+	states := map[string]returners.State{}
 	for _, p := range list {
 		states[p.Minion] = p.State
 	}
 	return states
 }
 
-func (s *scene) awaitState(t *testing.T, id job.ID, minion string, want returner.State) {
+func (s *scene) awaitState(t *testing.T, id job.ID, minion string, want returners.State) {
 	t.Helper()
 	awaits(t, func() (string, bool) {
 		got := s.states(t, id)[minion]
@@ -167,12 +167,12 @@ func TestJobsAreAcknowledged(t *testing.T) {
 	if want := "salt/job/" + string(long.ID) + "/ack/web1"; e.Tag != want {
 		t.Errorf("event %s, want %s", e.Tag, want)
 	}
-	s.awaitState(t, long.ID, "web1", returner.Acknowledged)
+	s.awaitState(t, long.ID, "web1", returners.Acknowledged)
 	testsalt.AwaitEvent(t, bus, "salt/job/"+string(publish("test.ping").ID)+"/ret/web1")
 	testsalt.AwaitEvent(t, bus, "salt/job/"+string(publish("saltutil.find_job", string(long.ID)).ID)+"/ret/web1")
-	s.awaitState(t, long.ID, "web1", returner.Running) // the question was answered
+	s.awaitState(t, long.ID, "web1", returners.Running) // the question was answered
 	s.restart(t)
-	if got := s.states(t, long.ID)["web1"]; got != returner.Running {
+	if got := s.states(t, long.ID)["web1"]; got != returners.Running {
 		t.Errorf("after a restart web1 is %q", got)
 	}
 	bus = s.master.Listen(t, "salt/job/")
@@ -180,7 +180,7 @@ func TestJobsAreAcknowledged(t *testing.T) {
 	l = s.master.Client(t)
 	publish("saltutil.kill_job", string(long.ID))
 	testsalt.AwaitEvent(t, bus, "salt/job/"+string(long.ID)+"/ret/web1")
-	if got := s.states(t, long.ID)["web1"]; got != returner.Returned {
+	if got := s.states(t, long.ID)["web1"]; got != returners.Returned {
 		t.Errorf("after its return web1 is %q", got)
 	}
 }
@@ -207,22 +207,22 @@ func TestQueuedJobRunsOnceWhenItsMinionIsBack(t *testing.T) {
 	if entries, err := queue.Cancel(s.cache(), cancelled.ID); err != nil || len(entries) != 1 {
 		t.Errorf("cancel: %+v, %v", entries, err)
 	}
-	s.awaitState(t, cancelled.ID, "web1", returner.Gone)
-	s.awaitState(t, j.ID, "web1", returner.Queued)
+	s.awaitState(t, cancelled.ID, "web1", returners.Gone)
+	s.awaitState(t, j.ID, "web1", returners.Queued)
 	s.restart(t)
-	if got := s.states(t, j.ID)["web1"]; got != returner.Queued {
+	if got := s.states(t, j.ID)["web1"]; got != returners.Queued {
 		t.Errorf("after a restart of the master web1 is %q", got)
 	}
 	bus := s.master.Listen(t, "salt/job/")
 	web1 := s.minion(t, "web1")
 	testsalt.AwaitEvent(t, bus, "salt/job/"+string(j.ID)+"/ret/web1")
 	s.awaitEmpty(t)
-	if got := s.states(t, j.ID)["web1"]; got != returner.Returned || s.runs(t) != 1 {
+	if got := s.states(t, j.ID)["web1"]; got != returners.Returned || s.runs(t) != 1 {
 		t.Errorf("web1 is %q and has run %d jobs", got, s.runs(t))
 	}
 	web1.Stop()
 	s.minion(t, "web1")
-	if got := s.states(t, plain.ID)["web1"]; got != returner.Absent || s.runs(t) != 1 {
+	if got := s.states(t, plain.ID)["web1"]; got != returners.Absent || s.runs(t) != 1 {
 		t.Errorf("the job that was not queued is %q; %d jobs have run", got, s.runs(t))
 	}
 }
@@ -255,7 +255,7 @@ func TestQueuedJobIsNotRunTwiceAfterACrash(t *testing.T) {
 			}
 			j := s.order(t, "web1", data.NewMap("queue", int64(0)))
 			if tt.ran {
-				s.awaitState(t, j.ID, "web1", returner.Returned)
+				s.awaitState(t, j.ID, "web1", returners.Returned)
 				web1.Stop()
 			}
 			s.master.Stop(t)
@@ -263,7 +263,7 @@ func TestQueuedJobIsNotRunTwiceAfterACrash(t *testing.T) {
 			s.start(t, s.master.Config.RetPort, s.master.Config.PublishPort)
 			s.minion(t, "web1")
 			if !tt.ran {
-				s.awaitState(t, j.ID, "web1", returner.Returned)
+				s.awaitState(t, j.ID, "web1", returners.Returned)
 				s.awaitEmpty(t)
 			}
 			s.settle(t)
@@ -330,7 +330,7 @@ func TestQueuedJobExpires(t *testing.T) {
 	s.awaitConnected(t, func(ids []string) bool { return len(ids) == 0 })
 	bus := s.master.Listen(t, "salt/job/")
 	j := s.order(t, "web1", data.NewMap("queue", int64(1)))
-	s.awaitState(t, j.ID, "web1", returner.Missed)
+	s.awaitState(t, j.ID, "web1", returners.Missed)
 	testsalt.AwaitEvent(t, bus, "salt/job/"+string(j.ID)+"/missed/web1")
 	s.minion(t, "web1")
 	s.settle(t)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // What one minion may bring into the job cache of jobs that nobody ordered, in the time for which jobs are kept.
@@ -92,13 +92,13 @@ func (q *ownQuota) makeRoom(now time.Time) {
 
 // A returned job is the one that a return is for.
 type returned struct {
-	*returner.Job
+	*returners.Job
 	own   bool // nobody ordered it
 	fresh bool // it is not saved yet
 }
 
 // isOwn reports whether nobody ordered a job of the job cache.
-func isOwn(j *returner.Job) bool {
+func isOwn(j *returners.Job) bool {
 	fields, err := payload.ParseFields(j.Load, payload.WireLimits())
 	return err == nil && fields.Has(job.OwnOf)
 }

@@ -25,11 +25,11 @@ import (
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/master/queue"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/queue"
 	"github.com/brineproject/brine/reactor"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/tops"
 )
 
@@ -50,7 +50,7 @@ type parts struct {
 	queue    *queue.Queue // for minions that are away; nil where it cannot be opened
 	ids      *job.IDs
 	sender   *channel.Publisher
-	jobs     returner.JobCache
+	jobs     returners.JobCache
 	quiet    *quiet
 	drop     *pki.DropFile
 	files    *fileserver.Server

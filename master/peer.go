@@ -18,8 +18,8 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/runners"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -34,7 +34,7 @@ type peers struct {
 	gate     *gatekeeper
 	settings *settings
 	owners   *owners
-	run      func(ctx context.Context, c runner.Call) *data.Map // calls a runner
+	run      func(ctx context.Context, c runners.Call) *data.Map // calls a runner
 	peer     *peerOption
 	peerRun  *peerOption
 	waits    *places       // of requests that wait for others
@@ -398,7 +398,7 @@ func (p *peers) returns(ctx context.Context, c *channel.Command) (any, error) {
 }
 
 // cacheReturns puts returns in the form of LocalClient.get_cache_returns (salt/client/__init__.py).
-func cacheReturns(found []returner.Return) (any, error) {
+func cacheReturns(found []returners.Return) (any, error) {
 	reply := data.NewMap()
 	for _, r := range found {
 		load, err := payload.ParseFields(r.Load, payload.WireLimits())
@@ -444,7 +444,7 @@ func (p *peers) runRunner(ctx context.Context, c *channel.Command) (any, error) 
 	ctx, cancel := context.WithTimeout(ctx, p.longest)
 	defer cancel()
 	transport.Aside(ctx, func() {
-		done = p.run(ctx, runner.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: p.pub.ids.Next(), User: p.settings.now().User})
+		done = p.run(ctx, runners.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: p.pub.ids.Next(), User: p.settings.now().User})
 	})
 	return done.Value("return"), nil
 }

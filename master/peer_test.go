@@ -16,11 +16,11 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // plain returns a reply as the minion reads it.
@@ -463,7 +463,7 @@ func TestARunnerOfAMinionEnds(t *testing.T) {
 		t.Errorf("a runner may take %v", p.longest)
 	}
 	p.longest = time.Millisecond
-	p.run = func(ctx context.Context, _ runner.Call) *data.Map {
+	p.run = func(ctx context.Context, _ runners.Call) *data.Map {
 		<-ctx.Done()
 		return data.NewMap("return", ctx.Err().Error())
 	}

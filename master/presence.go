@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	presences "github.com/brineproject/brine/presence"
+	presences "github.com/brineproject/brine/master/presence"
 	"github.com/brineproject/brine/transport"
 )
 

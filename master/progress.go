@@ -10,9 +10,9 @@ import (
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/master/queue"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/queue"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // progress notes how far jobs have come on minions, from what passes through the master: minions of ours acknowledge
@@ -20,24 +20,24 @@ import (
 //
 // What a minion says is noted of itself alone, and only for a job that it was given.
 type progress struct {
-	jobs    returner.JobCache
-	tracker returner.Tracker // nil where the job cache keeps none
+	jobs    returners.JobCache
+	tracker returners.Tracker // nil where the job cache keeps none
 	queue   *offline
 	now     func() time.Time
 
 	// again sends a job to one minion once more; nil never does.
-	again func(ctx context.Context, j *returner.Job, load *data.Map, minion string) error
+	again func(ctx context.Context, j *returners.Job, load *data.Map, minion string) error
 	mu    sync.Mutex
 	sent  map[waiting]time.Time // what was sent again
 }
 
-func newProgress(jobs returner.JobCache, queue *offline, now func() time.Time) *progress {
-	tracker, _ := jobs.(returner.Tracker)
+func newProgress(jobs returners.JobCache, queue *offline, now func() time.Time) *progress {
+	tracker, _ := jobs.(returners.Tracker)
 	return &progress{jobs: jobs, tracker: tracker, queue: queue, now: now, sent: map[waiting]time.Time{}}
 }
 
 // note keeps a state of a minion in a job that it was given.
-func (p *progress) note(ctx context.Context, id job.ID, minion string, state returner.State, why string) {
+func (p *progress) note(ctx context.Context, id job.ID, minion string, state returners.State, why string) {
 	if p.tracker == nil {
 		return
 	}
@@ -45,7 +45,7 @@ func (p *progress) note(ctx context.Context, id job.ID, minion string, state ret
 	if err != nil || !slices.Contains(known.Minions, minion) {
 		return
 	}
-	p.tracker.Track(id, returner.Progress{Minion: minion, State: state, Since: p.now(), Why: why})
+	p.tracker.Track(id, returners.Progress{Minion: minion, State: state, Since: p.now(), Why: why})
 }
 
 // acksField is the field of _master_opts by which a minion of ours asks whether the master wants jobs acknowledged, and is
@@ -83,10 +83,10 @@ func (p *progress) fired(ctx context.Context, minion, tag string) {
 	switch {
 	case what == "ack/"+minion:
 		p.queue.settled(job.ID(id), minion)
-		p.note(ctx, job.ID(id), minion, returner.Acknowledged, "")
+		p.note(ctx, job.ID(id), minion, returners.Acknowledged, "")
 	case strings.HasPrefix(what, "prog/"+minion+"/"):
 		p.queue.settled(job.ID(id), minion)
-		p.note(ctx, job.ID(id), minion, returner.Running, "")
+		p.note(ctx, job.ID(id), minion, returners.Running, "")
 	}
 }
 
@@ -94,7 +94,7 @@ func (p *progress) fired(ctx context.Context, minion, tag string) {
 const textNotRunning = "The minion says that it does not run this job."
 
 // returned learns from a return of a minion. The answers to saltutil.find_job tell of another job.
-func (p *progress) returned(ctx context.Context, asked *returner.Job, id job.ID, minion string, load payload.Fields) {
+func (p *progress) returned(ctx context.Context, asked *returners.Job, id job.ID, minion string, load payload.Fields) {
 	p.queue.settled(id, minion)
 	if fun, _ := load.Text("fun"); fun != "saltutil.find_job" || p.tracker == nil {
 		return
@@ -107,7 +107,7 @@ func (p *progress) returned(ctx context.Context, asked *returner.Job, id job.ID,
 	case !isMap:
 	case runs:
 		p.queue.settled(about, minion)
-		p.note(ctx, about, minion, returner.Running, "")
+		p.note(ctx, about, minion, returners.Running, "")
 	default:
 		p.denied(ctx, about, minion)
 	}
@@ -125,23 +125,23 @@ func (p *progress) denied(ctx context.Context, id job.ID, minion string) {
 		return // the queue sends it again
 	}
 	state := p.stateOf(ctx, id, minion)
-	missed := state == returner.Absent || state == returner.Sent
+	missed := state == returners.Absent || state == returners.Sent
 	switch {
 	case missed && p.repeat(ctx, known, minion):
-	case state == returner.Absent:
+	case state == returners.Absent:
 	default:
 		p.queue.settled(id, minion)
-		p.note(ctx, id, minion, returner.Gone, textNotRunning)
+		p.note(ctx, id, minion, returners.Gone, textNotRunning)
 	}
 }
 
 // stateOf returns how far a job has come on a minion, as far as is known.
-func (p *progress) stateOf(ctx context.Context, id job.ID, minion string) returner.State {
+func (p *progress) stateOf(ctx context.Context, id job.ID, minion string) returners.State {
 	list, err := p.tracker.Progress(ctx, id)
 	if err != nil {
 		return ""
 	}
-	i := slices.IndexFunc(list, func(e returner.Progress) bool { return e.Minion == minion })
+	i := slices.IndexFunc(list, func(e returners.Progress) bool { return e.Minion == minion })
 	if i < 0 {
 		return ""
 	}
@@ -152,7 +152,7 @@ func (p *progress) stateOf(ctx context.Context, id job.ID, minion string) return
 const repeatLife = time.Minute
 
 // repeat sends a job once more to a minion that has missed it, and reports whether it did so now or before.
-func (p *progress) repeat(ctx context.Context, j *returner.Job, minion string) bool {
+func (p *progress) repeat(ctx context.Context, j *returners.Job, minion string) bool {
 	if _, ours := p.queue.ours.Load(minion); !ours || p.again == nil || p.now().Sub(j.Started).Abs() >= repeatLife || p.queue.Has(j.ID) {
 		return false
 	}
@@ -166,12 +166,12 @@ func (p *progress) repeat(ctx context.Context, j *returner.Job, minion string) b
 		return false
 	}
 	p.queue.log.Infof("job %s was sent again to minion %s, which has missed it", j.ID, minion)
-	p.note(ctx, j.ID, minion, returner.Sent, "")
+	p.note(ctx, j.ID, minion, returners.Sent, "")
 	return true
 }
 
 // repeat publishes a job once more, for one minion.
-func (p *publishing) repeat(ctx context.Context, j *returner.Job, load *data.Map, minion string) error {
+func (p *publishing) repeat(ctx context.Context, j *returners.Job, load *data.Map, minion string) error {
 	return p.again(ctx, queue.Item{ID: j.ID, Load: j.Load, Minions: j.Minions}, load, minion)
 }
 
@@ -198,7 +198,7 @@ func (p *progress) first(w waiting) bool {
 }
 
 // soughtJob returns the job that a job of saltutil.find_job asks about.
-func soughtJob(asked *returner.Job) (job.ID, bool) {
+func soughtJob(asked *returners.Job) (job.ID, bool) {
 	fields, err := payload.ParseFields(asked.Load, payload.WireLimits())
 	if err != nil {
 		return "", false
@@ -232,5 +232,5 @@ func allZero(b []byte) bool { return !slices.ContainsFunc(b, func(c byte) bool {
 
 // refused notes that a return was not taken.
 func (p *progress) refused(ctx context.Context, id job.ID, minion string, why error) {
-	p.note(ctx, id, minion, returner.Refused, why.Error())
+	p.note(ctx, id, minion, returners.Refused, why.Error())
 }

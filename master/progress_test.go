@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/jobstore"
 )
 
@@ -39,7 +39,7 @@ func follow(t *testing.T, accepted ...string) (*bench, *jobstore.Store) {
 }
 
 // stateOf returns how far a job has come on a minion.
-func stateOf(t *testing.T, r returner.ProgressReader, id job.ID, minion string) returner.State {
+func stateOf(t *testing.T, r returners.ProgressReader, id job.ID, minion string) returners.State {
 	t.Helper()
 	list, err := r.Progress(t.Context(), id)
 	if err != nil {
@@ -58,7 +58,7 @@ func TestProgressIsLearnedFromWhatPasses(t *testing.T) {
 	b, store := follow(t, "db1", "web1")
 	jid := job.NewID(time.Now())
 	b.publish(t, "*", "glob", jid)
-	wants := func(minion string, state returner.State) {
+	wants := func(minion string, state returners.State) {
 		t.Helper()
 		if got := stateOf(t, store, jid, minion); got != state {
 			t.Errorf("%s is %q, want %q", minion, got, state)
@@ -69,11 +69,11 @@ func TestProgressIsLearnedFromWhatPasses(t *testing.T) {
 		b.send(t, "_minion_event", minion, data.NewMap("cmd", "_minion_event", "id", minion, "events",
 			[]any{data.NewMap("tag", tag, "data", data.NewMap("id", minion))}))
 	}
-	wants("web1", returner.Absent)
+	wants("web1", returners.Absent)
 	event("db1", "salt/job/"+string(jid)+"/ack/web1") // in another's name
-	wants("web1", returner.Absent)
+	wants("web1", returners.Absent)
 	event("web1", "salt/job/"+string(jid)+"/ack/web1")
-	wants("web1", returner.Acknowledged)
+	wants("web1", returners.Acknowledged)
 	asked := job.NewID(time.Now().Add(time.Second))
 	question := func(id job.ID) {
 		t.Helper()
@@ -81,7 +81,7 @@ func TestProgressIsLearnedFromWhatPasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.SaveJob(t.Context(), &returner.Job{ID: id, Load: load, Minions: []string{"db1", "web1"}, Started: time.Now()}); err != nil {
+		if err := store.SaveJob(t.Context(), &returners.Job{ID: id, Load: load, Minions: []string{"db1", "web1"}, Started: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,20 +95,20 @@ func TestProgressIsLearnedFromWhatPasses(t *testing.T) {
 	question(asked)
 	answer(asked, "web1", data.NewMap("jid", string(jid), "fun", "test.sleep"), 0)
 	answer(asked, "db1", "an error", 1)
-	wants("web1", returner.Running)
-	wants("db1", returner.Absent)
+	wants("web1", returners.Running)
+	wants("db1", returners.Absent)
 	asked = job.NewID(time.Now().Add(2 * time.Second))
 	question(asked)
 	answer(asked, "db1", data.NewMap(), 0)
 	answer(asked, "web1", data.NewMap(), 0)
-	wants("db1", returner.Absent) // it had no connection, and has said nothing else since
-	wants("web1", returner.Gone)
+	wants("db1", returners.Absent) // it had no connection, and has said nothing else since
+	wants("web1", returners.Gone)
 	event("db1", "salt/job/"+string(jid)+"/prog/db1/0")
-	wants("db1", returner.Running)
+	wants("db1", returners.Running)
 	b.send(t, "_return", "web1", returnOf("web1", jid, true))
-	wants("web1", returner.Returned)
+	wants("web1", returners.Returned)
 	event("web1", "salt/job/"+string(jid)+"/ack/web1")
-	wants("web1", returner.Returned)
+	wants("web1", returners.Returned)
 }
 
 // TestStatesOfOthersJobsAreNotKept acknowledges a job that a minion was not given.
@@ -230,7 +230,7 @@ func TestQueuedJobIsNotSentTwiceToAMinionThatForgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &returner.Job{ID: jid, Load: raw, Minions: []string{"ours1", "real1"}, Absent: []string{"ours1", "real1"}, Started: now}
+	j := &returners.Job{ID: jid, Load: raw, Minions: []string{"ours1", "real1"}, Absent: []string{"ours1", "real1"}, Started: now}
 	if err := store.SaveJob(t.Context(), j); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestQueuedJobIsNotSentTwiceToAMinionThatForgets(t *testing.T) {
 	looks(0)
 	now = now.Add(doubtLife)
 	looks(1) // to ours1 again
-	if got := stateOf(t, store, jid, "real1"); got != returner.Missed {
+	if got := stateOf(t, store, jid, "real1"); got != returners.Missed {
 		t.Errorf("real1 is %q, want missed", got)
 	}
 	o.settled(jid, "ours1")
@@ -285,7 +285,7 @@ func TestMissedJobsAreSentAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := &returner.Job{ID: id, Load: load, Minions: []string{"away1", "late1", "ours1", "real1"}, Absent: []string{"away1", "ours1"}, Started: now}
+		j := &returners.Job{ID: id, Load: load, Minions: []string{"away1", "late1", "ours1", "real1"}, Absent: []string{"away1", "ours1"}, Started: now}
 		if err := store.SaveJob(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +293,7 @@ func TestMissedJobsAreSentAgain(t *testing.T) {
 	jid, batched := job.NewID(now), job.NewID(now.Add(time.Second))
 	record(jid, data.NewMap())
 	record(batched, data.NewMap("batch", "1"))
-	deny := func(id job.ID, minion string, resent int, want returner.State) {
+	deny := func(id job.ID, minion string, resent int, want returners.State) {
 		t.Helper()
 		before := len(b.wire.messages())
 		p.denied(t.Context(), id, minion)
@@ -304,13 +304,13 @@ func TestMissedJobsAreSentAgain(t *testing.T) {
 			t.Errorf("%s is %q, want %q", minion, got, want)
 		}
 	}
-	deny(jid, "ours1", 1, returner.Sent)
-	deny(jid, "ours1", 0, returner.Gone)
-	deny(jid, "away1", 0, returner.Absent)
-	deny(jid, "real1", 0, returner.Gone)
-	deny(batched, "ours1", 0, returner.Absent)
-	p.note(t.Context(), jid, "late1", returner.Acknowledged, "")
-	deny(jid, "late1", 0, returner.Gone)
+	deny(jid, "ours1", 1, returners.Sent)
+	deny(jid, "ours1", 0, returners.Gone)
+	deny(jid, "away1", 0, returners.Absent)
+	deny(jid, "real1", 0, returners.Gone)
+	deny(batched, "ours1", 0, returners.Absent)
+	p.note(t.Context(), jid, "late1", returners.Acknowledged, "")
+	deny(jid, "late1", 0, returners.Gone)
 	now = now.Add(repeatLife)
-	deny(batched, "late1", 0, returner.Gone)
+	deny(batched, "late1", 0, returners.Gone)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // jobID is what a caller may give as id of its job. Salt takes any text; ids become names of files on minions.
@@ -33,7 +33,7 @@ var errIncomplete = errors.New("publish without tgt, tgt_type, fun or user")
 type publishing struct {
 	gate         *gatekeeper
 	fleet        *fleet
-	jobs         returner.JobCache
+	jobs         returners.JobCache
 	markers      *markers
 	ext          *extCache
 	presence     *presence
@@ -162,7 +162,7 @@ func (p *publishing) jid(ctx context.Context, given string) (job.ID, bool) {
 		return "", false
 	}
 	_, err := p.jobs.Job(ctx, id)
-	return id, errors.Is(err, returner.ErrUnknownJob)
+	return id, errors.Is(err, returners.ErrUnknownJob)
 }
 
 // send publishes a job for the minions of its target.
@@ -190,7 +190,7 @@ func (p *publishing) deliver(
 	ctx context.Context, pub *job.Publication, load, kwargs *data.Map, ids, missing []string,
 ) (any, error) {
 	id := pub.JID
-	j := &returner.Job{ID: id, Minions: ids, Missing: missing, Absent: p.presence.absent(ids)}
+	j := &returners.Job{ID: id, Minions: ids, Missing: missing, Absent: p.presence.absent(ids)}
 	if err := p.save(ctx, load, kwargs, j); err != nil {
 		p.log.WithError(err).Errorf("record job %s", id)
 		text := fmt.Sprintf("The job was not published since it cannot be recorded: %v", err)
@@ -213,7 +213,7 @@ func (p *publishing) deliver(
 	return clearReply(reply), nil
 }
 
-func (p *publishing) save(ctx context.Context, load, kwargs *data.Map, j *returner.Job) error {
+func (p *publishing) save(ctx context.Context, load, kwargs *data.Map, j *returners.Job) error {
 	raw, err := payload.MarshalBin(withoutSecrets(load, kwargs))
 	if err != nil {
 		return err

@@ -15,16 +15,16 @@ import (
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/render"
-	renderers "github.com/brineproject/brine/render/all"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/runners/all"
+	stdrender "github.com/brineproject/brine/render/standard"
+	"github.com/brineproject/brine/returners"
+	stdrunners "github.com/brineproject/brine/runners/standard"
 	"github.com/brineproject/brine/transport"
-	wheels "github.com/brineproject/brine/wheel/all"
+	wheels "github.com/brineproject/brine/wheel"
 )
 
 // bench is a master without a network, until it listens.
@@ -69,7 +69,7 @@ func newBench(t testing.TB, change func(*config.Master), accepted ...string) *be
 		},
 		Submit: func(context.Context, string, transport.Options) (Service, error) { return b.wire, nil },
 	}
-	if b.Master, err = New(t.Context(), cfg, Options{Ports: ports, Jobs: func(context.Context) (returner.JobCache, error) { return b.jobs, nil }, Runners: all.Plugins, Wheel: wheels.Plugins, Render: render.Brought{Renderers: renderers.Renderers()}, Login: testLogin, Log: silent(t)}); err != nil {
+	if b.Master, err = New(t.Context(), cfg, Options{Ports: ports, Jobs: func(context.Context) (returners.JobCache, error) { return b.jobs, nil }, Runners: stdrunners.Plugins, Wheel: wheels.Plugins, Render: render.Brought{Renderers: stdrender.Renderers()}, Login: testLogin, Log: silent(t)}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

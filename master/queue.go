@@ -12,10 +12,10 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/master/queue"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/queue"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // offline keeps jobs for minions that are away, where their sender asks for it (kwargs.queue), and sends each when its
@@ -30,7 +30,7 @@ import (
 // given up, and its progress says so.
 type offline struct {
 	queue    *queue.Queue // nil keeps nothing
-	tracker  returner.Tracker
+	tracker  returners.Tracker
 	keys     pki.Store
 	senders  senders
 	presence *presence
@@ -82,7 +82,7 @@ func (m *Master) openQueue(p *parts) *queue.Queue {
 }
 
 func newOffline(p *parts) *offline {
-	tracker, _ := p.jobs.(returner.Tracker)
+	tracker, _ := p.jobs.(returners.Tracker)
 	return &offline{queue: p.queue, tracker: tracker, keys: p.keys, senders: senders{p.gate}, presence: p.presence, now: p.o.Now, log: p.o.Log,
 		sent: map[waiting]time.Time{}, doubts: map[waiting]time.Time{}}
 }
@@ -104,7 +104,7 @@ func (o *offline) asked(load, kwargs *data.Map) time.Duration {
 
 // put keeps a job for those of its minions that are away, if that was asked for, and returns for whom it did. Minions
 // that the target may not mean, since nothing is known of them, are left out: they could not decide for themselves later.
-func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string, until time.Time) {
+func (o *offline) put(load, kwargs *data.Map, j *returners.Job) (queued []string, until time.Time) {
 	life := o.asked(load, kwargs)
 	if life == 0 || len(j.Minions) == 0 {
 		return nil, until
@@ -144,7 +144,7 @@ func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string,
 	for _, id := range kept {
 		if slices.Contains(item.Minions[:away], id) {
 			queued = append(queued, id)
-			o.track(j.ID, id, returner.Queued, "")
+			o.track(j.ID, id, returners.Queued, "")
 		}
 	}
 	return queued, item.Expires
@@ -152,7 +152,7 @@ func (o *offline) put(load, kwargs *data.Map, j *returner.Job) (queued []string,
 
 // connectedOf returns the minions of a job that have a connection, for which it is kept until they have said that they have it. They
 // take no more than half of the room that is left.
-func (o *offline) connectedOf(j *returner.Job, isSure func(id string) bool) (ids []string) {
+func (o *offline) connectedOf(j *returners.Job, isSure func(id string) bool) (ids []string) {
 	away := slices.Sorted(slices.Values(j.Absent))
 	room := o.queue.Room() / 2
 	for _, id := range j.Minions {
@@ -204,9 +204,9 @@ func (o *offline) forgetDeleted() error {
 // Has reports whether a job waits for any minion.
 func (o *offline) Has(id job.ID) bool { return o.queue != nil && o.queue.Has(id) }
 
-func (o *offline) track(id job.ID, minion string, state returner.State, why string) {
+func (o *offline) track(id job.ID, minion string, state returners.State, why string) {
 	if o.tracker != nil {
-		o.tracker.Track(id, returner.Progress{Minion: minion, State: state, Since: o.now(), Why: why})
+		o.tracker.Track(id, returners.Progress{Minion: minion, State: state, Since: o.now(), Why: why})
 	}
 }
 
@@ -274,13 +274,13 @@ func merge(a, b []string) []string {
 
 func (o *offline) giveUp(w waiting, why string) {
 	o.log.Warnf("queued job %s of minion %s: %s", w.id, w.minion, why)
-	o.track(w.id, w.minion, returner.Gone, why)
+	o.track(w.id, w.minion, returners.Gone, why)
 }
 
 // miss gives a job up that its minion has not got, and tells who waits for it.
 func (o *offline) miss(w waiting, why string) {
 	o.log.Warnf("queued job %s of minion %s: %s", w.id, w.minion, why)
-	o.track(w.id, w.minion, returner.Missed, why)
+	o.track(w.id, w.minion, returners.Missed, why)
 	o.pub.announceMissed(w.id, w.minion, why)
 }
 
@@ -341,7 +341,7 @@ func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bo
 	}
 	o.log.Infof("queued job %s was sent to minion %s, which is back", w.id, w.minion)
 	o.sent[w] = now
-	o.track(w.id, w.minion, returner.Sent, "")
+	o.track(w.id, w.minion, returners.Sent, "")
 	if !ours {
 		o.deliveries.handedOver(w, now)
 	}
@@ -351,7 +351,7 @@ func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bo
 // refuse drops a job that its user may not send any more.
 func (o *offline) refuse(w waiting, why error) error {
 	o.log.WithError(why).Warnf("queued job %s of minion %s is not sent", w.id, w.minion)
-	o.track(w.id, w.minion, returner.Refused, textRights)
+	o.track(w.id, w.minion, returners.Refused, textRights)
 	_, err := o.queue.Done(w.id, w.minion)
 	return err
 }
@@ -396,8 +396,8 @@ func (p *publishing) again(ctx context.Context, item queue.Item, load *data.Map,
 	if err != nil {
 		return err
 	}
-	if _, err := p.jobs.Job(ctx, item.ID); errors.Is(err, returner.ErrUnknownJob) {
-		err = p.jobs.SaveJob(ctx, &returner.Job{ID: item.ID, Load: item.Load, Minions: item.Minions, NoCache: !p.keepJobs, Started: p.now()})
+	if _, err := p.jobs.Job(ctx, item.ID); errors.Is(err, returners.ErrUnknownJob) {
+		err = p.jobs.SaveJob(ctx, &returners.Job{ID: item.ID, Load: item.Load, Minions: item.Minions, NoCache: !p.keepJobs, Started: p.now()})
 		if err != nil {
 			return err
 		}

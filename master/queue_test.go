@@ -12,21 +12,21 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/master/queue"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/queue"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // tracked keeps the last progress of each minion.
-type tracked map[string]returner.Progress
+type tracked map[string]returners.Progress
 
-func (t tracked) Track(_ job.ID, list ...returner.Progress) {
+func (t tracked) Track(_ job.ID, list ...returners.Progress) {
 	for _, p := range list {
 		t[p.Minion] = p
 	}
 }
 
-func (t tracked) Progress(context.Context, job.ID) ([]returner.Progress, error) { return nil, nil }
+func (t tracked) Progress(context.Context, job.ID) ([]returners.Progress, error) { return nil, nil }
 
 // queues makes the part that queues jobs, which tells of their progress.
 func (b *bench) queues() (*publishing, tracked) {
@@ -85,7 +85,7 @@ func TestQueuedJobOfAUserWhoLostHisRightsIsNotSent(t *testing.T) {
 			if got := len(b.wire.messages()) > sent; got != tt.sends || pub.offline.Has(id) != tt.sends { // until it is known to have come
 				t.Errorf("sent: %v; waits: %v", got, pub.offline.Has(id))
 			}
-			if want := map[bool]returner.State{true: returner.Sent, false: returner.Refused}[tt.sends]; told["web1"].State != want {
+			if want := map[bool]returners.State{true: returners.Sent, false: returners.Refused}[tt.sends]; told["web1"].State != want {
 				t.Errorf("it is told as %q, want %q", told["web1"].State, want)
 			}
 		})
@@ -152,7 +152,7 @@ func TestQueuedJobsGoWithTheKey(t *testing.T) {
 			}
 			_, web1 := away.ours.Load("web1")
 			_, db1 := away.ours.Load("db1")
-			if web1 || !db1 || told["web1"].State != returner.Gone || told["web1"].Why != textNoKey {
+			if web1 || !db1 || told["web1"].State != returners.Gone || told["web1"].Why != textNoKey {
 				t.Errorf("web1 is remembered: %v, db1: %v; told %+v", web1, db1, told["web1"])
 			}
 		})

@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/reactor"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // newReactor makes the part that answers events. Rules that make no sense are told of, and the others hold.
@@ -103,9 +103,9 @@ func (r *reactions) Publish(ctx context.Context, what *reactor.Publication) erro
 }
 
 // Run calls a function of the master.
-func (r *reactions) Run(ctx context.Context, kind runner.Kind, fun string, args []any, kwargs *data.Map) error {
-	client, call := r.p.control.runner, runner.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: r.p.ids.Next(), User: reactor.User}
-	if kind == runner.Wheel {
+func (r *reactions) Run(ctx context.Context, kind runners.Kind, fun string, args []any, kwargs *data.Map) error {
+	client, call := r.p.control.runner, runners.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: r.p.ids.Next(), User: reactor.User}
+	if kind == runners.Wheel {
 		client, call.Tag = r.p.control.wheel, true
 	}
 	if done := client.Run(ctx, call); done.Value("success") == false {
@@ -125,9 +125,9 @@ func (r *reactions) Call(ctx context.Context, fun string, args []any, kwargs *da
 }
 
 // Spec describes a function of the master.
-func (r *reactions) Spec(kind runner.Kind, fun string) (*loader.Spec, bool) {
+func (r *reactions) Spec(kind runners.Kind, fun string) (*loader.Spec, bool) {
 	functions := r.p.control.runners
-	if kind == runner.Wheel {
+	if kind == runners.Wheel {
 		functions = r.p.control.wheels
 	}
 	f, ok := functions.Func(fun)

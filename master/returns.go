@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -28,7 +28,7 @@ import (
 // Minions of Salt 3006.0 to 3006.11 send no proof with returns. Any accepted minion could write one in another's name,
 // so it is taken only where [presence.believes] allows.
 type returning struct {
-	jobs         returner.JobCache
+	jobs         returners.JobCache
 	mirror       *mirror
 	bus          *eventbus.Bus
 	keys         *pki.Dir
@@ -67,7 +67,7 @@ func (r *returning) ret(ctx context.Context, c *channel.Command) (any, error) {
 	r.log.Infof("Got return from %s for job %s", id, job.ID(jid))
 	// What has come is stored, also when the minion does not wait for the answer.
 	if err := r.store(context.WithoutCancel(ctx), job.ID(jid), id, load, c.Body); err != nil {
-		if errors.Is(err, errRefused) || errors.Is(err, returner.ErrConflict) {
+		if errors.Is(err, errRefused) || errors.Is(err, returners.ErrConflict) {
 			r.log.WithError(err).Warnf("return of minion %s for job %s", id, strconv.QuoteToGraphic(jid))
 			return nil, nil
 		}
@@ -128,7 +128,7 @@ func (r *returning) store(ctx context.Context, jid job.ID, id string, load paylo
 		return err
 	}
 	if r.cacheReturns && !known.NoCache {
-		fresh, err := r.jobs.SaveReturn(ctx, jid, &returner.Return{Minion: id, Load: raw, Received: r.now()})
+		fresh, err := r.jobs.SaveReturn(ctx, jid, &returners.Return{Minion: id, Load: raw, Received: r.now()})
 		if (err != nil || !fresh) && known.own {
 			r.quota.refund(id, len(raw))
 		}
@@ -165,7 +165,7 @@ func (r *returning) admit(ctx context.Context, known *returned, id string, size 
 			r.log.Warnf("minion %s has returned more than %d jobs or %d MiB that nobody ordered, in the time for which jobs are kept: "+
 				"no more of them are kept (%d more since the last warning)", id, ownJobs, ownJobBytes>>20, more)
 		}
-		known.Job = &returner.Job{ID: known.ID, NoCache: true}
+		known.Job = &returners.Job{ID: known.ID, NoCache: true}
 		return nil
 	}
 	if known.fresh {
@@ -178,12 +178,12 @@ func (r *returning) admit(ctx context.Context, known *returned, id string, size 
 func (r *returning) find(ctx context.Context, jid job.ID, id string, load payload.Fields) (returned, job.ID, payload.Fields, error) {
 	switch jid {
 	case job.NoCache:
-		return returned{Job: &returner.Job{NoCache: true}}, jid, load, nil
+		return returned{Job: &returners.Job{NoCache: true}}, jid, load, nil
 	case job.Req:
 		return r.adopt(ctx, id, load)
 	}
 	j, err := r.jobs.Job(ctx, jid)
-	if errors.Is(err, returner.ErrUnknownJob) {
+	if errors.Is(err, returners.ErrUnknownJob) {
 		unknown, err := r.unknown(jid, id)
 		return unknown, jid, load, err
 	}
@@ -198,7 +198,7 @@ func (r *returning) find(ctx context.Context, jid job.ID, id string, load payloa
 
 // expects reports whether a minion is among those that a job expects. Most lists are in the order of names, where one look is short:
 // else the returns of a job would look at as many names together as the square of their number.
-func expects(j *returner.Job, id string) bool {
+func expects(j *returners.Job, id string) bool {
 	_, found := slices.BinarySearch(j.Minions, id)
 	return found || slices.Contains(j.Minions, id)
 }
@@ -225,13 +225,13 @@ func (r *returning) adopt(ctx context.Context, id string, load payload.Fields) (
 	if err != nil {
 		return returned{}, "", nil, fmt.Errorf("%w: %w", errRefused, err)
 	}
-	j := &returner.Job{ID: jid, Load: raw, Minions: []string{id}, Started: r.now()}
+	j := &returners.Job{ID: jid, Load: raw, Minions: []string{id}, Started: r.now()}
 	return returned{Job: j, own: true, fresh: true}, jid, load, nil
 }
 
 // ownID returns the id of a job that a minion has run by itself, and the job when its return came before. A minion that
 // names no id, or one that is not its own, gets a new one.
-func (r *returning) ownID(ctx context.Context, id string, load payload.Fields) (job.ID, *returner.Job, error) {
+func (r *returning) ownID(ctx context.Context, id string, load payload.Fields) (job.ID, *returners.Job, error) {
 	text, _ := load.Text(job.OwnID)
 	jid, err := job.ParseID(text)
 	if err != nil || !r.recent(jid) {
@@ -239,7 +239,7 @@ func (r *returning) ownID(ctx context.Context, id string, load payload.Fields) (
 	}
 	known, err := r.jobs.Job(ctx, jid)
 	switch {
-	case errors.Is(err, returner.ErrUnknownJob):
+	case errors.Is(err, returners.ErrUnknownJob):
 		return jid, nil, nil
 	case err != nil:
 		return "", nil, err
@@ -289,11 +289,11 @@ func (r *returning) unknown(jid job.ID, minion string) (returned, error) {
 	if err != nil {
 		return returned{}, err
 	}
-	return returned{Job: &returner.Job{ID: id, Load: load, Started: started}, own: true, fresh: true}, nil
+	return returned{Job: &returners.Job{ID: id, Load: load, Started: started}, own: true, fresh: true}, nil
 }
 
 // exactTarget reports whether the minions of a job are known for sure, and not by what the master remembers of grains.
-func exactTarget(j *returner.Job) bool {
+func exactTarget(j *returners.Job) bool {
 	load, err := payload.ParseFields(j.Load, payload.WireLimits())
 	if err != nil {
 		return false

@@ -12,10 +12,10 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // send gives a command of minion id to the master, as the channel does after it has proved the id.
@@ -181,7 +181,7 @@ func TestVectorReturns(t *testing.T) {
 	}
 }
 
-var _ returner.JobCache = (*memoryJobs)(nil)
+var _ returners.JobCache = (*memoryJobs)(nil)
 
 // TestJobsThatNobodyOrderedAreMarked returns what nobody ordered: the record of the job names the minion, whatever the return says.
 func TestJobsThatNobodyOrderedAreMarked(t *testing.T) {
@@ -327,7 +327,7 @@ func TestLongReturnIsKept(t *testing.T) {
 func TestJobsExpectMinionsInAnyOrder(t *testing.T) {
 	for _, minions := range [][]string{{"a", "b", "c"}, {"c", "a", "b"}, {"b", "c", "a"}} {
 		for id, want := range map[string]bool{"a": true, "b": true, "c": true, "d": false} {
-			if got := expects(&returner.Job{Minions: minions}, id); got != want {
+			if got := expects(&returners.Job{Minions: minions}, id); got != want {
 				t.Errorf("%s of %v: %v", id, minions, got)
 			}
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/mine"
-	"github.com/brineproject/brine/runner"
-	runners "github.com/brineproject/brine/runners/all"
+	"github.com/brineproject/brine/master/mine"
+	"github.com/brineproject/brine/runners"
 	"github.com/brineproject/brine/runners/gitpillar"
-	wheels "github.com/brineproject/brine/wheel/all"
+	stdrunners "github.com/brineproject/brine/runners/standard"
+	wheels "github.com/brineproject/brine/wheel"
 )
 
 // control runs the functions of the shelves runners and wheel in the master: for the clear commands of these names, for
@@ -29,9 +29,9 @@ type control struct {
 	runners  *loader.Registry
 	wheels   *loader.Registry
 	modules  *loader.Registry
-	runner   *runner.Client
-	wheel    *runner.Client
-	waiting  chan runner.Call // runners that wait for a worker
+	runner   *runners.Client
+	wheel    *runners.Client
+	waiting  chan runners.Call // runners that wait for a worker
 	log      logrus.FieldLogger
 }
 
@@ -42,7 +42,7 @@ const (
 )
 
 func newControl(p *parts) (*control, error) {
-	c := &control{gate: p.gate, watchers: p.watchers, ids: p.ids, waiting: make(chan runner.Call, runnerQueue), log: p.o.Log}
+	c := &control{gate: p.gate, watchers: p.watchers, ids: p.ids, waiting: make(chan runners.Call, runnerQueue), log: p.o.Log}
 	env := &loader.Env{Opts: p.settings.all(), Log: p.o.Log, Shelves: p.shelves}
 	env.Host.Order = p.o.Order
 	env.Host.FireMaster = func(_ context.Context, tag string, body *data.Map) error { return p.bus.Fire(tag, body) }
@@ -62,12 +62,12 @@ func newControl(p *parts) (*control, error) {
 		return nil, err
 	}
 	env.Shelves["wheel"] = c.wheels
-	if c.runners, err = shelf(env, p.o.Runners, runners.Needs{Jobs: p.jobs, Keys: p.keys, Bank: p.data.bank, Files: p.files, Connected: connected,
+	if c.runners, err = shelf(env, p.o.Runners, stdrunners.Needs{Jobs: p.jobs, Keys: p.keys, Bank: p.data.bank, Files: p.files, Connected: connected,
 		Mine: mineOf(p), Tokens: &ownTokens{p.gate}, Locks: p.files, Pillar: p.compiler, GitPillar: gitpillar.Among(p.o.Sources)}); err != nil {
 		return nil, err
 	}
 	env.Shelves["runners"] = c.runners
-	c.runner, c.wheel = p.client(runner.Runner, c.runners), p.client(runner.Wheel, c.wheels)
+	c.runner, c.wheel = p.client(runners.Runner, c.runners), p.client(runners.Wheel, c.wheels)
 	return c, nil
 }
 
@@ -93,20 +93,20 @@ func shelf[N any](env *loader.Env, plugins func(N) []loader.Plugin, needs N) (*l
 }
 
 // client returns what calls the functions of a shelf.
-func (p *parts) client(kind runner.Kind, functions *loader.Registry) *runner.Client {
-	o := runner.Options{Kind: kind, Functions: functions, ID: p.cfg.ID, Log: p.o.Log}
+func (p *parts) client(kind runners.Kind, functions *loader.Registry) *runners.Client {
+	o := runners.Options{Kind: kind, Functions: functions, ID: p.cfg.ID, Log: p.o.Log}
 	o.Fire = func(_ context.Context, tag string, body *data.Map) error { return p.bus.Fire(tag, body) }
-	o.Keep = func(ctx context.Context, done *runner.Done) error {
+	o.Keep = func(ctx context.Context, done *runners.Done) error {
 		if !p.settings.now().JobCache || p.settings.all().Text("ext_job_cache") != "" {
 			return nil
 		}
 		return p.keep(ctx, done)
 	}
-	return runner.New(o)
+	return runners.New(o)
 }
 
 // keep keeps the result of a runner or wheel function.
-func (p *parts) keep(ctx context.Context, done *runner.Done) error {
+func (p *parts) keep(ctx context.Context, done *runners.Done) error {
 	if err := done.KeepIn(ctx, p.jobs, p.o.Now()); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func runCommands(c *control) map[string]command {
 var errNoFunction = errors.New("the order names no function")
 
 // order reads and authorises an order. refused is the reply to one that is refused.
-func (c *control) order(ctx context.Context, cmd *channel.Command, kind runner.Kind, functions *loader.Registry) (call runner.Call, refused *data.Map, err error) {
+func (c *control) order(ctx context.Context, cmd *channel.Command, kind runners.Kind, functions *loader.Registry) (call runners.Call, refused *data.Map, err error) {
 	credentials := claimed(auth.FromLoad(auth.Pick(cmd.Load)), cmd)
 	who, err := c.gate.Identify(ctx, credentials)
 	if err != nil {
@@ -172,10 +172,10 @@ func (c *control) order(ctx context.Context, cmd *channel.Command, kind runner.K
 	var args []any
 	var kwargs *data.Map
 	if f, ok := functions.Func(call.Fun); ok {
-		if kind == runner.Wheel && !f.Spec().Has("user") {
+		if kind == runners.Wheel && !f.Spec().Has("user") {
 			call.Low.Delete("user") // Salt gives it to the function, which then fails
 		}
-		args, kwargs, err = runner.FromLow(f.Spec(), string(kind)+"."+call.Fun, call.Low)
+		args, kwargs, err = runners.FromLow(f.Spec(), string(kind)+"."+call.Fun, call.Low)
 		if err != nil {
 			args, kwargs = nil, nil // the call will say what is wrong, and does nothing else
 		}
@@ -189,8 +189,8 @@ func (c *control) order(ctx context.Context, cmd *channel.Command, kind runner.K
 
 // lowOf returns the arguments in an order: those of a runner stand under kwarg, those of a wheel function beside the
 // credentials, which no function gets to see.
-func lowOf(kind runner.Kind, load *data.Map) *data.Map {
-	if kind == runner.Runner {
+func lowOf(kind runners.Kind, load *data.Map) *data.Map {
+	if kind == runners.Runner {
 		low, _ := load.Value("kwarg").(*data.Map)
 		return low.Clone()
 	}
@@ -213,13 +213,13 @@ func (c *control) refuse(what string, cmd *channel.Command, kind auth.Kind, err 
 
 // doRunner starts a runner and says under which tag it will be told of.
 func (c *control) doRunner(ctx context.Context, cmd *channel.Command) (any, error) {
-	call, refused, err := c.order(ctx, cmd, runner.Runner, c.runners)
+	call, refused, err := c.order(ctx, cmd, runners.Runner, c.runners)
 	if err != nil || refused != nil {
 		return reply(refused, err)
 	}
 	select {
 	case c.waiting <- call:
-		return data.NewMap("tag", runner.Runner.Tag(call.JID), "jid", string(call.JID)), nil
+		return data.NewMap("tag", runners.Runner.Tag(call.JID), "jid", string(call.JID)), nil
 	default:
 		return data.NewMap("error", data.NewMap("name", "SaltRunnerError", "message", "too many runners wait already")), nil
 	}
@@ -227,14 +227,14 @@ func (c *control) doRunner(ctx context.Context, cmd *channel.Command) (any, erro
 
 // doWheel calls a wheel function and returns its result. There is one pair of events, as since Salt 3008.
 func (c *control) doWheel(ctx context.Context, cmd *channel.Command) (any, error) {
-	call, refused, err := c.order(ctx, cmd, runner.Wheel, c.wheels)
+	call, refused, err := c.order(ctx, cmd, runners.Wheel, c.wheels)
 	if err != nil || refused != nil {
 		return reply(refused, err)
 	}
 	call.Tag = true
 	done := c.wheel.Run(ctx, call)
 	done.Delete("fun_args") // not in Salt's reply
-	return data.NewMap("tag", runner.Wheel.Tag(call.JID), "data", done), nil
+	return data.NewMap("tag", runners.Wheel.Tag(call.JID), "data", done), nil
 }
 
 func reply(refused *data.Map, err error) (any, error) {
@@ -245,7 +245,7 @@ func reply(refused *data.Map, err error) (any, error) {
 }
 
 // call calls a runner at once, for a minion that may.
-func (c *control) call(ctx context.Context, call runner.Call) *data.Map {
+func (c *control) call(ctx context.Context, call runners.Call) *data.Map {
 	if call.JID == "" {
 		call.JID = c.ids.Next()
 	}
@@ -254,8 +254,8 @@ func (c *control) call(ctx context.Context, call runner.Call) *data.Map {
 
 // within calls a function for one that runs already, as a job of its own.
 func (c *control) within(ctx context.Context, kind string, order loader.Control) *data.Map {
-	call := runner.Call{Fun: order.Fun, Args: order.Args, Kwargs: order.Kwargs, User: order.User, JID: c.ids.Next()}
-	if kind == string(runner.Wheel) {
+	call := runners.Call{Fun: order.Fun, Args: order.Args, Kwargs: order.Kwargs, User: order.User, JID: c.ids.Next()}
+	if kind == string(runners.Wheel) {
 		call.Tag = true
 		return c.wheel.Run(ctx, call)
 	}

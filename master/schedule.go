@@ -11,7 +11,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 	"github.com/brineproject/brine/schedule"
 )
 
@@ -55,7 +55,7 @@ func (s *scheduled) run(ctx context.Context, c schedule.Call) error {
 	if !c.ReturnJob {
 		return nil
 	}
-	veil := runner.VeilFor(s.runners, c.Fun, c.Args, c.Kwargs)
+	veil := runners.VeilFor(s.runners, c.Fun, c.Args, c.Kwargs)
 	args := veil.Args()
 	if c.Kwargs != nil && c.Kwargs.Len() == 0 {
 		args = append(args, data.NewMap())

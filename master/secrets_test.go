@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // secretMarker stands in all secrets of a test.
@@ -37,16 +37,16 @@ func TestCVE2021_25284(t *testing.T) {
 	log.SetLevel(logrus.TraceLevel)
 	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", MaxEvents: 10000})
 	defer events.Close()
-	shelves := map[runner.Kind]*loader.Registry{runner.Runner: b.parts.control.runners, runner.Wheel: b.parts.control.wheels}
-	clients := map[runner.Kind]*runner.Client{}
+	shelves := map[runners.Kind]*loader.Registry{runners.Runner: b.parts.control.runners, runners.Wheel: b.parts.control.wheels}
+	clients := map[runners.Kind]*runners.Client{}
 	for kind, functions := range shelves {
 		b.parts.o.Log = log
 		clients[kind] = b.parts.client(kind, functions)
 	}
 	found := &strings.Builder{} // what others can see
-	run := func(kind runner.Kind, fun string, args []any, kwargs *data.Map) *data.Map {
+	run := func(kind runners.Kind, fun string, args []any, kwargs *data.Map) *data.Map {
 		t.Helper()
-		done := clients[kind].Run(t.Context(), runner.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: b.parts.ids.Next(), User: "root"})
+		done := clients[kind].Run(t.Context(), runners.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: b.parts.ids.Next(), User: "root"})
 		kept, err := b.jobs.Returns(t.Context(), job.ID(done.Text("jid")))
 		if err != nil || len(kept) == 0 {
 			t.Errorf("%s: kept %v, %v", fun, kept, err)
@@ -56,7 +56,7 @@ func TestCVE2021_25284(t *testing.T) {
 		}
 		return done
 	}
-	direct := func(kind runner.Kind, fun, want string, args []any, kwargs *data.Map) string {
+	direct := func(kind runners.Kind, fun, want string, args []any, kwargs *data.Map) string {
 		t.Helper()
 		got := data.Repr(run(kind, fun, args, kwargs).Value("return"))
 		if !strings.Contains(got, want) {
@@ -65,15 +65,15 @@ func TestCVE2021_25284(t *testing.T) {
 		return got
 	}
 	login := data.NewMap("username", "fred", "password", secretMarker, "eauth", "auto")
-	token := direct(runner.Runner, "auth.mk_token", "'token': '", nil, login)
+	token := direct(runners.Runner, "auth.mk_token", "'token': '", nil, login)
 	token = strings.Split(token[strings.Index(token, "'token': '")+10:], "'")[0]
-	direct(runner.Runner, "config.get", secretMarker, []any{"key_pass"}, nil)
-	direct(runner.Runner, "config.get", secretMarker, []any{"ext_pillar"}, nil)
-	direct(runner.Runner, "test.arg", secretMarker, []any{"password=" + secretMarker}, data.NewMap("x", data.NewMap("token", secretMarker), "y", secretMarker))
-	direct(runner.Wheel, "config.values", secretMarker, nil, nil)
-	private := direct(runner.Wheel, "key.gen", "PRIVATE KEY", nil, nil) + direct(runner.Wheel, "key.gen_accept", "PRIVATE KEY", []any{"new1"}, nil)
-	direct(runner.Wheel, "config.apply", "None", []any{"key_pass", secretMarker}, nil)
-	direct(runner.Wheel, "config.update_config", "", nil, data.NewMap("file_name", "x", "yaml_contents", data.NewMap("a", secretMarker)))
+	direct(runners.Runner, "config.get", secretMarker, []any{"key_pass"}, nil)
+	direct(runners.Runner, "config.get", secretMarker, []any{"ext_pillar"}, nil)
+	direct(runners.Runner, "test.arg", secretMarker, []any{"password=" + secretMarker}, data.NewMap("x", data.NewMap("token", secretMarker), "y", secretMarker))
+	direct(runners.Wheel, "config.values", secretMarker, nil, nil)
+	private := direct(runners.Wheel, "key.gen", "PRIVATE KEY", nil, nil) + direct(runners.Wheel, "key.gen_accept", "PRIVATE KEY", []any{"new1"}, nil)
+	direct(runners.Wheel, "config.apply", "None", []any{"key_pass", secretMarker}, nil)
+	direct(runners.Wheel, "config.update_config", "", nil, data.NewMap("file_name", "x", "yaml_contents", data.NewMap("a", secretMarker)))
 	if text, err := os.ReadFile(conf); err != nil || !strings.Contains(string(text), secretMarker) {
 		t.Errorf("%s is %q, %v", conf, text, err)
 	}
@@ -102,7 +102,7 @@ func TestCVE2021_25284(t *testing.T) {
 	if calls < 2 {
 		t.Errorf("%d functions have a parameter with the name of a secret", calls)
 	}
-	direct(runner.Runner, "auth.del_token", "True", []any{token}, nil)
+	direct(runners.Runner, "auth.del_token", "True", []any{token}, nil)
 	ended, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	n := 0

@@ -6,7 +6,7 @@ import (
 
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/queue"
+	"github.com/brineproject/brine/master/queue"
 )
 
 // senders know whose the jobs are that are sent some time after they were ordered, and whether he may still send them then.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/client"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/swarm"
+	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/swarm"
 	"github.com/brineproject/brine/transport"
 	"github.com/brineproject/brine/transport/zeromq"
 )

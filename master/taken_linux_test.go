@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 // TestTakenRightsCloseTheBus takes the rights of users away while one of them listens: he is cut and cannot connect again, and root

@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // watchers decide which events a user of this host reads on the bus's socket. Root, the master's user and users with the
@@ -161,8 +161,8 @@ func (w *watchers) forgetIdlest() {
 
 // recall remembers the young jobs that an earlier master kept, so that users who wait for one still read its events. Of
 // jobs that were ordered by a login it is not known any more which user of this host did so.
-func (w *watchers) recall(ctx context.Context, jobs returner.JobReader, now time.Time) error {
-	young, err := jobs.Jobs(ctx, returner.Filter{Since: now.Add(-ownLife), Limit: maxRecalled})
+func (w *watchers) recall(ctx context.Context, jobs returners.JobReader, now time.Time) error {
+	young, err := jobs.Jobs(ctx, returners.Filter{Since: now.Add(-ownLife), Limit: maxRecalled})
 	if err != nil {
 		return err
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // as runs do with the user ids of a user, on a thread that ends with it.
@@ -239,10 +239,10 @@ func TestEventsBelongToWhoCameFirst(t *testing.T) {
 }
 
 // youngJobs is what a job cache has.
-type youngJobs []returner.Job
+type youngJobs []returners.Job
 
-func (y youngJobs) Jobs(context.Context, returner.Filter) ([]returner.Job, error) { return y, nil }
-func (youngJobs) Job(context.Context, job.ID) (*returner.Job, error) {
+func (y youngJobs) Jobs(context.Context, returners.Filter) ([]returners.Job, error) { return y, nil }
+func (youngJobs) Job(context.Context, job.ID) (*returners.Job, error) {
 	return nil, errors.New("unknown")
 }
-func (youngJobs) Returns(context.Context, job.ID) ([]returner.Return, error) { return nil, nil }
+func (youngJobs) Returns(context.Context, job.ID) ([]returners.Return, error) { return nil, nil }

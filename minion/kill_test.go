@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/cli/saltminion"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/minion"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/minion"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
 // writeMinion writes a file of the configuration of a minion below dir, and reads the whole.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 // maxSeenFile bounds what is read of the file of ids, in bytes.

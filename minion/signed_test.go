@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
 // TestMinionSignsReturns has a master take signed returns alone, and a minion answer with values of all kinds.

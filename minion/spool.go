@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 // spool keeps the returns of jobs until the master has acknowledged them, so that neither a master that is away nor an

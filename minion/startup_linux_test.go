@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
 // TestStartupStatesWithoutMaster has a minion without a master write into a pipe, as there is nobody to be told.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
 // writeStates makes two SLS, and a top file for each of them.

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
 // formOf are the functions that fetch one kind of modules, and the folders of the kinds.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 )
 
 // TestGoldenOutputters compares with what the original's outputters, called in its own process, made of the same values.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/pyjson"
+	"github.com/brineproject/brine/internal/pyjson"
 )
 
 // newJSON returns the outputter json: Python's json.dumps with ensure_ascii off (salt/output/json_out.py).

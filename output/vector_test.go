@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 )
 
 // laterOutputters will never be there. Where the data were captured dson failed, because its module was

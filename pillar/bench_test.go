@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 )
 
 // BenchmarkCompile compiles a pillar of so many keys, spread over ten SLS; renderers are shared, as in a daemon.
@@ -30,7 +30,7 @@ func benchmarkCompile(b *testing.B, keys int) {
 		top += fmt.Sprintf("    - s%d\n", i)
 	}
 	files.Set("top.sls", top)
-	renderers := all.Renderers()
+	renderers := stdrender.Renderers()
 	o := pillar.Options{Opts: options(write(b, b.TempDir(), data.NewMap("base", files)), nil)}
 	o.Engine = func(s pillar.Scope) (*render.Engine, error) {
 		env := &loader.Env{Opts: s.Opts, Grains: func() *data.Map { return s.Grains }, Pillar: func() *data.Map { return s.Pillar }}

@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/modules/grains"
 	modtest "github.com/brineproject/brine/modules/test"
 	"github.com/brineproject/brine/pillar"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 )
 
 // A keeping is a compiler that keeps what SLS gave, over one folder whose files are as old as they need to be.
@@ -38,7 +38,7 @@ func keep(t *testing.T, room int, more *data.Map, files ...any) *keeping {
 	o := options(roots, more)
 	o.Delete("ssh_merge_pillar")
 	k.Compiler = compiler(t, pillar.Options{Opts: o, Keep: room, Log: log,
-		Engine: pillar.Engines(loader.Env{}, []loader.Plugin{grains.Plugin(), modtest.Plugin()}, all.Renderers())})
+		Engine: pillar.Engines(loader.Env{}, []loader.Plugin{grains.Plugin(), modtest.Plugin()}, stdrender.Renderers())})
 	k.Trust(true)
 	return k
 }
@@ -231,7 +231,7 @@ func TestTemplatesThatCompileTheirOwnPillar(t *testing.T) {
 	}}
 	roots := write(t, t.TempDir(), data.NewMap("base", data.NewMap("top.sls", "base: {'*': [a]}", "a.sls", "a: {{ salt['again.now']() | length }}")))
 	c = compiler(t, pillar.Options{Opts: options(roots, data.NewMap("ssh_merge_pillar", false)), Keep: 1 << 20,
-		Engine: pillar.Engines(loader.Env{}, []loader.Plugin{again}, all.Renderers())})
+		Engine: pillar.Engines(loader.Env{}, []loader.Plugin{again}, stdrender.Renderers())})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	got, err := c.Compile(ctx, asks("web1"))

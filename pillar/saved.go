@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
 )

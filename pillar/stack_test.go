@@ -12,7 +12,7 @@ import (
 	testmodule "github.com/brineproject/brine/modules/test"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 	"github.com/brineproject/brine/yaml"
 )
 
@@ -30,7 +30,7 @@ func withFunctions(s pillar.Scope) (*render.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return render.New(render.Options{Env: reg.Env(), Files: s.Files, Renderers: all.Renderers()})
+	return render.New(render.Options{Env: reg.Env(), Files: s.Files, Renderers: stdrender.Renderers()})
 }
 
 // externals compiles the pillar of web1, with own: mine, for these entries of ext_pillar.

@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/modules/cmd"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 	"github.com/brineproject/brine/yaml"
 )
 
@@ -87,7 +87,7 @@ func withCommands(s pillar.Scope) (*render.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return render.New(render.Options{Env: reg.Env(), Files: s.Files, Renderers: all.Renderers()})
+	return render.New(render.Options{Env: reg.Env(), Files: s.Files, Renderers: stdrender.Renderers()})
 }
 
 func TestTreeWithExternalPillarsIsSalts(t *testing.T) {

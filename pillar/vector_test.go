@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
 	module "github.com/brineproject/brine/modules/pillar"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 	"github.com/brineproject/brine/yaml"
 )
 
@@ -29,8 +29,8 @@ func baseGrains() *data.Map {
 
 // engines makes the engine of a compilation with what it is given; of functions, templates have those of module pillar.
 func engines(s pillar.Scope) (*render.Engine, error) {
-	plugins := []loader.Plugin{module.Plugin(render.Brought{Renderers: all.Renderers()})}
-	return pillar.Engines(loader.Env{}, plugins, all.Renderers())(s)
+	plugins := []loader.Plugin{module.Plugin(render.Brought{Renderers: stdrender.Renderers()})}
+	return pillar.Engines(loader.Env{}, plugins, stdrender.Renderers())(s)
 }
 
 // write lays out environments below a folder and returns pillar_roots.
@@ -141,7 +141,7 @@ func call(t *testing.T, p *pillar.Compiler, start pillar.Request, argv []any) an
 		r.PillarEnv, r.Override = q.PillarEnv, q.Override
 		return p.Compile(ctx, r)
 	}
-	reg, err := loader.NewRegistry(env, []loader.Plugin{module.Plugin(render.Brought{Renderers: all.Renderers()})})
+	reg, err := loader.NewRegistry(env, []loader.Plugin{module.Plugin(render.Brought{Renderers: stdrender.Renderers()})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 const (

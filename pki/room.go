@@ -8,7 +8,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 // maxFile bounds what is read as a key; a folder of denied keys may hold files of several.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Orders do what reactions say. Their methods are called by several goroutines.
@@ -18,11 +18,11 @@ type Orders interface {
 	// Publish sends a job to minions and does not wait for them.
 	Publish(ctx context.Context, p *Publication) error
 	// Run calls a runner or a wheel function and waits for it.
-	Run(ctx context.Context, kind runner.Kind, fun string, args []any, kwargs *data.Map) error
+	Run(ctx context.Context, kind runners.Kind, fun string, args []any, kwargs *data.Map) error
 	// Call calls an execution function on the host of the reactor and waits for it.
 	Call(ctx context.Context, fun string, args []any, kwargs *data.Map) error
 	// Spec describes a runner or a wheel function; false where there is none.
-	Spec(kind runner.Kind, fun string) (*loader.Spec, bool)
+	Spec(kind runners.Kind, fun string) (*loader.Spec, bool)
 }
 
 // A Publication is a job for minions.
@@ -45,7 +45,7 @@ func (r *Reaction) do(ctx context.Context, orders Orders, log logrus.FieldLogger
 		}
 		return orders.Publish(ctx, p)
 	case "runner", "wheel":
-		kind := runner.Kind(r.Type)
+		kind := runners.Kind(r.Type)
 		args, kwargs, err := r.call(kind, orders, log)
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func (r *Reaction) publication(log logrus.FieldLogger) (*Publication, error) {
 }
 
 // call returns the arguments of a reaction that calls a function on the master.
-func (r *Reaction) call(kind runner.Kind, orders Orders, log logrus.FieldLogger) ([]any, *data.Map, error) {
+func (r *Reaction) call(kind runners.Kind, orders Orders, log logrus.FieldLogger) ([]any, *data.Map, error) {
 	if named, ok, err := r.named(log); ok {
 		return nil, named, err
 	}
@@ -102,7 +102,7 @@ func (r *Reaction) call(kind runner.Kind, orders Orders, log logrus.FieldLogger)
 			return nil, nil, errors.New("function not available")
 		}
 		var err error
-		if args, kwargs, err = runner.FromLow(spec, string(kind)+"."+r.Fun, r.parameters(spec)); err != nil {
+		if args, kwargs, err = runners.FromLow(spec, string(kind)+"."+r.Fun, r.parameters(spec)); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // orders keep what was ordered.
@@ -49,7 +49,7 @@ func (o *orders) Publish(ctx context.Context, p *Publication) error {
 	return o.keep(ctx, fmt.Sprintf("local %s %s %s %s %s %s", data.Str(p.Target), p.TargetType, p.Fun, data.Repr(p.Args), p.Ret, data.Repr(p.Options)), p.Fun, p.Args)
 }
 
-func (o *orders) Run(ctx context.Context, kind runner.Kind, fun string, args []any, kwargs *data.Map) error {
+func (o *orders) Run(ctx context.Context, kind runners.Kind, fun string, args []any, kwargs *data.Map) error {
 	return o.keep(ctx, fmt.Sprintf("%s %s %s %s", kind, fun, data.Repr(args), data.Repr(kwargs)), fun, args)
 }
 
@@ -62,7 +62,7 @@ func (o *orders) Call(ctx context.Context, fun string, args []any, kwargs *data.
 }
 
 // Spec knows two functions of Salt's by their parameters.
-func (o *orders) Spec(_ runner.Kind, fun string) (*loader.Spec, bool) {
+func (o *orders) Spec(_ runners.Kind, fun string) (*loader.Spec, bool) {
 	switch fun {
 	case "event.send":
 		return &loader.Spec{Name: "send", Params: []loader.Param{{Name: "tag", Required: true}, {Name: "data"}}}, true

@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 )
 
 func rendered(t *testing.T, opts *data.Map) Render {
@@ -16,7 +16,7 @@ func rendered(t *testing.T, opts *data.Map) Render {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := render.New(render.Options{Env: reg.Env(), Renderers: all.Renderers()})
+	e, err := render.New(render.Options{Env: reg.Env(), Renderers: stdrender.Renderers()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 // Brought is what a program brings along to render with. Plug-ins of one program share it, and with it the templates that
 // its renderers have parsed.
 type Brought struct {
-	Renderers []Renderer         // see package render/all
+	Renderers []Renderer         // see package render/standard
 	Files     fileclient.Brought // to get with what templates import
 }
 

@@ -6,7 +6,7 @@
 //	e, err := render.New(render.Options{Env: env, Files: files, Renderers: all.Renderers()})
 //	high, err := e.Render(ctx, render.Input{Text: text, Path: path, SaltEnv: "base", SLS: "web.nginx"})
 //
-// A Renderer is a value in a list, as plug-ins are elsewhere; package render/all lists them, and Options.Lookup finds those
+// A Renderer is a value in a list, as plug-ins are elsewhere; package render/standard lists them, and Options.Lookup finds those
 // that are known only by name at run time. What Salt adds to Jinja is in render/saltjinja.
 //
 // An Engine is made for one minion and is cheap; renderers may be shared by many, and then share their parsed templates.

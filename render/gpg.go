@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/gpg"
+	"github.com/brineproject/brine/internal/gpg"
 )
 
 // GPG is the renderer gpg: it decrypts PGP messages in text or data with the program gpg and the keys in gpg_keydir, which

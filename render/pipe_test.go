@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 )
 
 // engine returns an engine with all renderers under options, given as key, value, key, value.
@@ -24,7 +24,7 @@ func engine(t testing.TB, files render.Files, opts ...any) *render.Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := render.New(render.Options{Env: reg.Env(), Files: files, Renderers: all.Renderers()})
+	e, err := render.New(render.Options{Env: reg.Env(), Files: files, Renderers: stdrender.Renderers()})
 	if err != nil {
 		t.Fatal(err)
 	}

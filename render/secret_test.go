@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/nacl/secretbox"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/render"
 )
 

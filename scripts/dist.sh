@@ -41,9 +41,9 @@ papers() {
   [ ! -d man ] || cp -R man "$2/man"
   echo "$version" > "$2/VERSION"
   mkdir "$2/conf"
-  cp pkg/conf/minion "$2/conf/"
+  cp packaging/conf/minion "$2/conf/"
   [ "$1" = linux ] || return 0
-  cp pkg/conf/master "$2/conf/"
+  cp packaging/conf/master "$2/conf/"
   sh scripts/stage.sh "$work/stage"
   for folder in systemd sysv openrc default logrotate sysusers.d tmpfiles.d; do
     cp -R "$work/stage/$folder" "$2/$folder"

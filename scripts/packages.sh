@@ -18,7 +18,7 @@ mkdir -p "$out"
 sh scripts/stage.sh "$STAGE"
 # The user salt exists where a package is installed, so the master becomes that one.
 sed -i 's/^#user: root$/user: salt/' "$STAGE/conf/master"
-(cd pkg/nfpm && CGO_ENABLED=0 GOOS='' GOARCH='' "$go" build -o "$STAGE/nfpm" .)
+(cd packaging/nfpm && CGO_ENABLED=0 GOOS='' GOARCH='' "$go" build -o "$STAGE/nfpm" .)
 
 write() { "$STAGE/nfpm" "$format" "$1" "$out"; }
 
@@ -34,10 +34,10 @@ service() {
   done
   DESCRIPTION=$(sed -n 's/^Description=//p' "$STAGE/systemd/$NAME.service")
   export NAME DESCRIPTION CONTENTS DEPENDS_DEB DEPENDS_RPM PREINSTALL_DEB PREINSTALL_RPM
-  write pkg/nfpm/service.yaml
+  write packaging/nfpm/service.yaml
 }
 
-write pkg/nfpm/salt-common.yaml
+write packaging/nfpm/salt-common.yaml
 
 DEPENDS_DEB='' DEPENDS_RPM='' PREINSTALL_DEB='' PREINSTALL_RPM=''
 CONTENTS="\

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the root of the container image of a role, as pkg/docker/root.list says, of the programs in BIN. A program that is
+# Makes the root of the container image of a role, as packaging/docker/root.list says, of the programs in BIN. A program that is
 # not in cmd/ is left out. Only root can give folders to the user of the master; for others all belongs to them.
 # Usage: rootfs.sh GO master|minion BIN ROOT
 set -eu
@@ -23,7 +23,7 @@ rm -rf "$root"
 mkdir -p "$root"
 chmod 0755 "$root"
 umask 022
-grep -v '^#' pkg/docker/root.list | while read -r for kind mode owner path source; do
+grep -v '^#' packaging/docker/root.list | while read -r for kind mode owner path source; do
   if [ "$for" != any ] && [ "$for" != "$role" ]; then
     continue
   fi

@@ -10,7 +10,7 @@ mkdir -p "$stage"/bin "$stage"/conf "$stage"/default "$stage"/deb "$stage"/libex
 # fill writes a template of pkg/ for a service: fill TEMPLATE FILE.
 fill() {
   sed -e "s/@NAME@/$name/g" -e "s/@DESCRIPTION@/$description/g" -e "s/@LOG@/$log/g" -e "s/@AFTER@/$after/g" -e "s/@USE@/$after/g" \
-    "pkg/$1" > "$stage/$2"
+    "packaging/$1" > "$stage/$2"
 }
 
 # service stages the files of a service: service NAME LOG AFTER.
@@ -19,8 +19,8 @@ service() {
   if [ ! -d "cmd/$name" ]; then
     return
   fi
-  description=$(sed -n 's/^Description=//p' "pkg/systemd/$name.service")
-  cp "pkg/systemd/$name.service" "$stage/systemd/"
+  description=$(sed -n 's/^Description=//p' "packaging/systemd/$name.service")
+  cp "packaging/systemd/$name.service" "$stage/systemd/"
   fill sysv/salt.in "sysv/$name"
   fill openrc/salt.in "openrc/$name"
   fill default/salt.in "default/$name"
@@ -37,11 +37,11 @@ service salt-master master ''
 service salt-minion minion ' salt-master'
 service salt-syndic syndic ' salt-master'
 service salt-api api ' salt-master'
-cat pkg/default/minion.in >> "$stage/default/salt-minion"
-cp pkg/nfpm/deb/salt-master.preinst "$stage/deb/"
-cp pkg/nfpm/rpm/salt-master.pre "$stage/rpm/"
-cp pkg/conf/master pkg/conf/minion "$stage/conf/"
-cp pkg/sysusers.d/* "$stage/sysusers.d/"
-cp pkg/tmpfiles.d/* "$stage/tmpfiles.d/"
-cp pkg/libexec/* "$stage/libexec/"
+cat packaging/default/minion.in >> "$stage/default/salt-minion"
+cp packaging/nfpm/deb/salt-master.preinst "$stage/deb/"
+cp packaging/nfpm/rpm/salt-master.pre "$stage/rpm/"
+cp packaging/conf/master packaging/conf/minion "$stage/conf/"
+cp packaging/sysusers.d/* "$stage/sysusers.d/"
+cp packaging/tmpfiles.d/* "$stage/tmpfiles.d/"
+cp packaging/libexec/* "$stage/libexec/"
 chmod 0755 "$stage"/sysv/* "$stage"/openrc/* "$stage"/libexec/*

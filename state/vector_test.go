@@ -17,11 +17,11 @@ import (
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
-	modules "github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 	"github.com/brineproject/brine/state"
 )
 
@@ -175,7 +175,7 @@ func (m *testMinion) engine(t *testing.T, plugins []loader.Plugin) *render.Engin
 	for saltenv, dirs := range tree.All() {
 		fileRoots[saltenv.(string)] = []string{dirs.([]any)[0].(string)}
 	}
-	e, err := render.New(render.Options{Env: m.env, Files: fileRoots, Renderers: all.Renderers()})
+	e, err := render.New(render.Options{Env: m.env, Files: fileRoots, Renderers: stdrender.Renderers()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/engine"
+	"github.com/brineproject/brine/engines"
 	"github.com/brineproject/brine/process"
 	"github.com/brineproject/brine/yaml"
 )
@@ -27,13 +27,13 @@ func (Nodes) Name() string { return "ext_nodes" }
 
 // Check implements Source.
 func (Nodes) Check(config any) error {
-	_, err := engine.Words(config)
+	_, err := engines.Words(config)
 	return err
 }
 
 // Top implements Source.
 func (n Nodes) Top(ctx context.Context, q Query) (*data.Map, error) {
-	words, err := engine.Words(q.Config)
+	words, err := engines.Words(q.Config)
 	if err != nil {
 		return nil, err
 	}

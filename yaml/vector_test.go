@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 )
 
 // vectorFile is a collection of its own form: what Salt's loader and dumper make of documents.

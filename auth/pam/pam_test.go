@@ -15,7 +15,7 @@ import (
 
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 // inside is set where TestInside finds the users and services of TestCVE2022_22967.

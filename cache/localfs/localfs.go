@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/cache"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 const ending = ".p"

@@ -16,7 +16,7 @@ import (
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/version"
 )

@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/auth"
-	logins "github.com/brineproject/brine/auth/all"
+	stdauth "github.com/brineproject/brine/auth/standard"
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/engine"
-	engines "github.com/brineproject/brine/engines/all"
+	"github.com/brineproject/brine/engines"
+	stdengines "github.com/brineproject/brine/engines/standard"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/gitfs"
 	"github.com/brineproject/brine/fileserver/minionfs"
@@ -24,7 +24,7 @@ import (
 	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/reactor"
-	runners "github.com/brineproject/brine/runners/all"
+	stdrunners "github.com/brineproject/brine/runners/standard"
 	"github.com/brineproject/brine/schedule"
 )
 
@@ -59,7 +59,7 @@ func checks() []check {
 		{"nodegroups", func(cfg *config.Master) error { return wrongGroups(cfg.Nodegroups) }},
 		{"reactor", wrongReactions},
 		{"ext_processes", master.CheckPrograms},
-		{"engines", func(cfg *config.Master) error { return engine.Check(cfg.Engines, engines.Engines()) }},
+		{"engines", func(cfg *config.Master) error { return engines.Check(cfg.Engines, stdengines.Engines()) }},
 		{"schedule", wrongSchedule},
 		{"metrics_address", func(cfg *config.Master) error { return wrongAddress(cfg.MetricsAddress) }},
 		{"log_fmt_console", func(cfg *config.Master) error { return logging.CheckFormat(cfg.LogFmtConsole) }},
@@ -159,7 +159,7 @@ func wrongBackends(opts *data.Map) error {
 func wrongLogins(cfg *config.Master) error {
 	opts := cfg.Map()
 	return auth.CheckLogins(cfg.ExternalAuth, func(name string) error {
-		system, err := logins.Open(name, opts)
+		system, err := stdauth.Open(name, opts)
 		if checked, ok := system.(interface{ Check() error }); ok && err == nil {
 			err = checked.Check()
 		}
@@ -215,7 +215,7 @@ func wrongSchedule(cfg *config.Master) error {
 	if cfg.Schedule.Len() == 0 {
 		return nil
 	}
-	return schedule.Check(cfg.Schedule, cli.Knows(runners.Plugins(runners.Needs{}), cfg.Map()))
+	return schedule.Check(cfg.Schedule, cli.Knows(stdrunners.Plugins(stdrunners.Needs{}), cfg.Map()))
 }
 
 // wrongAddress looks at an address to listen on.

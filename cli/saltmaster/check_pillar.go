@@ -9,9 +9,9 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/pillar"
-	pillars "github.com/brineproject/brine/pillars/all"
+	stdsources "github.com/brineproject/brine/pillar/sources/standard"
 	"github.com/brineproject/brine/render"
-	renderers "github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 	"github.com/brineproject/brine/tops"
 )
 
@@ -40,7 +40,7 @@ func wrongPillars(cfg *config.Master) error {
 
 // wrongPillar looks at one external pillar. What it does not like in its arguments it will tell minions too, as in Salt.
 func wrongPillar(name string, argument any, opts *data.Map) error {
-	sources := pillars.Sources()
+	sources := stdsources.Sources()
 	i := slices.IndexFunc(sources, func(s pillar.Source) bool { return s.Name() == name })
 	if i < 0 {
 		return noPillar(name, sources)
@@ -75,7 +75,7 @@ func foreignPillars() []string {
 // wrongDemands looks at what minions may ask for. The default names what is not there, and is not told of.
 func wrongDemands(cfg *config.Master) error {
 	names := fileserver.Strings(cfg.Map().Value("on_demand_ext_pillar"))
-	sources := pillars.Sources()
+	sources := stdsources.Sources()
 	var errs []error
 	for i, name := range names {
 		known := slices.ContainsFunc(sources, func(s pillar.Source) bool { return s.Name() == name })
@@ -108,7 +108,7 @@ func wrongStrategy(cfg *config.Master) error {
 // wrongPipe looks for renderers that are not there.
 func wrongPipe(pipe string) error {
 	var there []string
-	for _, r := range renderers.Renderers() {
+	for _, r := range stdrender.Renderers() {
 		there = append(there, r.Name())
 	}
 	var errs []error

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/master"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/jobstore"
 	"github.com/brineproject/brine/returners/local"
 	"github.com/brineproject/brine/returners/localcache"
@@ -25,45 +25,47 @@ import (
 // A choice is what this program has of a returner of one name; what it has not is nil.
 type choice struct {
 	name   string
-	jobs   func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returner.JobCache, error)
-	events func(ctx context.Context, opts *data.Map) (returner.EventReturner, error)
+	jobs   func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error)
+	events func(ctx context.Context, opts *data.Map) (returners.EventReturner, error)
 	remote bool // it speaks to a server
 }
 
 // choices are the returners of a master: places for jobs, and for events.
 func choices() []choice {
 	return []choice{
-		{name: "jobstore", jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returner.JobCache, error) {
+		{name: "jobstore", jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
 			return jobstore.Open(ctx, filepath.Join(cfg.CacheDir, "jobs.db"), jobstore.Options{Log: log})
 		}},
-		{name: localcache.Name, jobs: func(_ context.Context, cfg *config.Master, log logrus.FieldLogger) (returner.JobCache, error) {
+		{name: localcache.Name, jobs: func(_ context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
 			return localcache.Open(filepath.Join(cfg.CacheDir, "jobs"), localcache.Options{HashType: cfg.HashType, EndTime: cfg.JobCacheStoreEndtime, Log: log})
 		}},
-		{name: sqlite3.Name, jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returner.JobCache, error) {
+		{name: sqlite3.Name, jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
 			return sqlite3.Open(ctx, cfg.Map(), log)
 		}, events: sqlite3.OpenEvents},
-		{name: mysql.Name, remote: true, jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returner.JobCache, error) {
+		{name: mysql.Name, remote: true, jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
 			return mysql.Open(ctx, cfg.Map(), log)
-		}, events: func(_ context.Context, opts *data.Map) (returner.EventReturner, error) { return mysql.OpenEvents(opts) }},
+		}, events: func(_ context.Context, opts *data.Map) (returners.EventReturner, error) {
+			return mysql.OpenEvents(opts)
+		}},
 		postgresChoice(postgres.Name),
 		postgresChoice(postgres.NameJSONB),
-		{name: redis.Name, remote: true, jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returner.JobCache, error) {
+		{name: redis.Name, remote: true, jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
 			return redis.Open(ctx, cfg.Map(), redis.Options{Log: log})
 		}},
-		{name: rawfilejson.Name, events: func(_ context.Context, opts *data.Map) (returner.EventReturner, error) {
+		{name: rawfilejson.Name, events: func(_ context.Context, opts *data.Map) (returners.EventReturner, error) {
 			return rawfilejson.OpenEvents(opts), nil
 		}},
-		{name: local.Name, events: func(context.Context, *data.Map) (returner.EventReturner, error) { return local.OpenEvents(), nil }},
-		{name: smtp.Name, events: func(_ context.Context, opts *data.Map) (returner.EventReturner, error) {
+		{name: local.Name, events: func(context.Context, *data.Map) (returners.EventReturner, error) { return local.OpenEvents(), nil }},
+		{name: smtp.Name, events: func(_ context.Context, opts *data.Map) (returners.EventReturner, error) {
 			return smtp.OpenEvents(opts), nil
 		}},
 	}
 }
 
 func postgresChoice(name string) choice {
-	return choice{name: name, remote: true, jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returner.JobCache, error) {
+	return choice{name: name, remote: true, jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
 		return postgres.Open(ctx, name, cfg.Map(), log)
-	}, events: func(_ context.Context, opts *data.Map) (returner.EventReturner, error) {
+	}, events: func(_ context.Context, opts *data.Map) (returners.EventReturner, error) {
 		return postgres.OpenEvents(name, opts)
 	}}
 }
@@ -84,20 +86,20 @@ func takesEvents(c choice) bool { return c.events != nil }
 
 // JobCache returns what opens the job cache of a master, as master_job_cache says: one file in its cachedir where that is not
 // set. The error names the option when it names no job cache.
-func JobCache(cfg *config.Master, log logrus.FieldLogger) func(context.Context) (returner.JobCache, error) {
+func JobCache(cfg *config.Master, log logrus.FieldLogger) func(context.Context) (returners.JobCache, error) {
 	return opener("master_job_cache", cfg.JobCacheName(), cfg, log)
 }
 
 // ExtJobCache returns what opens the job cache that minions write to, ext_job_cache; nil where that is not set.
-func ExtJobCache(cfg *config.Master, log logrus.FieldLogger) func(context.Context) (returner.JobCache, error) {
+func ExtJobCache(cfg *config.Master, log logrus.FieldLogger) func(context.Context) (returners.JobCache, error) {
 	if cfg.ExtJobCache == "" {
 		return nil
 	}
 	return opener("ext_job_cache", cfg.ExtJobCache, cfg, log)
 }
 
-func opener(option, name string, cfg *config.Master, log logrus.FieldLogger) func(context.Context) (returner.JobCache, error) {
-	return func(ctx context.Context) (returner.JobCache, error) {
+func opener(option, name string, cfg *config.Master, log logrus.FieldLogger) func(context.Context) (returners.JobCache, error) {
+	return func(ctx context.Context) (returners.JobCache, error) {
 		c, err := choose(option, name, keepsJobs)
 		if err != nil {
 			return nil, err
@@ -107,7 +109,7 @@ func opener(option, name string, cfg *config.Master, log logrus.FieldLogger) fun
 			return nil, fmt.Errorf("%s: %w", option, err)
 		}
 		if c.remote {
-			cache = returner.Guard(name, cache, returner.GuardOptions{})
+			cache = returners.Guard(name, cache, returners.GuardOptions{})
 		}
 		return cache, nil
 	}
@@ -120,7 +122,7 @@ func EventSinks(cfg *config.Master) []master.EventSink {
 		if name == "" {
 			continue
 		}
-		sinks = append(sinks, master.EventSink{Name: name, Open: func(ctx context.Context) (returner.EventReturner, error) {
+		sinks = append(sinks, master.EventSink{Name: name, Open: func(ctx context.Context) (returners.EventReturner, error) {
 			c, err := choose("event_return", name, takesEvents)
 			if err != nil {
 				return nil, err

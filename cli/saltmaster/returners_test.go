@@ -10,7 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/config"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 func quiet() logrus.FieldLogger {

@@ -10,23 +10,23 @@ import (
 	"path/filepath"
 	"strings"
 
-	logins "github.com/brineproject/brine/auth/all"
+	stdauth "github.com/brineproject/brine/auth/standard"
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
-	engines "github.com/brineproject/brine/engines/all"
+	stdengines "github.com/brineproject/brine/engines/standard"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/gitfs"
 	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/master"
-	modules "github.com/brineproject/brine/modules/all"
-	pillars "github.com/brineproject/brine/pillars/all"
-	runners "github.com/brineproject/brine/runners/all"
-	states "github.com/brineproject/brine/states/all"
+	"github.com/brineproject/brine/modules"
+	stdsources "github.com/brineproject/brine/pillar/sources/standard"
+	stdrunners "github.com/brineproject/brine/runners/standard"
+	"github.com/brineproject/brine/states"
 	"github.com/brineproject/brine/tops"
-	wheels "github.com/brineproject/brine/wheel/all"
+	wheels "github.com/brineproject/brine/wheel"
 )
 
 // program is one run of salt-master: its command line, its configuration of now, and the master.
@@ -125,9 +125,9 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 	m, err := master.New(ctx, p.cfg, master.Options{
 		Ports: ports, Settle: settle, Log: log,
 		Jobs: JobCache(p.cfg, log), ExtJobs: ExtJobCache(p.cfg, log), EventSinks: EventSinks(p.cfg),
-		Runners: runners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins, States: states.Plugins(), Render: modules.Brought(),
-		Sources: pillars.Sources(), Tops: tops.Sources(), Engines: engines.Engines(), Backends: fileserver.Makers{gitfs.Name: gitfs.Make},
-		Order: cli.MasterOrder(p.cfg, p.in.Env), Login: logins.Open, GiveBack: func() { cli.GiveBack(log) },
+		Runners: stdrunners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins, States: states.Plugins(), Render: modules.Brought(),
+		Sources: stdsources.Sources(), Tops: tops.Sources(), Engines: stdengines.Engines(), Backends: fileserver.Makers{gitfs.Name: gitfs.Make},
+		Order: cli.MasterOrder(p.cfg, p.in.Env), Login: stdauth.Open, GiveBack: func() { cli.GiveBack(log) },
 	})
 	if err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/minion"
-	"github.com/brineproject/brine/modules/all"
-	returners "github.com/brineproject/brine/returners/all"
+	"github.com/brineproject/brine/modules"
+	stdreturners "github.com/brineproject/brine/returners/standard"
 	"github.com/brineproject/brine/schedule"
 )
 
@@ -19,7 +19,7 @@ func wrong(cfg *config.Minion, report *config.Report) error {
 		report.Judge("log_fmt_console", logging.CheckFormat(cfg.LogFmtConsole)), report.Judge("log_fmt_logfile", logging.CheckFormat(cfg.LogFmtLogfile)),
 		report.Judge("ssl", cli.IdleTLS(cfg.Transport, cfg.Map()))}
 	if cfg.Schedule.Len() > 0 {
-		errs = append(errs, report.Judge("schedule", schedule.Check(minion.OwnJobs(cfg.Schedule), cli.Knows(all.Plugins(all.Brought()), cfg.Map()))))
+		errs = append(errs, report.Judge("schedule", schedule.Check(minion.OwnJobs(cfg.Schedule), cli.Knows(modules.Plugins(modules.Brought()), cfg.Map()))))
 	}
 	LocalFolders(cfg, report)
 	report.Unused("minion", minion.Unused(cfg))
@@ -38,7 +38,7 @@ func LocalFolders(cfg *config.Minion, report *config.Report) {
 // first return.
 func wrongReturners(cfg *config.Minion) error {
 	var there []string
-	for _, p := range returners.Plugins() {
+	for _, p := range stdreturners.Plugins() {
 		there = append(append(there, p.Name), p.Aliases...)
 	}
 	var errs []error

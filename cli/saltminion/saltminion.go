@@ -18,10 +18,10 @@ import (
 	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/minion"
-	"github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/pillar"
-	returners "github.com/brineproject/brine/returners/all"
-	states "github.com/brineproject/brine/states/all"
+	stdreturners "github.com/brineproject/brine/returners/standard"
+	"github.com/brineproject/brine/states"
 )
 
 // Run runs the program and returns its exit code.
@@ -54,14 +54,14 @@ func Options(cfg *config.Minion, env func(string) string, log *logrus.Logger) (m
 	if err != nil {
 		return minion.Options{}, err
 	}
-	brought := all.Brought()
+	brought := modules.Brought()
 	facts := grains.Options{Opts: cfg.Map(), Env: env, Log: log, ConfFile: cfg.ConfFile}
 	return minion.Options{
 		Ports:     minion.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
-		Plugins:   loader.Allowed(all.Plugins(brought), cfg.Map(), "modules"),
+		Plugins:   loader.Allowed(modules.Plugins(brought), cfg.Map(), "modules"),
 		Render:    brought,
 		Sources:   pillar.Sources(),
-		Returners: loader.Allowed(returners.Plugins(), cfg.Map(), "returners"),
+		Returners: loader.Allowed(stdreturners.Plugins(), cfg.Map(), "returners"),
 		States:    loader.Allowed(states.Plugins(), cfg.Map(), "states"),
 		Grains:    Grains(func() grains.Options { return facts }),
 		Log:       log,

@@ -6,11 +6,11 @@ import (
 	"os/exec"
 
 	"github.com/brineproject/brine/process"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // inBackground starts the program once more, which calls the runner and outlives this one.
-func (r *run) inBackground(call runner.Call) int {
+func (r *run) inBackground(call runners.Call) int {
 	self, err := os.Executable()
 	if err != nil {
 		return r.fail(fmt.Errorf("salt-run: --async: %w", err))
@@ -21,12 +21,12 @@ func (r *run) inBackground(call runner.Call) int {
 		return r.fail(fmt.Errorf("salt-run: --async: %w", err))
 	}
 	r.log.Warnf("Running in asynchronous mode. Results of this execution may be collected by attaching to the master event bus or by "+
-		"examining the master job cache, if configured. This execution is running under tag %s", runner.Runner.Tag(call.JID))
+		"examining the master job cache, if configured. This execution is running under tag %s", runners.Runner.Tag(call.JID))
 	return exitOK
 }
 
 // again returns the command line of the program that does the work.
-func (r *run) again(call runner.Call) []string {
+func (r *run) again(call runners.Call) []string {
 	args := []string{"--config-dir=" + r.o.ConfigDir, "--jid=" + string(call.JID), "--quiet"}
 	for _, option := range []struct{ name, value string }{{"saltfile", r.o.Saltfile}, {"log-level", r.o.LogLevel}, {"log-file", r.o.LogFile},
 		{"log-file-level", r.o.LogFileLevel}} {

@@ -12,12 +12,12 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // throughMaster has the master call the runner for a user of external_auth, and prints what comes back
 // (salt/runner.py, run).
-func (r *run) throughMaster(ctx context.Context, call runner.Call, wire []any) int {
+func (r *run) throughMaster(ctx context.Context, call runners.Call, wire []any) int {
 	login, err := r.host.LogIn(ctx, r.o.EAuth, r.o.MakeToken)
 	var exit *cli.Exit
 	if errors.As(err, &exit) {
@@ -61,7 +61,7 @@ func (r *run) throughMaster(ctx context.Context, call runner.Call, wire []any) i
 
 // order gives the master the order, and returns the tag under which it tells of the call. The error has the text of the
 // master's refusal.
-func (r *run) order(ctx context.Context, call runner.Call, login *data.Map) (string, error) {
+func (r *run) order(ctx context.Context, call runners.Call, login *data.Map) (string, error) {
 	out, err := r.host.Requester()
 	if err != nil {
 		return "", err

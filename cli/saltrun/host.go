@@ -20,18 +20,18 @@ import (
 	"github.com/brineproject/brine/fileserver/roots"
 	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/master/mine"
+	"github.com/brineproject/brine/master/presence"
 	"github.com/brineproject/brine/match"
-	"github.com/brineproject/brine/mine"
-	modules "github.com/brineproject/brine/modules/all"
-	externals "github.com/brineproject/brine/pillars/all"
+	"github.com/brineproject/brine/modules"
+	stdsources "github.com/brineproject/brine/pillar/sources/standard"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/presence"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/runner"
-	runners "github.com/brineproject/brine/runners/all"
+	"github.com/brineproject/brine/runners"
 	"github.com/brineproject/brine/runners/gitpillar"
-	states "github.com/brineproject/brine/states/all"
-	wheels "github.com/brineproject/brine/wheel/all"
+	stdrunners "github.com/brineproject/brine/runners/standard"
+	"github.com/brineproject/brine/states"
+	wheels "github.com/brineproject/brine/wheel"
 )
 
 // A host is what runners find on the host of a master: its files, and the master itself where it runs.
@@ -74,17 +74,17 @@ func newHost(r *run) (*host, error) {
 		return nil, err
 	}
 	needs := h.needs(tree, connected, served)
-	sources := externals.Sources()
+	sources := stdsources.Sources()
 	needs.GitPillar = gitpillar.Among(sources)
 	needs.Pillar = newPillars(r, *env, plugins, brought.Renderers, sources)
-	h.runners, err = loader.NewRegistry(env, runners.Plugins(needs))
+	h.runners, err = loader.NewRegistry(env, stdrunners.Plugins(needs))
 	env.Shelves["runners"] = h.runners
 	return h, err
 }
 
 // needs are what runners work on. What cannot be opened is missing, and the runners that need it say so.
-func (h *host) needs(tree *pki.Dir, connected func() ([]string, error), served *fileserver.Server) runners.Needs {
-	n := runners.Needs{Jobs: h.jobs, Keys: tree, Connected: connected, Tokens: &tokens{h}, Files: served, InMaster: h.inMaster}
+func (h *host) needs(tree *pki.Dir, connected func() ([]string, error), served *fileserver.Server) stdrunners.Needs {
+	n := stdrunners.Needs{Jobs: h.jobs, Keys: tree, Connected: connected, Tokens: &tokens{h}, Files: served, InMaster: h.inMaster}
 	if n.Files != nil {
 		n.Locks = n.Files
 	}
@@ -113,7 +113,7 @@ func (h *host) files() *fileserver.Server {
 // mine returns what the runner mine reads: everything, as the master may.
 func (h *host) mine(tree *pki.Dir, bank *localfs.Cache) func(context.Context, any, string, any) (any, error) {
 	store := mine.NewStore(bank)
-	rules := mine.FleetRules(func() (*match.Fleet, error) { return runner.Fleet(h.Opts, tree, bank, false) })
+	rules := mine.FleetRules(func() (*match.Fleet, error) { return runners.Fleet(h.Opts, tree, bank, false) })
 	return func(_ context.Context, tgt any, tgtType string, fun any) (any, error) {
 		found, err := store.Get(mine.Query{Requester: h.Opts.Text("id"), Target: tgt, Kind: tgtType, Fun: fun}, rules)
 		if err != nil {
@@ -146,24 +146,24 @@ func (h *host) grains() func() *data.Map {
 
 // within calls a function for one that runs already, as a job of its own.
 func (h *host) within(ctx context.Context, kind string, order loader.Control) *data.Map {
-	k := runner.Kind(kind)
-	call := runner.Call{Fun: order.Fun, Args: order.Args, Kwargs: order.Kwargs, User: order.User, JID: h.r.ids.Next(), Tag: k == runner.Wheel}
+	k := runners.Kind(kind)
+	call := runners.Call{Fun: order.Fun, Args: order.Args, Kwargs: order.Kwargs, User: order.User, JID: h.r.ids.Next(), Tag: k == runners.Wheel}
 	functions := h.runners
-	if k == runner.Wheel {
+	if k == runners.Wheel {
 		functions = h.runners.Env().Shelf("wheel")
 	}
 	return h.clientOf(k, functions).Run(ctx, call)
 }
 
 // client calls runners, tells the master of them and keeps the results.
-func (h *host) client() *runner.Client { return h.clientOf(runner.Runner, h.runners) }
+func (h *host) client() *runners.Client { return h.clientOf(runners.Runner, h.runners) }
 
-func (h *host) clientOf(kind runner.Kind, functions *loader.Registry) *runner.Client {
-	o := runner.Options{Kind: kind, Functions: functions, Fire: h.fire, ID: h.Opts.Text("id"), Log: h.r.log}
+func (h *host) clientOf(kind runners.Kind, functions *loader.Registry) *runners.Client {
+	o := runners.Options{Kind: kind, Functions: functions, Fire: h.fire, ID: h.Opts.Text("id"), Log: h.r.log}
 	if returns, ok := h.Opts.Get("runner_returns"); !ok || data.Truth(returns) {
 		o.Keep = h.jobs.keep
 	}
-	return runner.New(o)
+	return runners.New(o)
 }
 
 // busPatience is how long one event may take to be taken by a master that runs.

@@ -12,10 +12,10 @@ import (
 	"github.com/brineproject/brine/cli/saltmaster"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/jobstore"
 	"github.com/brineproject/brine/returners/localcache"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // jobs are those in the job cache of the master, which is opened when it is needed: the file of a master of ours, and where
@@ -29,11 +29,11 @@ type jobs struct {
 
 // A reader is a job cache that can be closed.
 type reader interface {
-	returner.JobReader
+	returners.JobReader
 	Close() error
 }
 
-var _ returner.ProgressReader = (*jobs)(nil)
+var _ returners.ProgressReader = (*jobs)(nil)
 
 func (j *jobs) file() string { return filepath.Join(j.r.opts.Text("cachedir"), "jobs.db") }
 
@@ -83,7 +83,7 @@ func (j *jobs) tree() (reader, error) {
 }
 
 // Job returns one job.
-func (j *jobs) Job(ctx context.Context, id job.ID) (*returner.Job, error) {
+func (j *jobs) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	c, err := j.cache(ctx)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (j *jobs) Job(ctx context.Context, id job.ID) (*returner.Job, error) {
 }
 
 // Returns returns what came back for a job.
-func (j *jobs) Returns(ctx context.Context, id job.ID) ([]returner.Return, error) {
+func (j *jobs) Returns(ctx context.Context, id job.ID) ([]returners.Return, error) {
 	c, err := j.cache(ctx)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (j *jobs) Returns(ctx context.Context, id job.ID) ([]returner.Return, error
 }
 
 // Jobs returns the jobs that f chooses.
-func (j *jobs) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, error) {
+func (j *jobs) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, error) {
 	c, err := j.cache(ctx)
 	if err != nil {
 		return nil, err
@@ -110,16 +110,16 @@ func (j *jobs) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, err
 }
 
 // Progress tells how far a job has come.
-func (j *jobs) Progress(ctx context.Context, id job.ID) ([]returner.Progress, error) {
+func (j *jobs) Progress(ctx context.Context, id job.ID) ([]returners.Progress, error) {
 	c, err := j.cache(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return returner.ProgressOf(ctx, c, id)
+	return returners.ProgressOf(ctx, c, id)
 }
 
 // keep keeps the result of a runner where the master keeps its jobs, whether it runs or not.
-func (j *jobs) keep(ctx context.Context, done *runner.Done) error {
+func (j *jobs) keep(ctx context.Context, done *runners.Done) error {
 	if !data.Truth(j.r.opts.Value("job_cache")) || j.r.opts.Text("ext_job_cache") != "" {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (j *jobs) keep(ctx context.Context, done *runner.Done) error {
 
 // writable opens the job cache to write. The file of a master that runs takes changes of others too; one that is damaged is
 // left to the master.
-func (j *jobs) writable(ctx context.Context) (returner.JobCache, error) {
+func (j *jobs) writable(ctx context.Context) (returners.JobCache, error) {
 	switch {
 	case !j.files():
 		return saltmaster.JobCache(j.r.cfg, j.r.log)(ctx)
@@ -160,10 +160,10 @@ func (j *jobs) close() {
 // none is a job cache without jobs.
 type none struct{}
 
-func (none) Job(context.Context, job.ID) (*returner.Job, error) { return nil, returner.ErrUnknownJob }
+func (none) Job(context.Context, job.ID) (*returners.Job, error) { return nil, returners.ErrUnknownJob }
 
-func (none) Returns(context.Context, job.ID) ([]returner.Return, error) { return nil, nil }
+func (none) Returns(context.Context, job.ID) ([]returners.Return, error) { return nil, nil }
 
-func (none) Jobs(context.Context, returner.Filter) ([]returner.Job, error) { return nil, nil }
+func (none) Jobs(context.Context, returners.Filter) ([]returners.Job, error) { return nil, nil }
 
 func (none) Close() error { return nil }

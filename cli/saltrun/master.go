@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // inMaster has the running master call a runner, with the key of the user of this program, and returns what the runner returned.
@@ -31,7 +31,7 @@ func (h *host) inMaster(ctx context.Context, fun string, kwargs *data.Map) (resu
 	if err != nil {
 		return nil, true, err
 	}
-	tag, err := h.r.order(ctx, runner.Call{Fun: fun, Kwargs: kwargs}, key)
+	tag, err := h.r.order(ctx, runners.Call{Fun: fun, Kwargs: kwargs}, key)
 	if err != nil {
 		return nil, true, err
 	}

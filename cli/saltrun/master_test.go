@@ -10,8 +10,8 @@ import (
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/config"
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
 // running is a place whose master runs, with a minion web1.

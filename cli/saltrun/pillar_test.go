@@ -9,7 +9,7 @@ import (
 
 	"github.com/brineproject/brine/cache/localfs"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pillar"
 )

@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Exit codes (salt/defaults/exitcodes.py).
@@ -120,7 +120,7 @@ func (r *run) function(ctx context.Context) int {
 	if jid == "" {
 		jid = r.ids.Next()
 	}
-	call := runner.Call{Fun: r.o.Call.Fun, JID: jid, User: r.host.User(), Show: r.show, Print: func(text string) {
+	call := runners.Call{Fun: r.o.Call.Fun, JID: jid, User: r.host.User(), Show: r.show, Print: func(text string) {
 		r.out.Printf("%s", text)
 		_ = r.out.Flush() // who watches sees it at once; the end of the run finds what is wrong
 	}}
@@ -152,7 +152,7 @@ func newIDs(unique bool) *job.IDs {
 }
 
 // bind gives a call its arguments. The error is that of Salt for a runner that is not there or does not take them.
-func (r *run) bind(call *runner.Call, wire []any) error {
+func (r *run) bind(call *runners.Call, wire []any) error {
 	if call.Fun == "" {
 		return loader.Invocation("Must specify a function to run!\nex: manage.up")
 	}
@@ -177,15 +177,15 @@ const refusedCode = 254
 
 // refused tells the master and the terminal why a runner was not called: by the documentation of those whose names begin
 // so, where there are any.
-func (r *run) refused(ctx context.Context, call runner.Call, wire []any, err error) int {
+func (r *run) refused(ctx context.Context, call runners.Call, wire []any, err error) int {
 	return r.tell(ctx, call, wire, err, r.host.runners.Docs(call.Fun+"*"))
 }
 
 // tell is refused with the documentation that is shown in place of the reason; none shows the reason.
-func (r *run) tell(ctx context.Context, call runner.Call, wire []any, err error, docs *data.Map) int {
-	veil := runner.VeilFor(r.host.runners, call.Fun, wire, nil)
+func (r *run) tell(ctx context.Context, call runners.Call, wire []any, err error, docs *data.Map) int {
+	veil := runners.VeilFor(r.host.runners, call.Fun, wire, nil)
 	body := data.NewMap("success", false, "return", veil.Result(err.Error()), "retcode", int64(refusedCode), "fun", call.Fun, "fun_args", veil.Args(), "jid", string(call.JID))
-	if err := r.host.fire(ctx, runner.Runner.Tag(call.JID)+"/ret", body); err != nil {
+	if err := r.host.fire(ctx, runners.Runner.Tag(call.JID)+"/ret", body); err != nil {
 		r.log.WithError(err).Debug("no master takes events")
 	}
 	var v any = err.Error()

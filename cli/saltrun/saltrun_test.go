@@ -13,8 +13,8 @@ import (
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/saltrun"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/returners/jobstore"
 )
 

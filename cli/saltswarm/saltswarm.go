@@ -14,7 +14,7 @@ import (
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
-	"github.com/brineproject/brine/swarm"
+	"github.com/brineproject/brine/internal/swarm"
 )
 
 // Run runs the program and returns its exit code.

@@ -20,14 +20,14 @@ import (
 
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/engine"
+	"github.com/brineproject/brine/engines"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/output"
 )
 
 type program struct {
-	host   engine.Host
+	host   engines.Host
 	cmd    daemon.Command
 	globs  []*match.Glob
 	events *eventbus.Subscription // kept while the program is started again
@@ -35,12 +35,12 @@ type program struct {
 
 // New makes the engine: cmd is the program, a text or a list of words, cwd its folder, env a map of variables, and tags the
 // globs of the events that it gets, none where they are not given.
-func New(h engine.Host, options *data.Map) (func(context.Context) error, error) {
-	if err := engine.Only(options, "cmd", "cwd", "env", "tags"); err != nil {
+func New(h engines.Host, options *data.Map) (func(context.Context) error, error) {
+	if err := engines.Only(options, "cmd", "cwd", "env", "tags"); err != nil {
 		return nil, err
 	}
 	p := &program{host: h}
-	words, err := engine.Words(options.Value("cmd"))
+	words, err := engines.Words(options.Value("cmd"))
 	if err != nil {
 		return nil, fmt.Errorf("cmd: %w", err)
 	}
@@ -107,7 +107,7 @@ func (p *program) write(ctx context.Context, w io.Writer) error {
 
 // take fires what the program prints; what is no event goes to the log.
 func (p *program) take(line []byte) {
-	event, ok, err := engine.ParseLine(line)
+	event, ok, err := engines.ParseLine(line)
 	if err == nil && ok {
 		err = p.host.Fire(event)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/engine"
+	"github.com/brineproject/brine/engines"
 	"github.com/brineproject/brine/output"
 )
 
@@ -21,7 +21,7 @@ import (
 const maxTags = 10000
 
 type script struct {
-	host     engine.Host
+	host     engines.Host
 	cmd      []string
 	interval time.Duration
 	onChange bool
@@ -31,8 +31,8 @@ type script struct {
 
 // New makes the engine: cmd is the program, interval the seconds from its end to its next start (1), onchange leaves out an event
 // that is like the last one of its tag, and output is json.
-func New(h engine.Host, options *data.Map) (func(context.Context) error, error) {
-	if err := engine.Only(options, "cmd", "output", "interval", "onchange"); err != nil {
+func New(h engines.Host, options *data.Map) (func(context.Context) error, error) {
+	if err := engines.Only(options, "cmd", "output", "interval", "onchange"); err != nil {
 		return nil, err
 	}
 	s := &script{host: h, interval: time.Second, onChange: data.Truth(options.Value("onchange")), last: map[string][32]byte{}}
@@ -40,7 +40,7 @@ func New(h engine.Host, options *data.Map) (func(context.Context) error, error) 
 		return nil, fmt.Errorf("output can be json alone, not %s", data.Repr(out))
 	}
 	var err error
-	if s.cmd, err = engine.Words(options.Value("cmd")); err != nil {
+	if s.cmd, err = engines.Words(options.Value("cmd")); err != nil {
 		return nil, fmt.Errorf("cmd: %w", err)
 	}
 	switch v := options.Value("interval").(type) {
@@ -92,7 +92,7 @@ func (s *script) once(ctx context.Context) error {
 }
 
 func (s *script) take(line []byte) error {
-	event, ok, err := engine.ParseLine(line)
+	event, ok, err := engines.ParseLine(line)
 	if err != nil || !ok || s.onChange && !s.changed(event) {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *script) take(line []byte) error {
 }
 
 // changed reports whether an event differs from the last one of its tag.
-func (s *script) changed(e engine.Event) bool {
+func (s *script) changed(e engines.Event) bool {
 	text, err := output.JSON(e.Data)
 	if err != nil {
 		return true

@@ -13,9 +13,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 // Update tells which files were changed since the last one, for fileserver_events; without them it does nothing, since

@@ -85,7 +85,7 @@ func TestPageFindsWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestStatesHaveTheirArguments holds the reading of the source against states that are known; a test of states/all holds all of them.
+// TestStatesHaveTheirArguments holds the reading of the source against states that are known; a test of states holds all of them.
 func TestStatesHaveTheirArguments(t *testing.T) {
 	s, err := read(root(t))
 	if err != nil {

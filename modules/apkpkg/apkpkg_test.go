@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testpkg"
+	"github.com/brineproject/brine/internal/test/testpkg"
 )
 
 // A system has packages, and speaks as apk 2.14 does.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/packages"
+	"github.com/brineproject/brine/internal/packages"
 )
 
 type installArgs struct {

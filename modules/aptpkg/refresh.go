@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/packages"
 )
 
 type refreshArgs struct {

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/packages"
 	"github.com/brineproject/brine/state/change"
 	"github.com/brineproject/brine/yaml"
 )

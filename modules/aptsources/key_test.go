@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/calls"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/calls"
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 // makeKey makes a key with gpg, and returns it with its armor and its id.

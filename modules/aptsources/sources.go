@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 // dropDir is the folder of further files of sources.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/internal/unpack"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
-	"github.com/brineproject/brine/unpack"
 )
 
 type listArgs struct {

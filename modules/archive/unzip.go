@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/unpack"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/unpack"
 )
 
 type unzipArgs struct {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/calls"
-	"github.com/brineproject/brine/internal/testat"
+	"github.com/brineproject/brine/internal/test/calls"
+	"github.com/brineproject/brine/internal/test/testat"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/at"
 	"github.com/brineproject/brine/modules/cmd"

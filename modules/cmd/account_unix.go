@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/brineproject/brine/accounts"
+	"github.com/brineproject/brine/internal/accounts"
 )
 
 func defaultShell() string {

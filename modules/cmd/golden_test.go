@@ -18,11 +18,11 @@ import (
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 )
 
 // TestGolden holds the functions against what Salt 3006.0 returned, raised and left in the context for the same calls
@@ -156,7 +156,7 @@ func setEnvironment(t *testing.T, home string) {
 
 // brought is what templates are rendered with.
 func brought() render.Brought {
-	return render.Brought{Renderers: all.Renderers(), Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
+	return render.Brought{Renderers: stdrender.Renderers(), Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
 }
 
 func newRegistry(t *testing.T, env *loader.Env, more ...loader.Plugin) *loader.Registry {

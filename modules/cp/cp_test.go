@@ -19,10 +19,10 @@ import (
 	"github.com/brineproject/brine/fileclient/web"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 )
 
 // minion is what stands around the module in a test: files of its own, a web server that has them too, and a master that takes what is
@@ -54,7 +54,7 @@ func newMinion(t *testing.T) *minion {
 		Host: loader.Host{Request: m.receive},
 	}
 	var err error
-	m.Registry, err = loader.NewRegistry(env, []loader.Plugin{Plugin(render.Brought{Renderers: all.Renderers(), Files: fileclient.Brought{Fetchers: web.Fetchers, Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}})})
+	m.Registry, err = loader.NewRegistry(env, []loader.Plugin{Plugin(render.Brought{Renderers: stdrender.Renderers(), Files: fileclient.Brought{Fetchers: web.Fetchers, Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
 // TestUnderAMaster gets files from a master of ours, sends one back, and has modules synchronised.

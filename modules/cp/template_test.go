@@ -9,11 +9,11 @@ import (
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
-	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/test/calls"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/test"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 )
 
 // TestTemplates compares with what Salt 3006.0 answers: testdata/templates.json has calls of cp.get_template, and of those functions
@@ -29,7 +29,7 @@ func TestTemplates(t *testing.T) {
 			"file_roots", data.NewMap("base", []any{srv}), "file_buffer_size", int64(262144), "saltenv", nil),
 		Grains: func() *data.Map { return data.NewMap("id", "web1") }, Pillar: func() *data.Map { return data.NewMap("p", "PV") },
 	}
-	b := render.Brought{Renderers: all.Renderers(), Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
+	b := render.Brought{Renderers: stdrender.Renderers(), Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
 	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(b), test.Plugin()})
 	if err != nil {
 		t.Fatal(err)

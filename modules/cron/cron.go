@@ -12,8 +12,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/brineproject/brine/crontab"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/crontab"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/brineproject/brine/crontab"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/crontab"
 	"github.com/brineproject/brine/loader"
 )
 

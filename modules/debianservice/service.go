@@ -18,9 +18,9 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
-	"github.com/brineproject/brine/systemd"
 )
 
 // Plugin returns the module service for Debian without systemd.

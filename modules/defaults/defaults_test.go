@@ -8,12 +8,12 @@ import (
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
-	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/test/calls"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/cp"
 	"github.com/brineproject/brine/modules/defaults"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 )
 
 // minion returns a minion of a state tree.
@@ -41,7 +41,7 @@ func TestCalls(t *testing.T) {
 // What a template hands to defaults.merge and defaults.update changes in the template.
 func TestTemplatesSeeChanges(t *testing.T) {
 	r := minion(t, "testdata/srv")
-	e, err := render.New(render.Options{Env: r.Env(), Renderers: all.Renderers()})
+	e, err := render.New(render.Options{Env: r.Env(), Renderers: stdrender.Renderers()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
 )

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/test/calls"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/packages"
 )
 
 // Plugin returns the module lowpkg for Debian, Ubuntu and their like.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/packages"
 )
 
 // end stands behind each package in what dpkg-query says. It ends in no white space, which cmd takes off.

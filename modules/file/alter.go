@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/difflib"
+	"github.com/brineproject/brine/internal/difflib"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -20,7 +20,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/brineproject/brine/accounts"
+	"github.com/brineproject/brine/internal/accounts"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
 )

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 // TestPlantedHardLinksAreNotWrittenThrough replaces text in a file with two names: below a directory that only its owner may

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/difflib"
+	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/internal/difflib"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/match"
 )

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/accounts"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
 

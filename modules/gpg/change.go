@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/gpg"
+	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/internal/gpg"
 	"github.com/brineproject/brine/loader"
 )
 

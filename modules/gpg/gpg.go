@@ -19,7 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/gpg"
+	"github.com/brineproject/brine/internal/gpg"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
 )

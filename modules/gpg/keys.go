@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/gpg"
+	"github.com/brineproject/brine/internal/gpg"
 )
 
 // trusts are what gpg's letters for trust mean.

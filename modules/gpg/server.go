@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/gpg"
+	"github.com/brineproject/brine/internal/gpg"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/grains"
+	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/yaml"
 )

@@ -11,8 +11,8 @@ package group
 import (
 	"context"
 
-	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/accounts"
 	"github.com/brineproject/brine/loader"
 )
 

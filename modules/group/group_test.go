@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/test/calls"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/test/calls"
 	"github.com/brineproject/brine/loader"
 )
 

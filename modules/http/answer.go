@@ -17,9 +17,9 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/serializer"
+	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/serializers"
 )
 
 // maxBody bounds what is kept of an answer, whatever http_max_body allows.
@@ -218,7 +218,7 @@ func (q *query) decoded(answer *http.Response, text string) (*data.Map, error) {
 		kind := q.kind(answer)
 		switch kind {
 		case "json", "yaml":
-			v, err := serializer.Read(kind, text, nil)
+			v, err := serializers.Read(kind, text, nil)
 			if err != nil {
 				return nil, err
 			}

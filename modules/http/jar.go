@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 // A cookie is one that is kept in a file.

@@ -25,7 +25,7 @@ import (
 	module "github.com/brineproject/brine/modules/http"
 	"github.com/brineproject/brine/modules/slsutil"
 	"github.com/brineproject/brine/render"
-	renderers "github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 )
 
 const document = `<?xml version="1.0" encoding="latin-1"?><r xmlns="urn:x"><a>1</a><!--c--><b x="y"><c>2</c><c>3</c><d/><c><e>4</e></c></b>` +
@@ -98,7 +98,7 @@ func serve(t *testing.T, opts ...any) (address, dir string, funcs *loader.Regist
 	dir = t.TempDir()
 	all := data.NewMap("cachedir", dir, "file_client", "local", "fileserver_backend", []any{"roots"}, "file_roots", data.NewMap("base", []any{dir}))
 	all.Update(data.NewMap(opts...))
-	b := render.Brought{Renderers: renderers.Renderers(), Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
+	b := render.Brought{Renderers: stdrender.Renderers(), Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
 	funcs, err := loader.NewRegistry(&loader.Env{Opts: all}, []loader.Plugin{module.Plugin(), cp.Plugin(b), slsutil.Plugin(b)})
 	if err != nil {
 		t.Fatal(err)

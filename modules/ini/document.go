@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
 )
 

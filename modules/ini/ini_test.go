@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/calls"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/calls"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
 )
 

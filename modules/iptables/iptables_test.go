@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/calls"
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/calls"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/modules"
 )
 
 // fake stands for iptables and ip6tables where their real work is not asked for.
@@ -40,7 +40,7 @@ func programs(t *testing.T) string {
 func registry(t *testing.T, opts *data.Map) *loader.Registry {
 	t.Helper()
 	env := &loader.Env{Opts: opts, Grains: func() *data.Map { return data.NewMap("os", "Debian", "os_family", "Debian") }}
-	r, err := loader.NewRegistry(env, all.Plugins(all.Brought()))
+	r, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/systemd"
 )
 
 // Plugin returns the module service for any Linux with scripts.

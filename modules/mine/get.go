@@ -8,7 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/mine"
+	"github.com/brineproject/brine/master/mine"
 )
 
 // cacheKey is where the datastore of a minion without a master has its mine.

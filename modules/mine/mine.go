@@ -15,7 +15,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/mine"
+	"github.com/brineproject/brine/master/mine"
 )
 
 // Plugin returns the module mine.

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
 )
 

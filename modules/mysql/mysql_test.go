@@ -11,10 +11,10 @@ import (
 	_ "github.com/go-sql-driver/mysql" // the driver mysql
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testdb"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/testdb"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/modules"
 )
 
 // server returns a connection to the server, where there is one.
@@ -25,7 +25,7 @@ func server(t *testing.T) *sql.DB {
 
 func registry(t *testing.T, opts *data.Map) *loader.Registry {
 	t.Helper()
-	r, err := loader.NewRegistry(&loader.Env{Opts: opts}, all.Plugins(all.Brought()))
+	r, err := loader.NewRegistry(&loader.Env{Opts: opts}, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
 	}

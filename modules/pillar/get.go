@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/internal/accounts"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/loader/facts"
 )

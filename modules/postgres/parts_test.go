@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/modules"
 )
 
 // folder makes a folder that belongs to the server.
@@ -94,7 +94,7 @@ func TestDatadir(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	r, err := loader.NewRegistry(&loader.Env{}, all.Plugins(all.Brought()))
+	r, err := loader.NewRegistry(&loader.Env{}, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testdb"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/testdb"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/modules"
 )
 
 // host is where a PostgreSQL server lets postgres in without a password.
@@ -29,7 +29,7 @@ func server(t *testing.T) {
 
 func registry(t *testing.T, opts *data.Map) *loader.Registry {
 	t.Helper()
-	r, err := loader.NewRegistry(&loader.Env{Opts: opts}, all.Plugins(all.Brought()))
+	r, err := loader.NewRegistry(&loader.Env{Opts: opts}, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
 	}

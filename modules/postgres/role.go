@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pgverifier"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/pgverifier"
 )
 
 const roles = `SELECT pg_roles.rolname AS "name", pg_roles.rolsuper AS "superuser", pg_roles.rolinherit AS "inherits privileges",

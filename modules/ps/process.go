@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/accounts"
 )
 
 // ticks are the units in which the kernel tells of time, for each second.

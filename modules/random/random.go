@@ -13,8 +13,8 @@ import (
 	"math/big"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyrandom"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/twister"
 )
 
 // Plugin returns the module random.
@@ -52,21 +52,21 @@ func system(n uint64) uint64 {
 func seeded(seed any) (func(uint64) uint64, error) {
 	switch s := seed.(type) {
 	case string:
-		return twister.FromText(s).Below, nil
+		return pyrandom.FromText(s).Below, nil
 	case []byte:
-		return twister.FromText(string(s)).Below, nil
+		return pyrandom.FromText(string(s)).Below, nil
 	case float64:
-		return twister.FromFloat(s).Below, nil
+		return pyrandom.FromFloat(s).Below, nil
 	case *big.Int:
-		return twister.FromInt(s).Below, nil
+		return pyrandom.FromInt(s).Below, nil
 	case int64:
-		return twister.FromInt(big.NewInt(s)).Below, nil
+		return pyrandom.FromInt(big.NewInt(s)).Below, nil
 	case bool:
 		n := big.NewInt(0)
 		if s {
 			n.SetInt64(1)
 		}
-		return twister.FromInt(n).Below, nil
+		return pyrandom.FromInt(n).Below, nil
 	}
 	return nil, loader.TypeError("The only supported seed types are: None,\nint, float, str, bytes, and bytearray.")
 }
@@ -173,7 +173,7 @@ func (m *module) sample(_ context.Context, a sampleArgs) (any, error) {
 		return nil, loader.Exception("ValueError", "Sample larger than population or is negative")
 	}
 	out := make([]any, 0, a.Size)
-	for _, i := range twister.Sample(len(list), a.Size, below) {
+	for _, i := range pyrandom.Sample(len(list), a.Size, below) {
 		out = append(out, list[i])
 	}
 	return out, nil

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/test/calls"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pwhash"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/pwhash"
 )
 
 type shadowHashArgs struct {

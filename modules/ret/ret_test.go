@@ -6,7 +6,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // place is a returner that looks up what a test put into it.
@@ -23,7 +23,7 @@ func (place) Fun(_ context.Context, fun string) (*data.Map, error) {
 	return data.NewMap("web1", "last "+fun), nil
 }
 func (place) JIDs(context.Context) (*data.Map, error) {
-	return data.NewMap("20261122010203040506", returner.Instance("20261122010203040506", data.NewMap("fun", "test.ping"))), nil
+	return data.NewMap("20261122010203040506", returners.Instance("20261122010203040506", data.NewMap("fun", "test.ping"))), nil
 }
 
 // mute is a returner that looks nothing up.
@@ -32,8 +32,8 @@ type mute struct{}
 func (mute) Return(context.Context, *data.Map) error { return nil }
 
 func TestRet(t *testing.T) {
-	plugin := func(name string, r returner.Returner) loader.Plugin {
-		return loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) { return returner.Module("", r), nil }}
+	plugin := func(name string, r returners.Returner) loader.Plugin {
+		return loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) { return returners.Module("", r), nil }}
 	}
 	returners, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{plugin("place", place{}), plugin("mute", mute{})})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/brineproject/brine/internal/replay"
+	"github.com/brineproject/brine/internal/test/replay"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/packages"
 )
 
 // An attribute is what lowpkg.info can tell, and how rpm is asked for it.

@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/saltutil"
 )

@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/brineproject/brine/accounts"
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/accounts"
+	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -18,8 +18,8 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pwhash"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/pwhash"
 )
 
 type module struct{ env *loader.Env }

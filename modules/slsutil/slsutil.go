@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/serializer"
+	"github.com/brineproject/brine/serializers"
 )
 
 // Plugin returns the module slsutil, which renders with what b has.
@@ -76,7 +76,7 @@ type serializeArgs struct {
 //
 //	salt '*' --no-parse=obj slsutil.serialize 'json' obj="{'foo': 'Foo!'}"
 func (m *module) serialize(_ context.Context, a serializeArgs) (any, error) {
-	return serializer.Write(a.Serializer, a.Obj, clean(a.ModKwargs))
+	return serializers.Write(a.Serializer, a.Obj, clean(a.ModKwargs))
 }
 
 type deserializeArgs struct {
@@ -93,7 +93,7 @@ type deserializeArgs struct {
 //	salt '*' slsutil.deserialize 'json' '{"foo": "Foo!"}'
 //	salt '*' --no-parse=stream_or_string slsutil.deserialize 'json' stream_or_string='{"foo": "Foo!"}'
 func (m *module) deserialize(_ context.Context, a deserializeArgs) (any, error) {
-	return serializer.Read(a.Serializer, a.StreamOrString, clean(a.ModKwargs))
+	return serializers.Read(a.Serializer, a.StreamOrString, clean(a.ModKwargs))
 }
 
 // clean returns keyword arguments without the fields of the publication (salt/utils/args.py, clean_kwargs).

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testsalt"
+	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
 // write puts files below a folder.

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/unpack"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/unpack"
 )
 
 type pkgArgs struct {

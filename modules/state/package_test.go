@@ -14,8 +14,8 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	modules "github.com/brineproject/brine/modules/all"
-	states "github.com/brineproject/brine/states/all"
+	"github.com/brineproject/brine/modules"
+	"github.com/brineproject/brine/states"
 )
 
 // pack writes an archive as salt-ssh makes it, and returns its hash.

@@ -14,11 +14,11 @@ import (
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/saltcall"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
-	modules "github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/render"
-	states "github.com/brineproject/brine/states/all"
+	"github.com/brineproject/brine/states"
 	"github.com/brineproject/brine/yaml"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/replay"
+	"github.com/brineproject/brine/internal/test/replay"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/replay"
+	"github.com/brineproject/brine/internal/test/replay"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -20,9 +20,9 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
-	"github.com/brineproject/brine/systemd"
 )
 
 // Plugin returns the module service for systemd.

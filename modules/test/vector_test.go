@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
 	"github.com/brineproject/brine/version"

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/calls"
-	"github.com/brineproject/brine/internal/testroot"
+	"github.com/brineproject/brine/internal/test/calls"
+	"github.com/brineproject/brine/internal/test/testroot"
 )
 
 func list(words ...any) []any { return words }

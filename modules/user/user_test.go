@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/calls"
+	"github.com/brineproject/brine/internal/test/calls"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/brineproject/brine/certificate"
+	"github.com/brineproject/brine/internal/certificate"
 )
 
 func encodeConstraints(_ *certificate.Certificate, text string) (any, error) {

@@ -4,7 +4,7 @@ import (
 	"encoding/asn1"
 	"strings"
 
-	"github.com/brineproject/brine/certificate"
+	"github.com/brineproject/brine/internal/certificate"
 )
 
 type fullName struct {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate"
 	"github.com/brineproject/brine/loader"
 )
 

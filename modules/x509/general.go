@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/brineproject/brine/certificate"
+	"github.com/brineproject/brine/internal/certificate"
 )
 
 func accessMethods() []purpose {

@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/brineproject/brine/certificate"
+	"github.com/brineproject/brine/internal/certificate"
 )
 
 func encodeKeyID(_ *certificate.Certificate, text string) (any, error) {

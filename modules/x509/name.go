@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate"
 )
 
 // A name is a distinguished name: sets of attributes, in order.

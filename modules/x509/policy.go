@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate"
 	"github.com/brineproject/brine/loader"
 )
 

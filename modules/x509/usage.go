@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/brineproject/brine/certificate"
+	"github.com/brineproject/brine/internal/certificate"
 )
 
 // A bit is a named bit of a bit string; its place in the list is its number.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/calls"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/certificate"
+	"github.com/brineproject/brine/internal/test/calls"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/brineproject/brine/atomicfile"
-	"github.com/brineproject/brine/certificate"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/internal/certificate"
 	"github.com/brineproject/brine/loader"
 )
 

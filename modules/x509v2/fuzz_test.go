@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/brineproject/brine/certificate"
-	"github.com/brineproject/brine/certificate/draft"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate"
+	"github.com/brineproject/brine/internal/certificate/draft"
 )
 
 // FuzzRead reads damaged certificates, requests, lists, keys and containers, and shows what it has read.

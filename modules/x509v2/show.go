@@ -6,9 +6,9 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/brineproject/brine/certificate"
-	"github.com/brineproject/brine/certificate/draft"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate"
+	"github.com/brineproject/brine/internal/certificate/draft"
 )
 
 // certKind are extensions of certificates, requests and revocation lists, entryKind those beside a revoked certificate.

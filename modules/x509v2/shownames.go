@@ -7,9 +7,9 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/brineproject/brine/certificate"
-	"github.com/brineproject/brine/certificate/draft"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate"
+	"github.com/brineproject/brine/internal/certificate/draft"
 )
 
 func showNames(names []asn1.RawValue) ([]any, error) {

@@ -11,8 +11,8 @@ package x509v2
 import (
 	"errors"
 
-	"github.com/brineproject/brine/certificate/draft"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate/draft"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
+	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/packages"
 	"github.com/brineproject/brine/process"
-	"github.com/brineproject/brine/systemd"
 )
 
 type packagesArgs struct {

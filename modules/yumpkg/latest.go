@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/packages"
-	"github.com/brineproject/brine/packages/rpm"
+	"github.com/brineproject/brine/internal/packages"
+	"github.com/brineproject/brine/internal/packages/rpm"
 )
 
 // latestVersion returns the newest versions of packages that could be installed: of one as a text, of several as a dictionary; "" where

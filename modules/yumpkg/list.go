@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
+	"github.com/brineproject/brine/internal/packages/rpm"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/packages"
-	"github.com/brineproject/brine/packages/rpm"
 )
 
 // known stands in the context of a job for the packages that are installed.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/packages/rpm"
+	"github.com/brineproject/brine/internal/packages/rpm"
 )
 
 const centos = `# CentOS-Base.repo

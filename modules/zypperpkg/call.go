@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/packages"
 )
 
 // A call is a run of zypper.

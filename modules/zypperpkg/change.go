@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
+	"github.com/brineproject/brine/internal/packages/rpm"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/packages"
-	"github.com/brineproject/brine/packages/rpm"
 )
 
 type installArgs struct {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/packages"
 )
 
 // download fetches packages from the repositories, and returns by name where each lies and which repository it is of. What could not be

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testpkg"
+	"github.com/brineproject/brine/internal/test/testpkg"
 )
 
 // A system has packages, and speaks as zypper 1.14 does.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyrandom"
 	"github.com/brineproject/brine/jinja"
-	"github.com/brineproject/brine/twister"
 )
 
 // listFilters are those of lists (salt/utils/jinja.py, salt/utils/data.py).
@@ -315,13 +315,13 @@ func sample(p *params, items []any, n int, seed any) (any, error) {
 			p.note(jinja.Raise(jinja.TypeError, "object supporting the buffer API required"))
 		}
 		sum := sha512.Sum512([]byte(text))
-		below = twister.FromText(hex.EncodeToString(sum[:])).Below
+		below = pyrandom.FromText(hex.EncodeToString(sum[:])).Below
 	}
 	if p.err != nil {
 		return nil, p.err
 	}
 	out := make([]any, 0, n)
-	for _, i := range twister.Sample(len(items), n, below) {
+	for _, i := range pyrandom.Sample(len(items), n, below) {
 		out = append(out, items[i])
 	}
 	return jinja.NewList(out...), nil

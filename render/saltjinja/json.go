@@ -4,8 +4,8 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/jinja"
-	"github.com/brineproject/brine/pyjson"
 )
 
 func filterJSON(c *jinja.Call) (any, error) {

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 // BenchmarkSaveReturn saves small returns as the master does, looking up the job before; each is durable.

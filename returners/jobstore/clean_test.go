@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 // TestCleaningUnderLoad drops many old jobs while returns of a living one come: all of these are kept, others are
@@ -23,7 +23,7 @@ func TestCleaningUnderLoad(t *testing.T) {
 		j := returnertest.Job(t, n, "test.echo", minions...)
 		j.Absent = minions[:each/2]
 		s.saves(t, j)
-		s.Track(j.ID, returner.Progress{Minion: "web1", State: returner.Gone, Since: j.Started})
+		s.Track(j.ID, returners.Progress{Minion: "web1", State: returners.Gone, Since: j.Started})
 	}
 	manyAtOnce(t, old*each, func(n int) error {
 		j := returnertest.Job(t, n/each, "test.echo")

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 // victimFile names the variable that makes a test binary a victim.
@@ -59,8 +59,8 @@ func victim(file string) {
 func save(s *Store, caller int, acknowledge func(...any)) error {
 	ctx := context.Background()
 	for n := 0; ; n++ {
-		j := &returner.Job{ID: victimJob(caller), Started: victimTime(1)}
-		old := &returner.Job{ID: job.ID(fmt.Sprintf("%s_%d", victimJob(caller), n)), Started: victimTime(-1)}
+		j := &returners.Job{ID: victimJob(caller), Started: victimTime(1)}
+		old := &returners.Job{ID: job.ID(fmt.Sprintf("%s_%d", victimJob(caller), n)), Started: victimTime(-1)}
 		if err := s.SaveJob(ctx, j); err != nil {
 			return err
 		}
@@ -69,8 +69,8 @@ func save(s *Store, caller int, acknowledge func(...any)) error {
 		}
 		minion := fmt.Sprintf("m%d-%d", os.Getpid(), n)
 		for _, id := range []job.ID{j.ID, old.ID} {
-			s.Track(id, returner.Progress{Minion: minion, State: returner.Acknowledged, Since: victimTime(n)})
-			_, err := s.SaveReturn(ctx, id, &returner.Return{Minion: minion, Load: victimLoad(minion, n), Received: victimTime(n)})
+			s.Track(id, returners.Progress{Minion: minion, State: returners.Acknowledged, Since: victimTime(n)})
+			_, err := s.SaveReturn(ctx, id, &returners.Return{Minion: minion, Load: victimLoad(minion, n), Received: victimTime(n)})
 			if err != nil && id == j.ID {
 				return err
 			}
@@ -186,12 +186,12 @@ func checkProgress(t *testing.T, s *testStore, id job.ID, minions map[string]int
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := map[string]returner.State{}
+	told := map[string]returners.State{}
 	for _, p := range list {
 		told[p.Minion] = p.State
 	}
 	for minion := range minions {
-		if told[minion] != returner.Returned {
+		if told[minion] != returners.Returned {
 			t.Fatalf("job %s: minion %s is %q, its return was acknowledged", id, minion, told[minion])
 		}
 	}
@@ -203,7 +203,7 @@ func checkProgress(t *testing.T, s *testStore, id job.ID, minions map[string]int
 		delete(told, r.Minion)
 	}
 	for minion, state := range told {
-		if state != returner.Acknowledged {
+		if state != returners.Acknowledged {
 			t.Fatalf("job %s: minion %s is %q without a return", id, minion, state)
 		}
 	}

@@ -14,15 +14,15 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 // sample is a file with some jobs and returns, one of them long.
-func sample(t *testing.T) (content []byte, jobs []*returner.Job, returns map[job.ID][]*returner.Return) {
+func sample(t *testing.T) (content []byte, jobs []*returners.Job, returns map[job.ID][]*returners.Return) {
 	t.Helper()
 	s, file, _ := newStore(t)
-	returns = map[job.ID][]*returner.Return{}
+	returns = map[job.ID][]*returners.Return{}
 	for n := range 12 {
 		j := returnertest.Job(t, n, "test.echo", "web1", "web2")
 		s.saves(t, j)
@@ -47,7 +47,7 @@ func sample(t *testing.T) (content []byte, jobs []*returner.Job, returns map[job
 }
 
 // outcome tells what a store gives of a sample: how many records are there. All that it gives is right.
-func outcome(t *testing.T, s *testStore, jobs []*returner.Job, returns map[job.ID][]*returner.Return) (gotJobs, gotReturns int) {
+func outcome(t *testing.T, s *testStore, jobs []*returners.Job, returns map[job.ID][]*returners.Return) (gotJobs, gotReturns int) {
 	t.Helper()
 	for _, j := range jobs {
 		switch got, err := s.Job(t.Context(), j.ID); {
@@ -55,7 +55,7 @@ func outcome(t *testing.T, s *testStore, jobs []*returner.Job, returns map[job.I
 			t.Errorf("job %s has become %v", j.ID, got)
 		case err == nil:
 			gotJobs++
-		case !errors.Is(err, returner.ErrUnknownJob):
+		case !errors.Is(err, returners.ErrUnknownJob):
 			t.Errorf("Job(%s) = %v", j.ID, err)
 		}
 		list, err := s.Returns(t.Context(), j.ID)
@@ -70,7 +70,7 @@ func outcome(t *testing.T, s *testStore, jobs []*returner.Job, returns map[job.I
 	return gotJobs, gotReturns
 }
 
-func checkReturn(t *testing.T, id job.ID, got returner.Return, all []*returner.Return) {
+func checkReturn(t *testing.T, id job.ID, got returners.Return, all []*returners.Return) {
 	t.Helper()
 	for _, r := range all {
 		if r.Minion == got.Minion && bytes.Equal(r.Load, got.Load) && r.Received.Equal(got.Received) {
@@ -91,7 +91,7 @@ func works(t *testing.T, s *testStore) {
 			t.Errorf("returned have %q", got)
 		}
 	}
-	if list, err := s.Jobs(t.Context(), returner.Filter{Limit: 3}); err != nil || len(list) != 3 {
+	if list, err := s.Jobs(t.Context(), returners.Filter{Limit: 3}); err != nil || len(list) != 3 {
 		t.Errorf("Jobs = %v, %v", list, err)
 	}
 	if _, err := s.Clean(t.Context(), time.Date(2026, 3, 1, 12, 0, 5, 0, time.UTC)); err != nil {
@@ -240,13 +240,13 @@ func TestDamagedJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.recent.clear()
-	if _, err := s.Job(t.Context(), j.ID); !errors.Is(err, returner.ErrUnknownJob) {
+	if _, err := s.Job(t.Context(), j.ID); !errors.Is(err, returners.ErrUnknownJob) {
 		t.Errorf("Job = %v, want ErrUnknownJob", err)
 	}
-	if list, err := s.Jobs(t.Context(), returner.Filter{}); err != nil || len(list) != 0 {
+	if list, err := s.Jobs(t.Context(), returners.Filter{}); err != nil || len(list) != 0 {
 		t.Errorf("Jobs = %v, %v", list, err)
 	}
-	if err := s.AddMinions(t.Context(), j.ID, []string{"c"}); !errors.Is(err, returner.ErrUnknownJob) {
+	if err := s.AddMinions(t.Context(), j.ID, []string{"c"}); !errors.Is(err, returners.ErrUnknownJob) {
 		t.Errorf("AddMinions = %v, want ErrUnknownJob", err)
 	}
 	log.want(t, 2)
@@ -269,7 +269,7 @@ func TestDamageWhileRunning(t *testing.T) {
 			s.saves(t, returnertest.Job(t, 50, "test.ping", "web1"))
 		}},
 		{"found by a reader", func(t *testing.T, s *testStore, id job.ID) {
-			if _, err := s.Jobs(t.Context(), returner.Filter{}); err != nil {
+			if _, err := s.Jobs(t.Context(), returners.Filter{}); err != nil {
 				t.Errorf("Jobs = %v", err)
 			}
 			if _, err := s.Returns(t.Context(), id); err != nil {
@@ -330,13 +330,13 @@ func TestRemoved(t *testing.T) {
 		if err := remove(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.SaveReturn(t.Context(), j.ID, returnertest.Return(t, j.ID, "web1", true, 1)); !errors.Is(err, returner.ErrUnknownJob) {
+		if _, err := s.SaveReturn(t.Context(), j.ID, returnertest.Return(t, j.ID, "web1", true, 1)); !errors.Is(err, returners.ErrUnknownJob) {
 			t.Errorf("SaveReturn = %v, want ErrUnknownJob", err)
 		}
 		works(t, s)
 		if r, err := OpenReadOnly(t.Context(), file, Options{}); err != nil {
 			t.Error(err)
-		} else if list, err := r.Jobs(t.Context(), returner.Filter{}); len(list) != 3 || errors.Join(err, r.Close()) != nil {
+		} else if list, err := r.Jobs(t.Context(), returners.Filter{}); len(list) != 3 || errors.Join(err, r.Close()) != nil {
 			t.Errorf("on disk are %d jobs, %v, want 3", len(list), err)
 		}
 		log.want(t, n+1, "removed")

@@ -9,13 +9,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 // fill saves returns of many callers until some were refused, and returns who was told that it is saved.
-func fill(t *testing.T, s *testStore, j *returner.Job, size int) (saved map[string]bool) {
+func fill(t *testing.T, s *testStore, j *returners.Job, size int) (saved map[string]bool) {
 	t.Helper()
 	var (
 		mu      sync.Mutex
@@ -44,7 +44,7 @@ func fill(t *testing.T, s *testStore, j *returner.Job, size int) (saved map[stri
 	return saved
 }
 
-func checkFilled(t *testing.T, s *testStore, j *returner.Job, saved map[string]bool) {
+func checkFilled(t *testing.T, s *testStore, j *returners.Job, saved map[string]bool) {
 	t.Helper()
 	list, err := s.Returns(t.Context(), j.ID)
 	if err != nil {

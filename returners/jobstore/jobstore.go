@@ -28,7 +28,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // ErrNewer is wrapped by Open and OpenReadOnly when the file was made by a newer version of this program. Nothing is
@@ -64,11 +64,11 @@ type Store struct {
 }
 
 var (
-	_ returner.JobCache  = (*Store)(nil)
-	_ returner.JobReader = (*Reader)(nil)
+	_ returners.JobCache  = (*Store)(nil)
+	_ returners.JobReader = (*Reader)(nil)
 
-	_ returner.Tracker        = (*Store)(nil)
-	_ returner.ProgressReader = (*Reader)(nil)
+	_ returners.Tracker        = (*Store)(nil)
+	_ returners.ProgressReader = (*Reader)(nil)
 )
 
 // Open opens the file, or makes it and its folder. A damaged file is moved aside, with a line in the log, and a new one

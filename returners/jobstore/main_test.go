@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 func TestMain(m *testing.M) {
@@ -23,6 +23,6 @@ func TestMain(m *testing.M) {
 func TestContract(t *testing.T) {
 	returnertest.Run(t, func(t *testing.T) returnertest.Opener {
 		file := filepath.Join(t.TempDir(), "jobs.db")
-		return func(ctx context.Context) (returner.JobCache, error) { return Open(ctx, file, Options{}) }
+		return func(ctx context.Context) (returners.JobCache, error) { return Open(ctx, file, Options{}) }
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // An absentRow is one of the table absent.
@@ -17,7 +17,7 @@ type absentRow struct {
 	minions []byte // nil where there are none
 }
 
-func newAbsentRow(j *returner.Job) (*absentRow, error) {
+func newAbsentRow(j *returners.Job) (*absentRow, error) {
 	row := &absentRow{id: j.ID}
 	if len(j.Absent) == 0 {
 		return row, nil
@@ -49,7 +49,7 @@ type stateRow struct {
 	why    string
 }
 
-func newStateRow(id job.ID, p returner.Progress) *stateRow {
+func newStateRow(id job.ID, p returners.Progress) *stateRow {
 	return &stateRow{id: id, minion: p.Minion, state: int64(p.State.Rank()), since: p.Since.UnixMicro(), why: p.Why[:min(len(p.Why), maxWhy)]}
 }
 
@@ -70,15 +70,15 @@ func (f *file) track(r *stateRow) error {
 
 // Progress returns how far a job has come, as [returner.ProgressReader] says. A file of an older version tells only who
 // returned.
-func (r *Reader) Progress(ctx context.Context, id job.ID) ([]returner.Progress, error) {
+func (r *Reader) Progress(ctx context.Context, id job.ID) ([]returners.Progress, error) {
 	j, err := r.Job(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	known := *j
 	var (
-		states  []returner.Progress
-		returns []returner.Return
+		states  []returners.Progress
+		returns []returners.Return
 	)
 	err = r.look(ctx, func(tx *sql.Tx) (err error) {
 		if returns, err = r.findReceived(ctx, tx, id); err != nil || r.file.old {
@@ -93,11 +93,11 @@ func (r *Reader) Progress(ctx context.Context, id job.ID) ([]returner.Progress, 
 	if err != nil {
 		return nil, fmt.Errorf("read progress of job %s: %w", id, err)
 	}
-	return returner.Overlay(returner.Derive(&known, returns), states), nil
+	return returners.Overlay(returners.Derive(&known, returns), states), nil
 }
 
 // findReceived returns who has returned and when, without what.
-func (r *Reader) findReceived(ctx context.Context, tx *sql.Tx, id job.ID) (list []returner.Return, err error) {
+func (r *Reader) findReceived(ctx context.Context, tx *sql.Tx, id job.ID) (list []returners.Return, err error) {
 	rows, err := tx.QueryContext(ctx, "SELECT minion, received FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY n", string(id))
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (r *Reader) findReceived(ctx context.Context, tx *sql.Tx, id job.ID) (list 
 		var minion string
 		var received int64
 		if err := recordError(rows.Scan(&minion, &received)); err == nil {
-			list = append(list, returner.Return{Minion: minion, Received: time.UnixMicro(received).UTC()})
+			list = append(list, returners.Return{Minion: minion, Received: time.UnixMicro(received).UTC()})
 		} else if err = r.damagedRecord(err); err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func (r *Reader) findAbsent(ctx context.Context, tx *sql.Tx, id job.ID) ([]strin
 	return ids, nil
 }
 
-func (r *Reader) findStates(ctx context.Context, tx *sql.Tx, id job.ID) (list []returner.Progress, err error) {
+func (r *Reader) findStates(ctx context.Context, tx *sql.Tx, id job.ID) (list []returners.Progress, err error) {
 	rows, err := tx.QueryContext(ctx, "SELECT minion, state, since, why, sum FROM progress WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY minion", string(id))
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (r *Reader) findStates(ctx context.Context, tx *sql.Tx, id job.ID) (list []
 	for rows.Next() {
 		row, sum := stateRow{id: id}, int64(0)
 		err := recordError(rows.Scan(&row.minion, &row.state, &row.since, &row.why, &sum))
-		if err == nil && (row.checksum() != sum || returner.StateOf(int(row.state)) == "") {
+		if err == nil && (row.checksum() != sum || returners.StateOf(int(row.state)) == "") {
 			err = fmt.Errorf("state of minion %.64q in job %.64q: %w", row.minion, id, errRecord)
 		}
 		if err == nil {
@@ -155,6 +155,6 @@ func (r *Reader) findStates(ctx context.Context, tx *sql.Tx, id job.ID) (list []
 	return list, rows.Err()
 }
 
-func (r *stateRow) progress() returner.Progress {
-	return returner.Progress{Minion: r.minion, State: returner.StateOf(int(r.state)), Since: time.UnixMicro(r.since).UTC(), Why: r.why}
+func (r *stateRow) progress() returners.Progress {
+	return returners.Progress{Minion: r.minion, State: returners.StateOf(int(r.state)), Since: time.UnixMicro(r.since).UTC(), Why: r.why}
 }

@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 // told returns the states of a job's minions.
-func told(t *testing.T, r returner.ProgressReader, id job.ID) map[string]returner.State {
+func told(t *testing.T, r returners.ProgressReader, id job.ID) map[string]returners.State {
 	t.Helper()
 	list, err := r.Progress(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	states := map[string]returner.State{}
+	states := map[string]returners.State{}
 	for _, p := range list {
 		states[p.Minion] = p.State
 	}
@@ -28,7 +28,7 @@ func told(t *testing.T, r returner.ProgressReader, id job.ID) map[string]returne
 }
 
 // makeOld makes a file of version 1 with a job and a return.
-func makeOld(t *testing.T, file string) *returner.Job {
+func makeOld(t *testing.T, file string) *returners.Job {
 	t.Helper()
 	s := openStore(t, file, &record{})
 	j := returnertest.Job(t, 1, "test.ping", "web1", "web2")
@@ -51,8 +51,8 @@ func TestOldFileIsMigrated(t *testing.T) {
 		if got := s.minions(t, j.ID); got != "web1" {
 			t.Errorf("returns of %q, want web1", got)
 		}
-		s.Track(j.ID, returner.Progress{Minion: "web2", State: returner.Running, Since: time.Now()})
-		if got := told(t, s, j.ID); got["web1"] != returner.Returned || got["web2"] != returner.Running {
+		s.Track(j.ID, returners.Progress{Minion: "web2", State: returners.Running, Since: time.Now()})
+		if got := told(t, s, j.ID); got["web1"] != returners.Returned || got["web2"] != returners.Running {
 			t.Errorf("progress %v", got)
 		}
 		if err := s.Close(); err != nil {
@@ -71,7 +71,7 @@ func TestOldFileIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if got := told(t, r, j.ID); got["web1"] != returner.Returned || got["web2"] != returner.Sent {
+	if got := told(t, r, j.ID); got["web1"] != returners.Returned || got["web2"] != returners.Sent {
 		t.Errorf("progress %v", got)
 	}
 	if v, err := readNumber(t.Context(), r.file.read, "PRAGMA user_version"); err != nil || v != 1 {
@@ -90,14 +90,14 @@ func TestOtherProcessSeesProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if got := told(t, r, j.ID); got["web1"] != returner.Sent || got["web2"] != returner.Absent {
+	if got := told(t, r, j.ID); got["web1"] != returners.Sent || got["web2"] != returners.Absent {
 		t.Errorf("progress %v", got)
 	}
-	s.Track(j.ID, returner.Progress{Minion: "web1", State: returner.Acknowledged, Since: time.Now()})
-	if got := told(t, s, j.ID); got["web1"] != returner.Acknowledged {
+	s.Track(j.ID, returners.Progress{Minion: "web1", State: returners.Acknowledged, Since: time.Now()})
+	if got := told(t, s, j.ID); got["web1"] != returners.Acknowledged {
 		t.Errorf("its own progress %v", got)
 	}
-	for end := time.Now().Add(20 * time.Second); told(t, r, j.ID)["web1"] != returner.Acknowledged; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); told(t, r, j.ID)["web1"] != returners.Acknowledged; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("another process never sees it")
 		}
@@ -115,10 +115,10 @@ func TestReturnedMinionsAreNotWritten(t *testing.T) {
 	s.tracks.mu.Unlock()
 	for n := range 100 {
 		minion := fmt.Sprint("web", n)
-		s.Track(j.ID, returner.Progress{Minion: minion, State: returner.Acknowledged, Since: time.Now()})
+		s.Track(j.ID, returners.Progress{Minion: minion, State: returners.Acknowledged, Since: time.Now()})
 		s.savesReturn(t, j.ID, returnertest.Return(t, j.ID, minion, true, 1))
 	}
-	s.Track(j.ID, returner.Progress{Minion: "db1", State: returner.Acknowledged, Since: time.Now()})
+	s.Track(j.ID, returners.Progress{Minion: "db1", State: returners.Acknowledged, Since: time.Now()})
 	s.tracks.flush()
 	if n, err := readNumber(t.Context(), s.file.read, "SELECT count(*) FROM progress"); err != nil || n != 1 {
 		t.Errorf("%d states were written, %v, want that of db1 alone", n, err)
@@ -127,9 +127,9 @@ func TestReturnedMinionsAreNotWritten(t *testing.T) {
 
 // TestStatesThatWaitAreBounded notes more states than may wait.
 func TestStatesThatWaitAreBounded(t *testing.T) {
-	tr := newTracks(func(map[place]returner.Progress) error { return nil })
+	tr := newTracks(func(map[place]returners.Progress) error { return nil })
 	for n := range mostTracks + 100 {
-		tr.note("20260301120001123456", []returner.Progress{{Minion: fmt.Sprint(n), State: returner.Acknowledged}})
+		tr.note("20260301120001123456", []returners.Progress{{Minion: fmt.Sprint(n), State: returners.Acknowledged}})
 	}
 	if len(tr.waiting) > mostTracks {
 		t.Errorf("%d states wait", len(tr.waiting))
@@ -139,18 +139,18 @@ func TestStatesThatWaitAreBounded(t *testing.T) {
 
 // TestStatesSurviveAFailure has writing fail once.
 func TestStatesSurviveAFailure(t *testing.T) {
-	var written map[place]returner.Progress
+	var written map[place]returners.Progress
 	fault := errors.New("disk full")
-	tr := newTracks(func(states map[place]returner.Progress) error { written = states; return fault })
+	tr := newTracks(func(states map[place]returners.Progress) error { written = states; return fault })
 	at := place{"20260301120001123456", "web1"}
-	tr.note(at.id, []returner.Progress{{Minion: at.minion, State: returner.Acknowledged}})
+	tr.note(at.id, []returners.Progress{{Minion: at.minion, State: returners.Acknowledged}})
 	tr.flush()
 	if got := tr.of(at.id); len(got) != 1 {
 		t.Fatalf("after a failure %v is known", got)
 	}
 	fault = nil
 	tr.close()
-	if written[at].State != returner.Acknowledged || len(tr.of(at.id)) != 0 {
+	if written[at].State != returners.Acknowledged || len(tr.of(at.id)) != 0 {
 		t.Errorf("written %v", written)
 	}
 }
@@ -161,8 +161,8 @@ func TestJobThatIsRunStays(t *testing.T) {
 	s, _, _ := newStore(t)
 	living, done, ancient := returnertest.Job(t, 10000, "a", "web1"), returnertest.Job(t, 10001, "b", "web1"), returnertest.Job(t, 0, "c", "web1")
 	s.saves(t, living, done, ancient)
-	for _, j := range []*returner.Job{living, done, ancient} {
-		s.Track(j.ID, returner.Progress{Minion: "web1", State: returner.Running, Since: j.Started})
+	for _, j := range []*returners.Job{living, done, ancient} {
+		s.Track(j.ID, returners.Progress{Minion: "web1", State: returners.Running, Since: j.Started})
 	}
 	s.tracks.flush()
 	s.savesReturn(t, done.ID, returnertest.Return(t, done.ID, "web1", true, 1))
@@ -182,7 +182,7 @@ func TestDamagedStatesAreLeftOut(t *testing.T) {
 	j := returnertest.Job(t, 1, "test.ping", "web1", "web2")
 	j.Absent = []string{"web2"}
 	s.saves(t, j)
-	s.Track(j.ID, returner.Progress{Minion: "web1", State: returner.Running, Since: j.Started})
+	s.Track(j.ID, returners.Progress{Minion: "web1", State: returners.Running, Since: j.Started})
 	s.tracks.flush()
 	damage := func(text string) {
 		t.Helper()
@@ -195,7 +195,7 @@ func TestDamagedStatesAreLeftOut(t *testing.T) {
 	}
 	damage("UPDATE progress SET state = 6")
 	damage("UPDATE absent SET minions = x'9141'")
-	if got := told(t, s, j.ID); got["web1"] != returner.Sent || got["web2"] != returner.Sent {
+	if got := told(t, s, j.ID); got["web1"] != returners.Sent || got["web2"] != returners.Sent {
 		t.Errorf("progress %v", got)
 	}
 	log.want(t, 2, "left out")
@@ -211,7 +211,7 @@ func BenchmarkTrackedReturn(b *testing.B) {
 	each(b, 256, func(n int) error {
 		own := *r
 		own.Minion = fmt.Sprint("minion", n)
-		s.Track(j.ID, returner.Progress{Minion: own.Minion, State: returner.Acknowledged, Since: r.Received})
+		s.Track(j.ID, returners.Progress{Minion: own.Minion, State: returners.Acknowledged, Since: r.Received})
 		_, err := s.SaveReturn(b.Context(), j.ID, &own)
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // look runs a read in a transaction of its own. Where the file turns out to be damaged, it is replaced and read again.
@@ -49,7 +49,7 @@ func (r *Reader) damagedRecord(err error) (rest error) {
 }
 
 // Job returns one job, which must not be changed. The error wraps returner.ErrUnknownJob where there is none.
-func (r *Reader) Job(ctx context.Context, id job.ID) (*returner.Job, error) {
+func (r *Reader) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	known, state := r.recent.get(id)
 	if known != nil {
 		return known, nil
@@ -61,12 +61,12 @@ func (r *Reader) Job(ctx context.Context, id job.ID) (*returner.Job, error) {
 			known, err = row.job()
 		}
 		if errors.Is(err, sql.ErrNoRows) {
-			return returner.ErrUnknownJob
+			return returners.ErrUnknownJob
 		}
 		return r.damagedRecord(err)
 	})
 	if err == nil && known == nil {
-		err = returner.ErrUnknownJob
+		err = returners.ErrUnknownJob
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read job %s: %w", id, err)
@@ -76,17 +76,17 @@ func (r *Reader) Job(ctx context.Context, id job.ID) (*returner.Job, error) {
 }
 
 // Returns returns the answers to a job, in the order in which they came.
-func (r *Reader) Returns(ctx context.Context, id job.ID) (list []returner.Return, err error) {
+func (r *Reader) Returns(ctx context.Context, id job.ID) (list []returners.Return, err error) {
 	err = r.look(ctx, func(tx *sql.Tx) error {
 		found, err := r.findReturns(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		list = make([]returner.Return, 0, len(found))
+		list = make([]returners.Return, 0, len(found))
 		for _, f := range found {
 			load, err := f.row.assemble(ctx, tx, id, f.number)
 			if err == nil {
-				list = append(list, returner.Return{Minion: f.row.minion, Load: load, Received: time.UnixMicro(f.row.received).UTC()})
+				list = append(list, returners.Return{Minion: f.row.minion, Load: load, Received: time.UnixMicro(f.row.received).UTC()})
 			} else if err = r.damagedRecord(err); err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func (r *Reader) findReturns(ctx context.Context, tx *sql.Tx, id job.ID) (list [
 }
 
 // Jobs returns the jobs that f chooses, the newest first.
-func (r *Reader) Jobs(ctx context.Context, f returner.Filter) (list []returner.Job, err error) {
+func (r *Reader) Jobs(ctx context.Context, f returners.Filter) (list []returners.Job, err error) {
 	err = r.look(ctx, func(tx *sql.Tx) error {
 		list, err = r.findJobs(ctx, tx, f)
 		return err
@@ -134,7 +134,7 @@ func (r *Reader) Jobs(ctx context.Context, f returner.Filter) (list []returner.J
 	return list, nil
 }
 
-func (r *Reader) findJobs(ctx context.Context, tx *sql.Tx, f returner.Filter) (list []returner.Job, err error) {
+func (r *Reader) findJobs(ctx context.Context, tx *sql.Tx, f returners.Filter) (list []returners.Job, err error) {
 	from, to, limit := micros(f.Since, math.MinInt64), micros(f.Until, math.MaxInt64), f.Limit
 	if limit <= 0 {
 		limit = math.MaxInt
@@ -148,7 +148,7 @@ func (r *Reader) findJobs(ctx context.Context, tx *sql.Tx, f returner.Filter) (l
 	for len(list) < limit && rows.Next() {
 		var (
 			row jobRow
-			j   *returner.Job
+			j   *returners.Job
 		)
 		err := recordError(rows.Scan(row.fields()...))
 		if err == nil {

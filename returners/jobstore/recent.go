@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // What recent holds at most. The newest job is held however big it is: each of its returns asks for it.
@@ -26,7 +26,7 @@ type recent struct {
 func newRecent() *recent { return &recent{jobs: map[job.ID]*list.Element{}} }
 
 // get returns a job, or the state that a job read from now on must be learned with.
-func (r *recent) get(id job.ID) (j *returner.Job, state int) {
+func (r *recent) get(id job.ID) (j *returners.Job, state int) {
 	if r == nil {
 		return nil, 0
 	}
@@ -37,11 +37,11 @@ func (r *recent) get(id job.ID) (j *returner.Job, state int) {
 		return nil, r.changes
 	}
 	r.order.MoveToFront(e)
-	return e.Value.(*returner.Job), 0
+	return e.Value.(*returners.Job), 0
 }
 
 // learn takes a job that a reader found, unless something has changed since state.
-func (r *recent) learn(j *returner.Job, state int) {
+func (r *recent) learn(j *returners.Job, state int) {
 	if r == nil {
 		return
 	}
@@ -53,26 +53,26 @@ func (r *recent) learn(j *returner.Job, state int) {
 }
 
 // set takes a job as it has just been written. Only the writer calls it, in the order of its transactions.
-func (r *recent) set(j *returner.Job) {
+func (r *recent) set(j *returners.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.changes++
 	r.put(j)
 }
 
-func (r *recent) put(j *returner.Job) {
+func (r *recent) put(j *returners.Job) {
 	r.remove(j.ID)
 	r.jobs[j.ID] = r.order.PushFront(j)
 	r.bytes += sizeOf(j)
 	for len(r.jobs) > 1 && (len(r.jobs) > recentJobs || r.bytes > recentBytes) {
-		r.remove(r.order.Back().Value.(*returner.Job).ID)
+		r.remove(r.order.Back().Value.(*returners.Job).ID)
 	}
 }
 
 func (r *recent) remove(id job.ID) {
 	if e, ok := r.jobs[id]; ok {
 		delete(r.jobs, id)
-		r.bytes -= sizeOf(r.order.Remove(e).(*returner.Job))
+		r.bytes -= sizeOf(r.order.Remove(e).(*returners.Job))
 	}
 }
 
@@ -87,7 +87,7 @@ func (r *recent) clear() {
 }
 
 // sizeOf is about the memory that a job takes.
-func sizeOf(j *returner.Job) int {
+func sizeOf(j *returners.Job) int {
 	n := 200 + len(j.ID) + len(j.Load)
 	for _, ids := range [][]string{j.Minions, j.Missing} {
 		for _, id := range ids {

@@ -19,7 +19,7 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/payload/typed"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // errRecord is wrapped by what says that one record is not as it was written.
@@ -80,7 +80,7 @@ func (r *jobRow) checksum() int64 {
 	return int64(s.bytes(r.minions, r.missing, r.load).Sum32())
 }
 
-func newJobRow(j *returner.Job) (*jobRow, error) {
+func newJobRow(j *returners.Job) (*jobRow, error) {
 	minions, err := packNames(j.Minions)
 	if err != nil {
 		return nil, err
@@ -106,12 +106,12 @@ func notNull(b []byte) []byte {
 }
 
 // own returns j as it will be read again, without memory of the caller.
-func (r *jobRow) own(j *returner.Job) *returner.Job {
-	return &returner.Job{ID: j.ID, Load: bytes.Clone(r.load), Minions: slices.Clone(j.Minions), Missing: slices.Clone(j.Missing),
+func (r *jobRow) own(j *returners.Job) *returners.Job {
+	return &returners.Job{ID: j.ID, Load: bytes.Clone(r.load), Minions: slices.Clone(j.Minions), Missing: slices.Clone(j.Missing),
 		NoCache: j.NoCache, Started: time.UnixMicro(r.started).UTC()}
 }
 
-func (r *jobRow) job() (*returner.Job, error) {
+func (r *jobRow) job() (*returners.Job, error) {
 	if r.checksum() != r.sum {
 		return nil, fmt.Errorf("job %.64q: %w", r.id, errRecord)
 	}
@@ -120,7 +120,7 @@ func (r *jobRow) job() (*returner.Job, error) {
 	if err := errors.Join(err, err2); err != nil {
 		return nil, fmt.Errorf("job %.64q: %w: %w", r.id, errRecord, err)
 	}
-	return &returner.Job{ID: job.ID(r.id), Load: r.load, Minions: minions, Missing: missing, NoCache: r.nocache != 0,
+	return &returners.Job{ID: job.ID(r.id), Load: r.load, Minions: minions, Missing: missing, NoCache: r.nocache != 0,
 		Started: time.UnixMicro(r.started).UTC()}, nil
 }
 
@@ -188,7 +188,7 @@ func (r *returnRow) values() []any {
 	return []any{r.minion, r.received, r.size, r.sum, r.answer, r.load}
 }
 
-func newReturnRow(id job.ID, r *returner.Return) *returnRow {
+func newReturnRow(id job.ID, r *returners.Return) *returnRow {
 	row := &returnRow{minion: r.Minion, received: r.Received.UnixMicro(), size: int64(len(r.Load)), answer: answerOf(r.Load),
 		load: notNull(r.Load[:min(len(r.Load), pieceSize)])}
 	row.sum = row.checksum(id, r.Load)

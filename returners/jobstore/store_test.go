@@ -13,8 +13,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 // record is a log that remembers what it was told.
@@ -83,7 +83,7 @@ func newStore(t testing.TB) (s *testStore, file string, log *record) {
 	return openStore(t, file, log), file, log
 }
 
-func (s *testStore) saves(t testing.TB, jobs ...*returner.Job) {
+func (s *testStore) saves(t testing.TB, jobs ...*returners.Job) {
 	t.Helper()
 	for _, j := range jobs {
 		if err := s.SaveJob(t.Context(), j); err != nil {
@@ -92,7 +92,7 @@ func (s *testStore) saves(t testing.TB, jobs ...*returner.Job) {
 	}
 }
 
-func (s *testStore) savesReturn(t testing.TB, id job.ID, r *returner.Return) {
+func (s *testStore) savesReturn(t testing.TB, id job.ID, r *returners.Return) {
 	t.Helper()
 	if fresh, err := s.SaveReturn(t.Context(), id, r); err != nil || !fresh {
 		t.Fatalf("SaveReturn(%s, %s) = %v, %v", id, r.Minion, fresh, err)
@@ -203,11 +203,11 @@ func TestReadOnly(t *testing.T) {
 		if list, err := r.Returns(t.Context(), j.ID); err != nil || len(list) != want {
 			t.Errorf("Returns = %v, %v, want %d", list, err, want)
 		}
-		if list, err := r.Jobs(t.Context(), returner.Filter{}); err != nil || len(list) != 1 {
+		if list, err := r.Jobs(t.Context(), returners.Filter{}); err != nil || len(list) != 1 {
 			t.Errorf("Jobs = %v, %v", list, err)
 		}
 	}
-	if _, err := r.Job(t.Context(), j.ID); !errors.Is(err, returner.ErrUnknownJob) {
+	if _, err := r.Job(t.Context(), j.ID); !errors.Is(err, returners.ErrUnknownJob) {
 		t.Errorf("Job = %v, want ErrUnknownJob", err)
 	}
 	s.saves(t, j)
@@ -288,20 +288,22 @@ func TestStoppedCleanIsFinished(t *testing.T) {
 
 func TestRecentIsBounded(t *testing.T) {
 	r := newRecent()
-	big := func(n int) *returner.Job { return &returner.Job{ID: job.ID(fmt.Sprint(n)), Load: make([]byte, 1<<20)} }
+	big := func(n int) *returners.Job {
+		return &returners.Job{ID: job.ID(fmt.Sprint(n)), Load: make([]byte, 1<<20)}
+	}
 	for n := range 10 {
 		r.set(big(n))
 	}
 	if len(r.jobs) > 4 || r.bytes > recentBytes || r.order.Len() != len(r.jobs) {
 		t.Errorf("%d jobs of %d bytes are held", len(r.jobs), r.bytes)
 	}
-	huge := &returner.Job{ID: "huge", Load: make([]byte, 2*recentBytes)}
+	huge := &returners.Job{ID: "huge", Load: make([]byte, 2*recentBytes)}
 	r.set(huge)
 	if j, _ := r.get("huge"); j != huge || len(r.jobs) != 1 {
 		t.Errorf("the newest is not held alone: %v", r.jobs)
 	}
 	for n := range 3 * recentJobs {
-		r.set(&returner.Job{ID: job.ID(fmt.Sprint("small", n))})
+		r.set(&returners.Job{ID: job.ID(fmt.Sprint("small", n))})
 	}
 	if len(r.jobs) != recentJobs {
 		t.Errorf("%d jobs are held", len(r.jobs))
@@ -312,14 +314,14 @@ func TestRecentIsBounded(t *testing.T) {
 func TestRecentIsNotStale(t *testing.T) {
 	r := newRecent()
 	_, state := r.get("1")
-	r.set(&returner.Job{ID: "1", Minions: []string{"new"}})
-	r.learn(&returner.Job{ID: "1"}, state)
+	r.set(&returners.Job{ID: "1", Minions: []string{"new"}})
+	r.learn(&returners.Job{ID: "1"}, state)
 	if j, _ := r.get("1"); len(j.Minions) != 1 {
 		t.Error("an old state replaced a new one")
 	}
 	_, state = r.get("2")
 	r.clear()
-	r.learn(&returner.Job{ID: "2"}, state)
+	r.learn(&returners.Job{ID: "2"}, state)
 	if j, _ := r.get("2"); j != nil {
 		t.Error("a job that was dropped is back")
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 const (
@@ -25,33 +25,33 @@ type place struct {
 
 // tracks gathers states until they are written.
 type tracks struct {
-	write func(states map[place]returner.Progress) error
+	write func(states map[place]returners.Progress) error
 
 	writing sync.Mutex // held while states are being written
 
 	mu      sync.Mutex
-	waiting map[place]returner.Progress
-	under   map[place]returner.Progress // are being written
-	timer   *time.Timer                 // nil when nothing waits
+	waiting map[place]returners.Progress
+	under   map[place]returners.Progress // are being written
+	timer   *time.Timer                  // nil when nothing waits
 	closed  bool
 }
 
-func newTracks(write func(map[place]returner.Progress) error) *tracks {
-	return &tracks{write: write, waiting: map[place]returner.Progress{}}
+func newTracks(write func(map[place]returners.Progress) error) *tracks {
+	return &tracks{write: write, waiting: map[place]returners.Progress{}}
 }
 
 // Track notes states, as [returner.Tracker] says.
-func (s *Store) Track(id job.ID, list ...returner.Progress) {
+func (s *Store) Track(id job.ID, list ...returners.Progress) {
 	s.tracks.note(id, list)
 }
 
-func (t *tracks) note(id job.ID, list []returner.Progress) {
+func (t *tracks) note(id job.ID, list []returners.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range list {
 		at := place{id, p.Minion}
 		old, known := t.waiting[at]
-		if known && !p.State.Follows(old.State) || !known && len(t.waiting) >= mostTracks || p.State.Rank() == 0 || p.State == returner.Returned {
+		if known && !p.State.Follows(old.State) || !known && len(t.waiting) >= mostTracks || p.State.Rank() == 0 || p.State == returners.Returned {
 			continue
 		}
 		t.waiting[at] = p
@@ -79,7 +79,7 @@ func (t *tracks) flush() {
 	defer t.writing.Unlock()
 	t.mu.Lock()
 	t.timer = nil
-	t.under, t.waiting = t.waiting, map[place]returner.Progress{}
+	t.under, t.waiting = t.waiting, map[place]returners.Progress{}
 	t.mu.Unlock()
 	err := t.write(t.under)
 	t.mu.Lock()
@@ -98,10 +98,10 @@ func (t *tracks) flush() {
 }
 
 // of returns what waits of a job.
-func (t *tracks) of(id job.ID) (list []returner.Progress) {
+func (t *tracks) of(id job.ID) (list []returners.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, states := range []map[place]returner.Progress{t.under, t.waiting} {
+	for _, states := range []map[place]returners.Progress{t.under, t.waiting} {
 		for at, p := range states {
 			if at.id == id {
 				list = append(list, p)
@@ -124,7 +124,7 @@ func (t *tracks) close() {
 }
 
 // writeTracks writes states, some in each change, so that others do not wait long.
-func (s *Store) writeTracks(states map[place]returner.Progress) error {
+func (s *Store) writeTracks(states map[place]returners.Progress) error {
 	var errs []error
 	rows := make([]*stateRow, 0, trackBatch)
 	write := func() {
@@ -151,22 +151,22 @@ func (s *Store) writeTracks(states map[place]returner.Progress) error {
 }
 
 // Progress returns how far a job has come, as [returner.ProgressReader] says, with what is still to be written.
-func (s *Store) Progress(ctx context.Context, id job.ID) ([]returner.Progress, error) {
+func (s *Store) Progress(ctx context.Context, id job.ID) ([]returners.Progress, error) {
 	waiting := s.tracks.of(id) // first: what is written meanwhile is read
 	list, err := s.Reader.Progress(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[string]returner.State, len(list))
+	known := make(map[string]returners.State, len(list))
 	for _, p := range list {
 		known[p.Minion] = p.State
 	}
 	learned := waiting[:0]
 	for _, p := range waiting {
-		if old, ok := known[p.Minion]; !ok || p.State.Follows(old) || old == returner.Sent {
+		if old, ok := known[p.Minion]; !ok || p.State.Follows(old) || old == returners.Sent {
 			learned = append(learned, p)
 			known[p.Minion] = p.State
 		}
 	}
-	return returner.Overlay(list, learned), nil
+	return returners.Overlay(list, learned), nil
 }

@@ -9,7 +9,7 @@ import (
 	"runtime"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // write does the changes of the queue until it is closed.
@@ -107,12 +107,12 @@ func (s *Store) writable() (*file, error) {
 }
 
 // SaveJob keeps j, as [returner.JobCache] says.
-func (s *Store) SaveJob(ctx context.Context, j *returner.Job) error {
+func (s *Store) SaveJob(ctx context.Context, j *returners.Job) error {
 	row, err := newJobRow(j)
 	if err != nil {
 		return fmt.Errorf("save job %s: %w", j.ID, err)
 	}
-	var kept *returner.Job
+	var kept *returners.Job
 	own := row.own(j)
 	absent, err := newAbsentRow(j)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Store) SaveJob(ctx context.Context, j *returner.Job) error {
 }
 
 // addJob adds job j, which row is of, and returns it as it is now. Where a damaged record has its id, that is replaced.
-func (f *file) addJob(row *jobRow, j *returner.Job) (*returner.Job, error) {
+func (f *file) addJob(row *jobRow, j *returners.Job) (*returners.Job, error) {
 	res, err := f.do.addJob.Exec(row.values()...)
 	if err != nil {
 		return nil, err
@@ -154,14 +154,14 @@ func (f *file) addJob(row *jobRow, j *returner.Job) (*returner.Job, error) {
 // AddMinions adds to those that are expected to return, as [returner.JobCache] says.
 func (s *Store) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	var (
-		kept    *returner.Job
+		kept    *returners.Job
 		verdict error
 	)
 	err := s.queue.do(ctx, &change{
 		do: func(f *file) (err error) {
 			kept, err = f.addMinions(id, ids)
-			if verdict = nil; errors.Is(err, returner.ErrUnknownJob) || errors.Is(err, errRecord) {
-				verdict = returner.ErrUnknownJob
+			if verdict = nil; errors.Is(err, returners.ErrUnknownJob) || errors.Is(err, errRecord) {
+				verdict = returners.ErrUnknownJob
 				return nil
 			}
 			return err
@@ -182,11 +182,11 @@ func (s *Store) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 }
 
 // addMinions adds minions to a job and returns it as it is now.
-func (f *file) addMinions(id job.ID, ids []string) (*returner.Job, error) {
+func (f *file) addMinions(id job.ID, ids []string) (*returners.Job, error) {
 	var row jobRow
 	err := recordError(f.do.findJob.QueryRow(string(id)).Scan(row.fields()...))
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, returner.ErrUnknownJob
+		return nil, returners.ErrUnknownJob
 	}
 	if err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (f *file) addMinions(id job.ID, ids []string) (*returner.Job, error) {
 }
 
 // SaveReturn keeps r, as [returner.JobCache] says.
-func (s *Store) SaveReturn(ctx context.Context, id job.ID, r *returner.Return) (fresh bool, err error) {
+func (s *Store) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) (fresh bool, err error) {
 	var verdict error
 	row := newReturnRow(id, r)
 	err = s.queue.do(ctx, &change{size: len(r.Load), do: func(f *file) (err error) {
@@ -265,7 +265,7 @@ func (f *file) repeat(id job.ID, row *returnRow, load []byte) (fresh bool, verdi
 	old, number, err := f.findReturn(id, row.minion)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return false, returner.ErrUnknownJob, nil
+		return false, returners.ErrUnknownJob, nil
 	case err == nil:
 		_, err = old.assemble(context.Background(), f.conn, id, number)
 	}
@@ -275,7 +275,7 @@ func (f *file) repeat(id job.ID, row *returnRow, load []byte) (fresh bool, verdi
 	case err == nil && bytes.Equal(old.answer, row.answer):
 		return false, nil, nil
 	case err == nil:
-		return false, returner.ErrConflict, nil
+		return false, returners.ErrConflict, nil
 	}
 	if _, err := f.do.dropPieces.Exec(number, -1); err != nil {
 		return false, nil, err

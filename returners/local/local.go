@@ -10,7 +10,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // Name is that of the returner.
@@ -27,23 +27,23 @@ const doc = `
 // Plugin returns the returner for a minion.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: Name, New: func(*loader.Env) (*loader.Module, error) {
-		return returner.Module(doc, &printer{os.Stdout}), nil
+		return returners.Module(doc, &printer{os.Stdout}), nil
 	}}
 }
 
 // OpenEvents returns what prints events.
-func OpenEvents() returner.EventReturner { return &printer{os.Stdout} }
+func OpenEvents() returners.EventReturner { return &printer{os.Stdout} }
 
 type printer struct{ to io.Writer }
 
 // Return prints a return.
 func (p *printer) Return(_ context.Context, ret *data.Map) error {
-	_, err := fmt.Fprintln(p.to, data.Repr(returner.Passed(ret)))
+	_, err := fmt.Fprintln(p.to, data.Repr(returners.Passed(ret)))
 	return err
 }
 
 // ReturnEvents prints a list of events.
-func (p *printer) ReturnEvents(_ context.Context, events []returner.Event) error {
+func (p *printer) ReturnEvents(_ context.Context, events []returners.Event) error {
 	list := make([]any, len(events))
 	for i, e := range events {
 		list[i] = data.NewMap("data", e.Data, "tag", e.Tag)

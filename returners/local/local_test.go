@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 func TestPrinter(t *testing.T) {
@@ -14,7 +14,7 @@ func TestPrinter(t *testing.T) {
 	if err := p.Return(t.Context(), data.NewMap("id", "web1", "return", true, "ret_config", "x")); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.ReturnEvents(t.Context(), []returner.Event{{Tag: "a", Data: data.NewMap("x", nil)}}); err != nil {
+	if err := p.ReturnEvents(t.Context(), []returners.Event{{Tag: "a", Data: data.NewMap("x", nil)}}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "{'id': 'web1', 'return': True}\n[{'data': {'x': None}, 'tag': 'a'}]\n"; out.String() != want {

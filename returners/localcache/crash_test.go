@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 // crashDir in the environment makes this test binary a program that saves jobs there until it is killed.
@@ -58,7 +58,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				}
 			}
 		}
-		list, err := c.Jobs(t.Context(), returner.Filter{})
+		list, err := c.Jobs(t.Context(), returners.Filter{})
 		if err != nil || len(list) < jobs || len(list) > jobs+1 {
 			t.Errorf("%d jobs, %v, want %d or one more", len(list), err, jobs)
 		}
@@ -117,7 +117,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	check := func(when string) {
-		list, err := c.Jobs(t.Context(), returner.Filter{})
+		list, err := c.Jobs(t.Context(), returners.Filter{})
 		if err != nil || len(list) < saved || len(list) > saved+1 {
 			t.Errorf("%s: %d jobs, %v, want %d", when, len(list), err, saved)
 		}
@@ -135,7 +135,7 @@ func TestFullDisk(t *testing.T) {
 	must(t, os.Remove(filler))
 	save(t, c, returnertest.Job(t, 5000, "test.echo", "a"), "a")
 	saved++
-	list, err := c.Jobs(t.Context(), returner.Filter{})
+	list, err := c.Jobs(t.Context(), returners.Filter{})
 	if err != nil || len(list) < saved {
 		t.Errorf("with room again: %d jobs, %v", len(list), err)
 	}

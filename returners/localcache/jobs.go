@@ -13,12 +13,12 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/record"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/record"
 )
 
 // SaveJob keeps j, as [returner.JobCache] says.
-func (c *Cache) SaveJob(ctx context.Context, j *returner.Job) error {
+func (c *Cache) SaveJob(ctx context.Context, j *returners.Job) error {
 	folder, end, err := c.change(ctx, j.ID)
 	if err == nil {
 		defer end()
@@ -30,12 +30,12 @@ func (c *Cache) SaveJob(ctx context.Context, j *returner.Job) error {
 	return nil
 }
 
-func (c *Cache) saveJob(folder string, j *returner.Job) error {
+func (c *Cache) saveJob(folder string, j *returners.Job) error {
 	old, err := c.job(folder, j.ID)
 	switch {
 	case err == nil:
 		return c.join(folder, old, j.Minions)
-	case !errors.Is(err, returner.ErrUnknownJob):
+	case !errors.Is(err, returners.ErrUnknownJob):
 		return err
 	}
 	files, err := jobFiles(j)
@@ -50,7 +50,7 @@ func (c *Cache) saveJob(folder string, j *returner.Job) error {
 }
 
 // jobFiles returns the files of a job, the record last.
-func jobFiles(j *returner.Job) ([]file, error) {
+func jobFiles(j *returners.Job) ([]file, error) {
 	minions, err := minionList(j.Minions)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (c *Cache) workPlace() (string, error) {
 }
 
 // place makes a job aside and renames it to its place.
-func (c *Cache) place(folder string, j *returner.Job, files []file) error {
+func (c *Cache) place(folder string, j *returners.Job, files []file) error {
 	work, err := c.workPlace()
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (c *Cache) settle(work, folder string) error {
 }
 
 // complete puts the files of a job into a folder that is there, the record last.
-func (c *Cache) complete(folder string, j *returner.Job, files []file) error {
+func (c *Cache) complete(folder string, j *returners.Job, files []file) error {
 	for _, f := range files {
 		if err := c.replace(folder, f); err != nil {
 			return err
@@ -142,7 +142,7 @@ func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	folder, end, err := c.change(ctx, id)
 	if err == nil {
 		defer end()
-		var j *returner.Job
+		var j *returners.Job
 		if j, err = c.job(folder, id); err == nil {
 			err = c.join(folder, j, ids)
 		}
@@ -154,7 +154,7 @@ func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 }
 
 // join adds minions to a job.
-func (c *Cache) join(folder string, j *returner.Job, ids []string) error {
+func (c *Cache) join(folder string, j *returners.Job, ids []string) error {
 	all, changed := record.MergeIDs(j.Minions, ids)
 	if !changed {
 		return nil
@@ -172,14 +172,14 @@ func (c *Cache) join(folder string, j *returner.Job, ids []string) error {
 }
 
 // Job returns one job.
-func (c *Cache) Job(ctx context.Context, id job.ID) (*returner.Job, error) {
+func (c *Cache) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	end, err := c.use(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", id, err)
 	}
 	defer end()
 	folder, err := id.Dir(c.o.HashType)
-	var j *returner.Job
+	var j *returners.Job
 	if err == nil {
 		j, err = c.job(filepath.FromSlash(folder), id)
 	}

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/record"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/record"
 )
 
 // A place is where a job lies, and when it began.
@@ -72,7 +72,7 @@ const (
 )
 
 // Jobs returns the jobs that f chooses, the newest first.
-func (c *Cache) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, error) {
+func (c *Cache) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, error) {
 	end, err := c.use(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
@@ -90,7 +90,7 @@ func (c *Cache) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, er
 	if f.Limit > 0 {
 		step = min(step, f.Limit+saltSlack)
 	}
-	var jobs []returner.Job
+	var jobs []returners.Job
 	for some := range slices.Chunk(all, step) {
 		if jobs, err = c.appendFitting(ctx, jobs, some, f); err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func (c *Cache) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, er
 			break
 		}
 	}
-	slices.SortStableFunc(jobs, func(a, b returner.Job) int { return b.Started.Compare(a.Started) })
+	slices.SortStableFunc(jobs, func(a, b returners.Job) int { return b.Started.Compare(a.Started) })
 	if f.Limit > 0 && len(jobs) > f.Limit {
 		jobs = jobs[:f.Limit]
 	}
@@ -110,8 +110,8 @@ func (c *Cache) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, er
 const saltSlack = 16
 
 // appendFitting reads jobs, several at once, and appends those that a filter takes, in their order.
-func (c *Cache) appendFitting(ctx context.Context, jobs []returner.Job, places []place, f returner.Filter) ([]returner.Job, error) {
-	found := make([]*returner.Job, len(places))
+func (c *Cache) appendFitting(ctx context.Context, jobs []returners.Job, places []place, f returners.Filter) ([]returners.Job, error) {
+	found := make([]*returners.Job, len(places))
 	var readers errgroup.Group
 	n := min(mostReads, runtime.GOMAXPROCS(0))
 	for first := range n {
@@ -137,7 +137,7 @@ func (c *Cache) appendFitting(ctx context.Context, jobs []returner.Job, places [
 }
 
 // fitting reads a job and returns it when a filter takes it.
-func (c *Cache) fitting(p place, f returner.Filter) *returner.Job {
+func (c *Cache) fitting(p place, f returners.Filter) *returners.Job {
 	dir, err := c.root.OpenRoot(p.folder)
 	if err != nil {
 		c.tell(p.folder, err)

@@ -30,7 +30,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // Name is that of the returner.
@@ -75,7 +75,7 @@ type Cache struct {
 	closed bool
 }
 
-var _ returner.JobCache = (*Cache)(nil)
+var _ returners.JobCache = (*Cache)(nil)
 
 // Open opens the tree dir, the folder jobs in the cachedir, and makes it where it is not.
 func Open(dir string, o Options) (*Cache, error) {

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 func TestContract(t *testing.T) {
 	returnertest.Run(t, func(t *testing.T) returnertest.Opener {
 		dir := filepath.Join(t.TempDir(), "jobs")
-		return func(context.Context) (returner.JobCache, error) { return Open(dir, Options{}) }
+		return func(context.Context) (returners.JobCache, error) { return Open(dir, Options{}) }
 	})
 }
 
@@ -73,10 +73,10 @@ func TestDamageCostsThatRecordOnly(t *testing.T) {
 	name = filepath.Join(dir, folder, fileRecord)
 	must(t, os.Remove(name))
 	must(t, os.Mkdir(name, 0o700))
-	if _, err := c.Job(t.Context(), hit.ID); !errors.Is(err, returner.ErrUnknownJob) {
+	if _, err := c.Job(t.Context(), hit.ID); !errors.Is(err, returners.ErrUnknownJob) {
 		t.Errorf("Job with a folder in place of its record = %v", err)
 	}
-	if jobs, err := c.Jobs(t.Context(), returner.Filter{}); err != nil || len(jobs) != 1 || jobs[0].ID != other.ID {
+	if jobs, err := c.Jobs(t.Context(), returners.Filter{}); err != nil || len(jobs) != 1 || jobs[0].ID != other.ID {
 		t.Errorf("Jobs = %v, %v", jobs, err)
 	}
 	must(t, os.Remove(name))
@@ -129,7 +129,7 @@ func TestDamageOfSaltsFiles(t *testing.T) {
 				if list, err := c.Returns(t.Context(), jobs[1]); err != nil || len(list) != 1 {
 					t.Errorf("Returns of the other job = %v, %v", list, err)
 				}
-				all, err := c.Jobs(t.Context(), returner.Filter{})
+				all, err := c.Jobs(t.Context(), returners.Filter{})
 				if err != nil || len(all) == 0 || all[0].ID != jobs[1] {
 					t.Errorf("Jobs = %v, %v", all, err)
 				}
@@ -147,7 +147,7 @@ func flipped(b []byte, at int) []byte {
 	return b
 }
 
-func save(t *testing.T, c *Cache, j *returner.Job, minions ...string) {
+func save(t *testing.T, c *Cache, j *returners.Job, minions ...string) {
 	t.Helper()
 	must(t, c.SaveJob(t.Context(), j))
 	for _, id := range minions {
@@ -158,7 +158,7 @@ func save(t *testing.T, c *Cache, j *returner.Job, minions ...string) {
 	}
 }
 
-func wantAll(t *testing.T, c *Cache, j *returner.Job, minions ...string) {
+func wantAll(t *testing.T, c *Cache, j *returners.Job, minions ...string) {
 	t.Helper()
 	got, err := c.Returns(t.Context(), j.ID)
 	must(t, err)
@@ -222,7 +222,7 @@ func TestHalfMadeFoldersAreNothing(t *testing.T) {
 	must(t, c.Close())
 	c = opened(t, dir, Options{})
 	wantAll(t, c, j, "a")
-	if jobs, err := c.Jobs(t.Context(), returner.Filter{}); err != nil || len(jobs) != 1 {
+	if jobs, err := c.Jobs(t.Context(), returners.Filter{}); err != nil || len(jobs) != 1 {
 		t.Errorf("Jobs = %v, %v", jobs, err)
 	}
 	if _, err := c.Clean(t.Context(), time.Unix(0, 0)); err != nil {

@@ -10,18 +10,18 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/record"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/record"
 )
 
 // job reads a job; the error wraps ErrUnknownJob where there is none, or it is damaged.
-func (c *Cache) job(folder string, id job.ID) (*returner.Job, error) {
+func (c *Cache) job(folder string, id job.ID) (*returners.Job, error) {
 	dir, err := c.root.OpenRoot(folder)
 	if err != nil {
 		if !missing(err) {
 			c.tell(folder, err)
 		}
-		return nil, fmt.Errorf("%w: %w", returner.ErrUnknownJob, err)
+		return nil, fmt.Errorf("%w: %w", returners.ErrUnknownJob, err)
 	}
 	defer dir.Close()
 	return c.jobIn(jobFolder{dir, folder}, id, nil)
@@ -48,9 +48,9 @@ func (f jobFolder) id() (*idFile, error) {
 }
 
 // jobIn reads the job of a folder, whose file jid was read or is nil.
-func (c *Cache) jobIn(f jobFolder, id job.ID, own *idFile) (*returner.Job, error) {
+func (c *Cache) jobIn(f jobFolder, id job.ID, own *idFile) (*returners.Job, error) {
 	row, _, err := read(f.Root, fileRecord)
-	var j *returner.Job
+	var j *returners.Job
 	switch {
 	case missing(err):
 		return c.saltJob(f, id, own)
@@ -60,25 +60,25 @@ func (c *Cache) jobIn(f jobFolder, id job.ID, own *idFile) (*returner.Job, error
 		}
 	}
 	c.tell(f.name, err)
-	return nil, fmt.Errorf("%w: %w", returner.ErrUnknownJob, err)
+	return nil, fmt.Errorf("%w: %w", returners.ErrUnknownJob, err)
 }
 
 // saltJob reads a job that Salt has written (salt/returners/local_cache.py, get_load).
-func (c *Cache) saltJob(f jobFolder, id job.ID, own *idFile) (*returner.Job, error) {
+func (c *Cache) saltJob(f jobFolder, id job.ID, own *idFile) (*returners.Job, error) {
 	var err error
 	if own == nil {
 		own, err = f.id()
 	}
 	if err != nil || own.id != string(id) {
-		return nil, fmt.Errorf("%w: the file jid is of another: %w", returner.ErrUnknownJob, err)
+		return nil, fmt.Errorf("%w: the file jid is of another: %w", returners.ErrUnknownJob, err)
 	}
-	j := &returner.Job{ID: id, Started: own.at.UTC()}
+	j := &returners.Job{ID: id, Started: own.at.UTC()}
 	if at, err := id.Time(); err == nil {
 		j.Started = at
 	}
 	if j.Load, err = saltLoad(f); err != nil {
 		c.tell(f.name, err)
-		return nil, fmt.Errorf("%w: %w", returner.ErrUnknownJob, err)
+		return nil, fmt.Errorf("%w: %w", returners.ErrUnknownJob, err)
 	}
 	names, err := names(f.Root)
 	if err != nil {

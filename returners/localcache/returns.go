@@ -17,8 +17,8 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/record"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/record"
 )
 
 // hiddenReturn begins the folder of a minion whose id cannot be the name of one. Salt passes over hidden names.
@@ -43,7 +43,7 @@ func folderOf(minion string) string {
 }
 
 // SaveReturn keeps r, as [returner.JobCache] says.
-func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returner.Return) (fresh bool, err error) {
+func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) (fresh bool, err error) {
 	folder, end, err := c.change(ctx, id)
 	if err == nil {
 		defer end()
@@ -55,7 +55,7 @@ func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returner.Return) (
 	return fresh, nil
 }
 
-func (c *Cache) saveReturn(folder string, id job.ID, r *returner.Return) (fresh bool, err error) {
+func (c *Cache) saveReturn(folder string, id job.ID, r *returners.Return) (fresh bool, err error) {
 	if _, err := c.job(folder, id); err != nil {
 		return false, err
 	}
@@ -66,7 +66,7 @@ func (c *Cache) saveReturn(folder string, id job.ID, r *returner.Return) (fresh 
 	work, target := filepath.Join(folder, "."+unique()), filepath.Join(folder, folderOf(r.Minion))
 	if old, err := c.ret(folder, folderOf(r.Minion), id); err == nil {
 		if !same(old.Load, r.Load) && !sameAsSalt(old, r) {
-			return false, returner.ErrConflict
+			return false, returners.ErrConflict
 		}
 		return false, nil
 	} else if !missing(err) {
@@ -86,19 +86,19 @@ func (c *Cache) saveReturn(folder string, id job.ID, r *returner.Return) (fresh 
 		}
 	}
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) {
-		err = fmt.Errorf("%w: another program has made its folder", returner.ErrConflict)
+		err = fmt.Errorf("%w: another program has made its folder", returners.ErrConflict)
 	}
 	return false, errors.Join(err, c.root.RemoveAll(work))
 }
 
 // sameAsSalt compares a return with one that Salt has written, of which only some fields are known.
-func sameAsSalt(old, r *returner.Return) bool {
+func sameAsSalt(old, r *returners.Return) bool {
 	body, _ := SaltFields(r.Load)
 	return body != nil && same(old.Load, body)
 }
 
 // returnFiles returns the files of a return, the record last.
-func returnFiles(id job.ID, r *returner.Return) ([]file, error) {
+func returnFiles(id job.ID, r *returners.Return) ([]file, error) {
 	row, err := record.MarshalReturn(id, r)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (c *Cache) endTime(folder string, at time.Time) error {
 }
 
 // ret reads a return; the error wraps fs.ErrNotExist where there is none.
-func (c *Cache) ret(folder, name string, id job.ID) (*returner.Return, error) {
+func (c *Cache) ret(folder, name string, id job.ID) (*returners.Return, error) {
 	row, err := c.read(filepath.Join(folder, name, fileRecord))
 	if missing(err) {
 		return c.saltReturn(folder, name, id)
@@ -158,7 +158,7 @@ func (c *Cache) ret(folder, name string, id job.ID) (*returner.Return, error) {
 }
 
 // saltReturn reads a return that Salt has written (salt/returners/local_cache.py, get_jid).
-func (c *Cache) saltReturn(folder, name string, id job.ID) (*returner.Return, error) {
+func (c *Cache) saltReturn(folder, name string, id job.ID) (*returners.Return, error) {
 	file := filepath.Join(folder, name, fileReturn)
 	info, err := c.root.Stat(file)
 	if err != nil {
@@ -181,11 +181,11 @@ func (c *Cache) saltReturn(folder, name string, id job.ID) (*returner.Return, er
 	if err := errors.Join(fields.SetBin("id", name), fields.SetBin("jid", string(id))); err != nil {
 		return nil, err
 	}
-	return &returner.Return{Minion: name, Load: fields.Marshal(), Received: info.ModTime().UTC()}, nil
+	return &returners.Return{Minion: name, Load: fields.Marshal(), Received: info.ModTime().UTC()}, nil
 }
 
 // Returns returns the answers to a job, in the order in which they came.
-func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returner.Return, error) {
+func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returners.Return, error) {
 	end, err := c.use(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("returns of job %s: %w", id, err)
@@ -205,11 +205,11 @@ func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returner.Return, erro
 
 // arrived is a return and the time of its folder, which orders them.
 type arrived struct {
-	returner.Return
+	returners.Return
 	at time.Time
 }
 
-func (c *Cache) returnsIn(ctx context.Context, folder string, id job.ID, entries []fs.DirEntry) ([]returner.Return, error) {
+func (c *Cache) returnsIn(ctx context.Context, folder string, id job.ID, entries []fs.DirEntry) ([]returners.Return, error) {
 	var all []arrived
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
@@ -233,7 +233,7 @@ func (c *Cache) returnsIn(ctx context.Context, folder string, id job.ID, entries
 		all = append(all, arrived{*r, info.ModTime()})
 	}
 	slices.SortStableFunc(all, func(a, b arrived) int { return a.at.Compare(b.at) })
-	list := make([]returner.Return, len(all))
+	list := make([]returners.Return, len(all))
 	for i := range all {
 		list[i] = all[i].Return
 	}

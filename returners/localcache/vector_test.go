@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // tree is a job of the vectors: its files by path.
@@ -90,7 +90,7 @@ func TestVectorTreesOfSaltAreRead(t *testing.T) {
 		if slices.Sort(ids); !slices.Equal(ids, v.returns()) {
 			t.Errorf("returns of %v, want %v", ids, v.returns())
 		}
-		jobs, err := c.Jobs(t.Context(), returner.Filter{})
+		jobs, err := c.Jobs(t.Context(), returners.Filter{})
 		if err != nil || len(jobs) != 1 || jobs[0].ID != v.id {
 			t.Errorf("Jobs = %v, %v", jobs, err)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/returner/sqlcache"
+	"github.com/brineproject/brine/returners/sqlcache"
 )
 
 func dialect() *sqlcache.Dialect {

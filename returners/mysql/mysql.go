@@ -23,8 +23,8 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/sqlcache"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/sqlcache"
 )
 
 // Name is that of the returner.
@@ -41,8 +41,8 @@ const doc = `
         salt '*' test.ping --return mysql
     `
 
-func known() []returner.Setting {
-	return []returner.Setting{
+func known() []returners.Setting {
+	return []returners.Setting{
 		{Name: "host", Default: "salt", Fixed: true}, {Name: "port", Default: int64(3306), Fixed: true},
 		{Name: "user", Default: "salt", Fixed: true}, {Name: "pass", Default: "salt", Empty: true}, {Name: "db", Default: "salt", Fixed: true},
 		{Name: "ssl_ca", Fixed: true}, {Name: "ssl_cert", Fixed: true}, {Name: "ssl_key", Fixed: true},
@@ -53,17 +53,17 @@ func known() []returner.Setting {
 // Plugin returns the returner for a minion.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returner.Module(doc, newMinionReturner(returner.EnvSource(env))), nil
+		return returners.Module(doc, newMinionReturner(returners.EnvSource(env))), nil
 	}}
 }
 
 // minionReturner connects for each return, since the ret_config of each may name another server.
 type minionReturner struct {
 	sqlcache.Reader
-	from returner.Source
+	from returners.Source
 }
 
-func newMinionReturner(from returner.Source) *minionReturner {
+func newMinionReturner(from returners.Source) *minionReturner {
 	open := func() (*sql.DB, string, error) { return connect(from, nil) }
 	return &minionReturner{sqlcache.Reader{Connect: open, Dialect: dialect()}, from}
 }
@@ -81,8 +81,8 @@ func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
 }
 
 // Open connects to the job cache of a master with these options.
-func Open(ctx context.Context, opts *data.Map, log logrus.FieldLogger) (returner.JobCache, error) {
-	db, at, err := connect(returner.MapSource(opts), nil)
+func Open(ctx context.Context, opts *data.Map, log logrus.FieldLogger) (returners.JobCache, error) {
+	db, at, err := connect(returners.MapSource(opts), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,8 @@ func Open(ctx context.Context, opts *data.Map, log logrus.FieldLogger) (returner
 }
 
 // OpenEvents returns what takes events; it connects when there are any.
-func OpenEvents(opts *data.Map) (returner.EventReturner, error) {
-	db, at, err := connect(returner.MapSource(opts), nil)
+func OpenEvents(opts *data.Map) (returners.EventReturner, error) {
+	db, at, err := connect(returners.MapSource(opts), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func OpenEvents(opts *data.Map) (returner.EventReturner, error) {
 }
 
 // connect returns a database that connects when it is used, and its address.
-func connect(from returner.Source, ret *data.Map) (*sql.DB, string, error) {
+func connect(from returners.Source, ret *data.Map) (*sql.DB, string, error) {
 	s := from.Read(ret, known(), Name, "returner."+Name)
 	port, err := s.Int("port")
 	if err != nil {
@@ -134,7 +134,7 @@ func connect(from returner.Source, ret *data.Map) (*sql.DB, string, error) {
 // security returns the TLS settings, nil when none are set. The server's certificate must come from ssl_ca, or else from those
 // that the system trusts, and have the name of host. Certificates that servers make for themselves have none: ssl_any_name
 // takes every name, and is an option of Brine's own.
-func security(s *returner.Settings) (*tls.Config, error) {
+func security(s *returners.Settings) (*tls.Config, error) {
 	ca, cert, key := s.Text("ssl_ca"), s.Text("ssl_cert"), s.Text("ssl_key")
 	if ca == "" && cert == "" && key == "" {
 		return nil, nil

@@ -14,17 +14,17 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 // server returns the options of a new database, which is dropped with the test, and a connection to it.
 func server(t *testing.T) (*data.Map, *sql.DB) {
 	t.Helper()
 	opts := data.NewMap("id", "ma_master", "mysql.host", "127.0.0.1", "mysql.user", "root", "mysql.pass", "None", "mysql.db", "mysql")
-	admin, _, err := connect(returner.MapSource(opts), nil)
+	admin, _, err := connect(returners.MapSource(opts), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func server(t *testing.T) (*data.Map, *sql.DB) {
 	exec(t, admin, "CREATE DATABASE "+name+" DEFAULT CHARACTER SET utf8")
 	t.Cleanup(func() { _, _ = admin.Exec("DROP DATABASE " + name) })
 	opts.Set("mysql.db", name)
-	db, _, err := connect(returner.MapSource(opts), nil)
+	db, _, err := connect(returners.MapSource(opts), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,11 +89,11 @@ func TestContract(t *testing.T) {
 	returnertest.Run(t, func(t *testing.T) returnertest.Opener {
 		opts, db := server(t)
 		saltTables(t, db)
-		return func(ctx context.Context) (returner.JobCache, error) { return Open(ctx, opts, nil) }
+		return func(ctx context.Context) (returners.JobCache, error) { return Open(ctx, opts, nil) }
 	})
 }
 
-func opened(t *testing.T, opts *data.Map, log logrus.FieldLogger) returner.JobCache {
+func opened(t *testing.T, opts *data.Map, log logrus.FieldLogger) returners.JobCache {
 	t.Helper()
 	c, err := Open(t.Context(), opts, log)
 	if err != nil {
@@ -165,7 +165,7 @@ func TestRowsOfSaltAreRead(t *testing.T) {
 		exec(t, db, "INSERT INTO salt_returns (fun, jid, `return`, id, success, full_ret) VALUES ('test.ping', ?, ?, 'web1', '1', ?)",
 			string(id), value, `{"id": "web1", "jid": "`+string(id)+`", "return": `+value+`, "retcode": 0}`)
 	}
-	jobs, err := c.Jobs(t.Context(), returner.Filter{Fun: "test.ping"})
+	jobs, err := c.Jobs(t.Context(), returners.Filter{Fun: "test.ping"})
 	if err != nil || len(jobs) != 1 || jobs[0].ID != id || !jobs[0].Started.Equal(returnertest.Job(t, 1, "x").Started) {
 		t.Fatalf("Jobs = %v, %v", jobs, err)
 	}
@@ -272,7 +272,7 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	events := []returner.Event{
+	events := []returners.Event{
 		{Tag: "salt/a", Data: data.NewMap("id", "web1", "_stamp", "2026-03-01T12:00:00.000000")},
 		{Tag: "salt/b", Data: data.NewMap("x", []any{"ü'"})},
 	}
@@ -284,7 +284,7 @@ func TestEvents(t *testing.T) {
 		t.Errorf("-want +got\n%s", d)
 	}
 	events[1].Tag = strings.Repeat("x", 300)
-	if err := e.ReturnEvents(t.Context(), events); !errors.Is(err, returner.ErrRefused) {
+	if err := e.ReturnEvents(t.Context(), events); !errors.Is(err, returners.ErrRefused) {
 		t.Errorf("a tag that is too long: %v", err)
 	}
 	if n := len(rows(t, db, "SELECT 1 FROM salt_events")); n != 2 {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // authority makes a certificate that is its own authority, for a name, and writes it with its key to files.
@@ -62,7 +62,7 @@ func TestAServerThatIsAnotherGetsNoPassword(t *testing.T) {
 		"no authority of the system, any name": {"db1.example.net", data.NewMap("ssl_cert", cert, "ssl_key", key, "ssl_any_name", true), false},
 	} {
 		c.settings.Set("host", c.host)
-		config, err := security(returner.MapSource(data.NewMap("mysql", c.settings)).Read(nil, known(), Name))
+		config, err := security(returners.MapSource(data.NewMap("mysql", c.settings)).Read(nil, known(), Name))
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -79,7 +79,7 @@ func TestAServerThatIsAnotherGetsNoPassword(t *testing.T) {
 
 func TestThePasswordMayBeEmpty(t *testing.T) {
 	for _, pass := range []any{"", nil} {
-		if got := returner.MapSource(data.NewMap("mysql.pass", pass)).Read(nil, known(), Name).Text("pass"); got != "" {
+		if got := returners.MapSource(data.NewMap("mysql.pass", pass)).Read(nil, known(), Name).Text("pass"); got != "" {
 			t.Errorf("the password %q is set, and %q is used", pass, got)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/returner/sqlcache"
+	"github.com/brineproject/brine/returners/sqlcache"
 )
 
 func dialect(name string) *sqlcache.Dialect {

@@ -22,8 +22,8 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/sqlcache"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/sqlcache"
 )
 
 // Names of the returners.
@@ -44,17 +44,17 @@ const doc = `
     `
 
 // known are the settings of a returner.
-func known(name string) []returner.Setting {
+func known(name string) []returners.Setting {
 	pass := "passwd"
 	if name == NameJSONB {
 		pass = "pass"
 	}
-	list := []returner.Setting{
+	list := []returners.Setting{
 		{Name: "host", Default: "localhost", Fixed: true}, {Name: "port", Default: int64(5432), Fixed: true},
 		{Name: "user", Default: "salt", Fixed: true}, {Name: pass, Default: "salt", Empty: true}, {Name: "db", Default: "salt", Fixed: true},
 	}
 	for _, s := range []string{"sslmode", "sslcert", "sslkey", "sslrootcert", "sslcrl"} {
-		list = append(list, returner.Setting{Name: s, Fixed: true})
+		list = append(list, returners.Setting{Name: s, Fixed: true})
 	}
 	return list
 }
@@ -62,7 +62,7 @@ func known(name string) []returner.Setting {
 // Plugin returns the returner postgres or pgjsonb for a minion.
 func Plugin(name string) loader.Plugin {
 	return loader.Plugin{Name: name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returner.Module(fmt.Sprintf(doc, name), newMinionReturner(name, returner.EnvSource(env))), nil
+		return returners.Module(fmt.Sprintf(doc, name), newMinionReturner(name, returners.EnvSource(env))), nil
 	}}
 }
 
@@ -70,10 +70,10 @@ func Plugin(name string) loader.Plugin {
 type minionReturner struct {
 	sqlcache.Reader
 	name string
-	from returner.Source
+	from returners.Source
 }
 
-func newMinionReturner(name string, from returner.Source) *minionReturner {
+func newMinionReturner(name string, from returners.Source) *minionReturner {
 	open := func() (*sql.DB, string, error) { return connect(name, from, nil) }
 	return &minionReturner{sqlcache.Reader{Connect: open, Dialect: dialect(name)}, name, from}
 }
@@ -91,8 +91,8 @@ func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
 }
 
 // Open connects to the job cache of a master with these options.
-func Open(ctx context.Context, name string, opts *data.Map, log logrus.FieldLogger) (returner.JobCache, error) {
-	db, at, err := connect(name, returner.MapSource(opts), nil)
+func Open(ctx context.Context, name string, opts *data.Map, log logrus.FieldLogger) (returners.JobCache, error) {
+	db, at, err := connect(name, returners.MapSource(opts), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,8 @@ func Open(ctx context.Context, name string, opts *data.Map, log logrus.FieldLogg
 }
 
 // OpenEvents returns what takes events; it connects when there are any.
-func OpenEvents(name string, opts *data.Map) (returner.EventReturner, error) {
-	db, at, err := connect(name, returner.MapSource(opts), nil)
+func OpenEvents(name string, opts *data.Map) (returners.EventReturner, error) {
+	db, at, err := connect(name, returners.MapSource(opts), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func OpenEvents(name string, opts *data.Map) (returner.EventReturner, error) {
 }
 
 // connect returns a database that connects when it is used, and its address.
-func connect(name string, from returner.Source, ret *data.Map) (*sql.DB, string, error) {
+func connect(name string, from returners.Source, ret *data.Map) (*sql.DB, string, error) {
 	s := from.Read(ret, known(name), "returner."+name)
 	port, err := s.Int("port")
 	if err != nil {
@@ -135,7 +135,7 @@ func connect(name string, from returner.Source, ret *data.Map) (*sql.DB, string,
 }
 
 // target writes settings as libpq reads them.
-func target(s *returner.Settings, port int) string {
+func target(s *returners.Settings, port int) string {
 	words := []string{"port=" + strconv.Itoa(port)}
 	add := func(key, value string) {
 		words = append(words, key+"='"+strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value)+"'")

@@ -15,11 +15,11 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 // server returns the options of a new database, which is dropped with the test, and a connection to it.
@@ -27,7 +27,7 @@ func server(t *testing.T, name string) (*data.Map, *sql.DB) {
 	t.Helper()
 	at := "returner." + name + "."
 	opts := data.NewMap("id", "ma_master", at+"host", "127.0.0.1", at+"user", "postgres", at+"db", "postgres", at+"sslmode", "disable")
-	admin, _, err := connect(name, returner.MapSource(opts), nil)
+	admin, _, err := connect(name, returners.MapSource(opts), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func server(t *testing.T, name string) (*data.Map, *sql.DB) {
 	exec(t, admin, "CREATE DATABASE "+base)
 	t.Cleanup(func() { _, _ = admin.Exec("DROP DATABASE " + base + " WITH (FORCE)") })
 	opts.Set(at+"db", base)
-	db, _, err := connect(name, returner.MapSource(opts), nil)
+	db, _, err := connect(name, returners.MapSource(opts), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,12 +124,12 @@ func TestContract(t *testing.T) {
 			if name == NameJSONB {
 				saltTables(t, name, db)
 			}
-			return func(ctx context.Context) (returner.JobCache, error) { return Open(ctx, name, opts, nil) }
+			return func(ctx context.Context) (returners.JobCache, error) { return Open(ctx, name, opts, nil) }
 		})
 	})
 }
 
-func opened(t *testing.T, name string, opts *data.Map, log logrus.FieldLogger) returner.JobCache {
+func opened(t *testing.T, name string, opts *data.Map, log logrus.FieldLogger) returners.JobCache {
 	t.Helper()
 	c, err := Open(t.Context(), name, opts, log)
 	if err != nil {
@@ -182,7 +182,7 @@ func TestWhatSaltsTableCannotHoldIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &returner.Return{Minion: "web1", Load: load, Received: time.Now()}
+		r := &returners.Return{Minion: "web1", Load: load, Received: time.Now()}
 		if fresh, err := c.SaveReturn(t.Context(), j.ID, r); err != nil || !fresh {
 			t.Fatalf("SaveReturn = %v, %v", fresh, err)
 		}
@@ -210,7 +210,7 @@ func TestRowsOfSaltAreRead(t *testing.T) {
 			exec(t, db, "INSERT INTO salt_returns (fun, jid, return, id, success, full_ret) VALUES ('test.ping', $1, $2, 'web1', 'true', $3)",
 				string(id), value, `{"id": "web1", "jid": "`+string(id)+`", "return": `+value+`, "retcode": 0}`)
 		}
-		jobs, err := c.Jobs(t.Context(), returner.Filter{Fun: "test.ping"})
+		jobs, err := c.Jobs(t.Context(), returners.Filter{Fun: "test.ping"})
 		if err != nil || len(jobs) != 1 || jobs[0].ID != id || !jobs[0].Started.Equal(returnertest.Job(t, 1, "x").Started) {
 			t.Fatalf("Jobs = %v, %v", jobs, err)
 		}
@@ -325,7 +325,7 @@ func TestEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		events := []returner.Event{
+		events := []returners.Event{
 			{Tag: "salt/a", Data: data.NewMap("id", "web1", "_stamp", "2026-03-01T12:00:00.000000")},
 			{Tag: "salt/b", Data: data.NewMap("x", []any{"ü'"})},
 		}
@@ -337,7 +337,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("-want +got\n%s", d)
 		}
 		events[1].Tag = strings.Repeat("x", 300)
-		if err := e.ReturnEvents(t.Context(), events); !errors.Is(err, returner.ErrRefused) {
+		if err := e.ReturnEvents(t.Context(), events); !errors.Is(err, returners.ErrRefused) {
 			t.Errorf("a tag that is too long: %v", err)
 		}
 		if n := len(rows(t, db, "SELECT 1 FROM salt_events")); n != 2 {

@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // Name is that of the returner.
@@ -32,31 +32,31 @@ const doc = `
 // Plugin returns the returner for a minion.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returner.Module(doc, &file{returner.EnvSource(env)}), nil
+		return returners.Module(doc, &file{returners.EnvSource(env)}), nil
 	}}
 }
 
 // OpenEvents returns what takes events of a master with these options.
-func OpenEvents(opts *data.Map) returner.EventReturner { return &file{returner.MapSource(opts)} }
+func OpenEvents(opts *data.Map) returners.EventReturner { return &file{returners.MapSource(opts)} }
 
-type file struct{ from returner.Source }
+type file struct{ from returners.Source }
 
 // Return adds a line.
 func (f *file) Return(_ context.Context, ret *data.Map) error {
-	line, err := output.JSON(returner.Decoded(data.Clone(returner.Passed(ret))))
+	line, err := output.JSON(returners.Decoded(data.Clone(returners.Passed(ret))))
 	if err != nil {
-		return fmt.Errorf("%w: %w", returner.ErrRefused, err)
+		return fmt.Errorf("%w: %w", returners.ErrRefused, err)
 	}
 	return f.write(ret, line+"\n")
 }
 
 // ReturnEvents adds a line for each event.
-func (f *file) ReturnEvents(_ context.Context, events []returner.Event) error {
+func (f *file) ReturnEvents(_ context.Context, events []returners.Event) error {
 	lines := ""
 	for _, e := range events {
-		line, err := output.JSON(data.NewMap("data", returner.Decoded(data.Clone(e.Data)), "tag", e.Tag))
+		line, err := output.JSON(data.NewMap("data", returners.Decoded(data.Clone(e.Data)), "tag", e.Tag))
 		if err != nil {
-			return fmt.Errorf("event %q: %w: %w", e.Tag, returner.ErrRefused, err)
+			return fmt.Errorf("event %q: %w: %w", e.Tag, returners.ErrRefused, err)
 		}
 		lines += line + "\n"
 	}
@@ -71,7 +71,7 @@ func (f *file) Close() error { return nil }
 
 // write adds text with one call, so that lines of several writers do not mix. A pipe without a reader is an error.
 func (f *file) write(ret *data.Map, text string) error {
-	name := f.from.Read(ret, []returner.Setting{{Name: "filename", Default: "/var/log/salt/events", Fixed: true}}, Name).Text("filename")
+	name := f.from.Read(ret, []returners.Setting{{Name: "filename", Default: "/var/log/salt/events", Fixed: true}}, Name).Text("filename")
 	out, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return fmt.Errorf("rawfile_json.filename: %w", err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 func content(t *testing.T, name string) string {
@@ -53,14 +53,14 @@ func TestEvents(t *testing.T) {
 	if _, err := os.Stat(name); err == nil {
 		t.Error("no events made a file")
 	}
-	if err := e.ReturnEvents(t.Context(), []returner.Event{{Tag: "a", Data: data.NewMap("x", int64(1))}, {Tag: "b", Data: data.NewMap()}}); err != nil {
+	if err := e.ReturnEvents(t.Context(), []returners.Event{{Tag: "a", Data: data.NewMap("x", int64(1))}, {Tag: "b", Data: data.NewMap()}}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := content(t, name), `{"data": {"x": 1}, "tag": "a"}`+"\n"+`{"data": {}, "tag": "b"}`+"\n"; got != want {
 		t.Errorf("the file holds %q, want %q", got, want)
 	}
 	e = OpenEvents(data.NewMap("rawfile_json.filename", t.TempDir()))
-	if err := e.ReturnEvents(t.Context(), []returner.Event{{Tag: "a", Data: data.NewMap()}}); err == nil {
+	if err := e.ReturnEvents(t.Context(), []returners.Event{{Tag: "a", Data: data.NewMap()}}); err == nil {
 		t.Error("a folder was written to")
 	}
 }

@@ -15,8 +15,8 @@ import (
 
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/record"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/record"
 )
 
 var errClosed = errors.New("job cache is closed")
@@ -47,7 +47,7 @@ type Cache struct {
 	closed bool
 }
 
-var _ returner.JobCache = (*Cache)(nil)
+var _ returners.JobCache = (*Cache)(nil)
 
 // Close ends the use of the server, after what others have begun.
 func (c *Cache) Close() error {
@@ -97,14 +97,14 @@ func (c *Cache) seconds() (salt, ours int64) {
 }
 
 // SaveJob keeps j, as [returner.JobCache] says.
-func (c *Cache) SaveJob(ctx context.Context, j *returner.Job) error {
+func (c *Cache) SaveJob(ctx context.Context, j *returners.Job) error {
 	row, err := record.MarshalJob(j)
 	if err != nil {
 		return fmt.Errorf("save job %s: %w", j.ID, err)
 	}
 	k := c.keys(j.ID)
 	salt, ours := c.seconds()
-	args := []any{string(j.ID), row, j.Started.UnixMicro(), returner.LoadJSON(j.Load), salt, ours}
+	args := []any{string(j.ID), row, j.Started.UnixMicro(), returners.LoadJSON(j.Load), salt, ours}
 	all := []string{k.job, c.prefix + "brine:jobs", k.load}
 	old, err := c.run(ctx, saveJob(), all, append(args, "")...)
 	if err == nil && old != "" {
@@ -140,7 +140,7 @@ func (c *Cache) join(ctx context.Context, id job.ID, old string, ids []string) e
 		case err != nil:
 			return err
 		case now == "":
-			return returner.ErrUnknownJob
+			return returners.ErrUnknownJob
 		case now == string(row):
 			return nil
 		}
@@ -155,14 +155,14 @@ func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 		var old string
 		if old, err = c.run(ctx, swapJob(), []string{c.keys(id).job}, "", ""); err == nil {
 			if old == "" {
-				err = returner.ErrUnknownJob
+				err = returners.ErrUnknownJob
 			} else {
 				err = c.join(ctx, id, old, ids)
 			}
 		}
 	}
 	if errors.Is(err, record.ErrDamaged) {
-		err = fmt.Errorf("%w: %w", returner.ErrUnknownJob, err)
+		err = fmt.Errorf("%w: %w", returners.ErrUnknownJob, err)
 	}
 	if err != nil {
 		return fmt.Errorf("add minions to job %s: %w", id, err)
@@ -190,13 +190,13 @@ func (c *Cache) adopt(ctx context.Context, id job.ID) error {
 }
 
 // SaveReturn keeps r, as [returner.JobCache] says.
-func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returner.Return) (fresh bool, err error) {
+func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) (fresh bool, err error) {
 	row, err := record.MarshalReturn(id, r)
 	if err != nil {
 		return false, fmt.Errorf("save return of minion %.64q for job %s: %w", r.Minion, id, err)
 	}
 	fresh, err = c.saveReturn(ctx, id, r, row)
-	if errors.Is(err, returner.ErrUnknownJob) && c.adopt(ctx, id) == nil {
+	if errors.Is(err, returners.ErrUnknownJob) && c.adopt(ctx, id) == nil {
 		fresh, err = c.saveReturn(ctx, id, r, row)
 	}
 	if err != nil {
@@ -205,12 +205,12 @@ func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returner.Return) (
 	return fresh, nil
 }
 
-func (c *Cache) saveReturn(ctx context.Context, id job.ID, r *returner.Return, row []byte) (bool, error) {
+func (c *Cache) saveReturn(ctx context.Context, id job.ID, r *returners.Return, row []byte) (bool, error) {
 	k := c.keys(id)
 	salt, ours := c.seconds()
 	text := ""
 	if f, err := payload.ParseFields(r.Load, payload.WireLimits()); err == nil && f.Has("return") {
-		text = returner.LoadJSON(r.Load)
+		text = returners.LoadJSON(r.Load)
 	}
 	last, ok := lastKey(r.Minion, record.FunOf(r.Load))
 	lastID := string(id)
@@ -227,7 +227,7 @@ func (c *Cache) saveReturn(ctx context.Context, id job.ID, r *returner.Return, r
 	case "fresh":
 		return true, nil
 	case "unknown":
-		return false, returner.ErrUnknownJob
+		return false, returners.ErrUnknownJob
 	}
 	old := verdict[len("old:"):] // what is there
 	if _, err := unpack(id, old); err != nil {
@@ -235,7 +235,7 @@ func (c *Cache) saveReturn(ctx context.Context, id job.ID, r *returner.Return, r
 		return err == nil, err
 	}
 	if old[:answerSize] != string(record.Answer(r.Load)) {
-		return false, returner.ErrConflict
+		return false, returners.ErrConflict
 	}
 	return false, nil
 }
@@ -243,7 +243,7 @@ func (c *Cache) saveReturn(ctx context.Context, id job.ID, r *returner.Return, r
 // answerSize is the length of the digest in front of a return's record.
 const answerSize = 16
 
-func unpack(id job.ID, value string) (*returner.Return, error) {
+func unpack(id job.ID, value string) (*returners.Return, error) {
 	if len(value) < answerSize {
 		return nil, record.ErrDamaged
 	}
@@ -251,21 +251,21 @@ func unpack(id job.ID, value string) (*returner.Return, error) {
 }
 
 // Job returns one job.
-func (c *Cache) Job(ctx context.Context, id job.ID) (*returner.Job, error) {
+func (c *Cache) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	end, err := c.use(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", id, err)
 	}
 	defer end()
 	row, err := c.db.Get(ctx, c.keys(id).job).Bytes()
-	var j *returner.Job
+	var j *returners.Job
 	switch {
 	case errors.Is(err, redis.Nil):
 		j, err = c.foreignJob(ctx, id)
 	case err == nil:
 		if j, err = record.UnmarshalJob(id, row); err != nil {
 			c.tell(err)
-			err = fmt.Errorf("%w: %w", returner.ErrUnknownJob, err)
+			err = fmt.Errorf("%w: %w", returners.ErrUnknownJob, err)
 		}
 	}
 	if err != nil {
@@ -279,7 +279,7 @@ func (c *Cache) tell(err error) {
 }
 
 // Returns returns the answers to a job, in the order in which they came; those that Salt has written come last.
-func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returner.Return, error) {
+func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returners.Return, error) {
 	end, err := c.use(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("returns of job %s: %w", id, err)
@@ -294,7 +294,7 @@ func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returner.Return, erro
 	if err != nil {
 		return nil, fmt.Errorf("returns of job %s: %w", id, err)
 	}
-	var list []returner.Return
+	var list []returners.Return
 	for _, minion := range order {
 		r, err := unpack(id, ours[minion])
 		if err != nil {
@@ -311,7 +311,7 @@ func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returner.Return, erro
 }
 
 // Jobs returns the jobs that f chooses, the newest first.
-func (c *Cache) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, error) {
+func (c *Cache) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, error) {
 	end, err := c.use(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
@@ -337,7 +337,7 @@ func (c *Cache) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, er
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
 	jobs = append(jobs, foreign...)
-	slices.SortStableFunc(jobs, func(a, b returner.Job) int { return b.Started.Compare(a.Started) })
+	slices.SortStableFunc(jobs, func(a, b returners.Job) int { return b.Started.Compare(a.Started) })
 	if f.Limit > 0 && len(jobs) > f.Limit {
 		jobs = jobs[:f.Limit]
 	}
@@ -347,8 +347,8 @@ func (c *Cache) Jobs(ctx context.Context, f returner.Filter) ([]returner.Job, er
 // atOnce is how many values one request asks for.
 const atOnce = 200
 
-func (c *Cache) ownJobs(ctx context.Context, f returner.Filter, ids []string) ([]returner.Job, error) {
-	var jobs []returner.Job
+func (c *Cache) ownJobs(ctx context.Context, f returners.Filter, ids []string) ([]returners.Job, error) {
+	var jobs []returners.Job
 	for part := range slices.Chunk(ids, atOnce) {
 		names := make([]string, len(part))
 		for i, id := range part {

@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
-var _ returner.Lookup = (*minionReturner)(nil)
+var _ returners.Lookup = (*minionReturner)(nil)
 
 // look connects, calls do and gives the connection back.
 func (r *minionReturner) look(ctx context.Context, what string, do func(ctx context.Context, db redis.UniversalClient) error) error {
@@ -52,7 +52,7 @@ func setReturn(all *data.Map, minion, text string) error {
 	if text == "" {
 		return nil
 	}
-	v, err := returner.ParseJSON([]byte(text))
+	v, err := returners.ParseJSON([]byte(text))
 	if err != nil {
 		return fmt.Errorf("return of minion %.64q: %w", minion, err)
 	}
@@ -108,13 +108,13 @@ func (r *minionReturner) JIDs(ctx context.Context) (*data.Map, error) {
 			if err != nil {
 				return err
 			}
-			v, err := returner.ParseJSON([]byte(text))
+			v, err := returners.ParseJSON([]byte(text))
 			load, ok := v.(*data.Map)
 			if err != nil || !ok {
 				return fmt.Errorf("key %.64q is no load of a job: %w", key, errors.Join(err))
 			}
 			jid := strings.TrimPrefix(key, r.prefix+"load:")
-			all.Set(jid, returner.Instance(jid, load))
+			all.Set(jid, returners.Instance(jid, load))
 		}
 		return nil
 	})

@@ -29,7 +29,7 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // Name is that of the returner.
@@ -49,8 +49,8 @@ const doc = `
         salt '*' test.ping --return redis
     `
 
-func known() []returner.Setting {
-	return []returner.Setting{
+func known() []returners.Setting {
+	return []returners.Setting{
 		{Name: "host", Default: "salt", Fixed: true}, {Name: "port", Default: int64(6379), Fixed: true}, {Name: "password"},
 		{Name: "db", Default: "0", Fixed: true}, {Name: "unix_socket_path", Fixed: true}, {Name: "cluster_mode", Fixed: true},
 		{Name: "startup_nodes", Key: "cluster.startup_nodes", Fixed: true},
@@ -60,7 +60,7 @@ func known() []returner.Setting {
 // Plugin returns the returner for a minion.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returner.Module(doc, &minionReturner{from: returner.EnvSource(env), keep: keepJobs(env.Opts)}), nil
+		return returners.Module(doc, &minionReturner{from: returners.EnvSource(env), keep: keepJobs(env.Opts)}), nil
 	}}
 }
 
@@ -75,7 +75,7 @@ func keepJobs(opts *data.Map) time.Duration {
 
 // minionReturner connects for each return, since the ret_config of each may name another server.
 type minionReturner struct {
-	from   returner.Source
+	from   returners.Source
 	keep   time.Duration
 	prefix string // of all keys; for tests
 }
@@ -85,7 +85,7 @@ func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
 	if err != nil {
 		return err
 	}
-	err = r.put(ctx, db, returner.Passed(ret))
+	err = r.put(ctx, db, returners.Passed(ret))
 	if err = errors.Join(err, db.Close()); err != nil {
 		return fmt.Errorf("redis on %s: %w", at, err)
 	}
@@ -93,9 +93,9 @@ func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
 }
 
 func (r *minionReturner) put(ctx context.Context, db redis.UniversalClient, ret *data.Map) error {
-	text, err := output.JSON(returner.Decoded(data.Clone(ret)))
+	text, err := output.JSON(returners.Decoded(data.Clone(ret)))
 	if err != nil {
-		return fmt.Errorf("%w: %w", returner.ErrRefused, err)
+		return fmt.Errorf("%w: %w", returners.ErrRefused, err)
 	}
 	jid, minion := data.Str(ret.Value("jid")), data.Str(ret.Value("id"))
 	pipe := db.Pipeline()
@@ -103,7 +103,7 @@ func (r *minionReturner) put(ctx context.Context, db redis.UniversalClient, ret 
 	if r.keep > 0 {
 		pipe.Expire(ctx, r.prefix+"ret:"+jid, r.keep)
 	}
-	if last, ok := lastKey(minion, returner.FunText(ret.Value("fun"))); ok {
+	if last, ok := lastKey(minion, returners.FunText(ret.Value("fun"))); ok {
 		pipe.Set(ctx, r.prefix+last, jid, max(r.keep, 0))
 	}
 	pipe.SAdd(ctx, r.prefix+"minions", minion)
@@ -128,12 +128,12 @@ func lastKey(minion, fun string) (key string, ok bool) {
 }
 
 // Open connects to the job cache of a master with these options.
-func Open(ctx context.Context, opts *data.Map, o Options) (returner.JobCache, error) {
+func Open(ctx context.Context, opts *data.Map, o Options) (returners.JobCache, error) {
 	return open(ctx, opts, o, "")
 }
 
 func open(ctx context.Context, opts *data.Map, o Options, prefix string) (*Cache, error) {
-	db, at, err := connect(returner.MapSource(opts), nil)
+	db, at, err := connect(returners.MapSource(opts), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func open(ctx context.Context, opts *data.Map, o Options, prefix string) (*Cache
 }
 
 // connect returns a client that connects when it is used, and its address.
-func connect(from returner.Source, ret *data.Map) (redis.UniversalClient, string, error) {
+func connect(from returners.Source, ret *data.Map) (redis.UniversalClient, string, error) {
 	s := from.Read(ret, known(), Name)
 	port, err := s.Int("port")
 	if err != nil {

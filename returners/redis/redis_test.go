@@ -11,12 +11,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 func testOptions() *data.Map {
@@ -26,7 +26,7 @@ func testOptions() *data.Map {
 // server returns a prefix that no other key has, whose keys are dropped with the test.
 func server(t *testing.T) (db *redis.Client, prefix string) {
 	t.Helper()
-	universal, _, err := connect(returner.MapSource(testOptions()), nil)
+	universal, _, err := connect(returners.MapSource(testOptions()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func opened(t *testing.T, prefix string) *Cache {
 func TestContract(t *testing.T) {
 	returnertest.Run(t, func(t *testing.T) returnertest.Opener {
 		_, prefix := server(t)
-		return func(ctx context.Context) (returner.JobCache, error) {
+		return func(ctx context.Context) (returners.JobCache, error) {
 			return open(ctx, testOptions(), Options{}, prefix)
 		}
 	})
@@ -116,7 +116,7 @@ func TestWhatSaltWroteIsRead(t *testing.T) {
 	id := returnertest.Job(t, 1, "x").ID
 	db.SetEx(t.Context(), prefix+"load:"+string(id), `{"jid": "`+string(id)+`", "fun": "test.ping", "tgt": "*"}`, time.Hour)
 	db.HSet(t.Context(), prefix+"ret:"+string(id), "web1", `{"id": "web1", "return": true}`, "web2", "{")
-	jobs, err := c.Jobs(t.Context(), returner.Filter{Fun: "test.ping"})
+	jobs, err := c.Jobs(t.Context(), returners.Filter{Fun: "test.ping"})
 	if err != nil || len(jobs) != 1 || jobs[0].ID != id {
 		t.Fatalf("Jobs = %v, %v", jobs, err)
 	}
@@ -136,7 +136,7 @@ func TestDamageCostsThatRecordOnly(t *testing.T) {
 	db, prefix := server(t)
 	c := opened(t, prefix)
 	j, other := returnertest.Job(t, 1, "test.echo", "a"), returnertest.Job(t, 2, "test.echo", "a")
-	for _, j := range []*returner.Job{j, other} {
+	for _, j := range []*returners.Job{j, other} {
 		if err := c.SaveJob(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestDamageCostsThatRecordOnly(t *testing.T) {
 		t.Errorf("SaveReturn in place of a damaged one = %v, %v", fresh, err)
 	}
 	db.SetRange(t.Context(), c.keys(j.ID).job, 20, "x")
-	jobs, err := c.Jobs(t.Context(), returner.Filter{})
+	jobs, err := c.Jobs(t.Context(), returners.Filter{})
 	if err != nil || len(jobs) != 1 || jobs[0].ID != other.ID {
 		t.Errorf("Jobs = %v, %v", jobs, err)
 	}
@@ -169,7 +169,7 @@ func TestDamageCostsThatRecordOnly(t *testing.T) {
 
 func TestReturner(t *testing.T) {
 	db, prefix := server(t)
-	r := &minionReturner{from: returner.MapSource(testOptions()), keep: time.Hour, prefix: prefix}
+	r := &minionReturner{from: returners.MapSource(testOptions()), keep: time.Hour, prefix: prefix}
 	ret := data.NewMap("jid", "20260301120000000000", "id", "web1", "fun", []any{"test.ping", "test.echo"}, "return", []byte("x"), "ret_kwargs", data.NewMap("db", "3"))
 	for range 2 {
 		if err := r.Return(t.Context(), ret); err != nil {
@@ -207,7 +207,7 @@ func TestAServerThatSaysNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	at := fmt.Sprintf("redis on %s:%d: ", host, port)
-	r := &minionReturner{from: returner.MapSource(opts)}
+	r := &minionReturner{from: returners.MapSource(opts)}
 	if err := r.Return(ctx, data.NewMap("id", "web1", "jid", "1")); err == nil || !strings.Contains(err.Error(), at) {
 		t.Errorf("returner = %v, want %s", err, at)
 	}
@@ -227,7 +227,7 @@ func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
 		"cluster": data.NewMap("cluster_mode", true, "startup_nodes", []any{node}),
 		"socket":  data.NewMap("unix_socket_path", "/nonexistent"),
 	} {
-		r := &minionReturner{from: returner.MapSource(testOptions()), keep: time.Hour, prefix: prefix}
+		r := &minionReturner{from: returners.MapSource(testOptions()), keep: time.Hour, prefix: prefix}
 		ret := data.NewMap("jid", "20260301120000000000", "id", name, "fun", "test.ping", "return", true, "ret_kwargs", kwargs)
 		if err := r.Return(t.Context(), ret); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -248,7 +248,7 @@ func TestAMinionChoosesNoKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	was := db.Get(t.Context(), c.keys(j.ID).load).Val()
-	own := &minionReturner{from: returner.MapSource(testOptions()), keep: time.Hour, prefix: prefix}
+	own := &minionReturner{from: returners.MapSource(testOptions()), keep: time.Hour, prefix: prefix}
 	for n, evil := range [][2]string{{"load", string(j.ID)}, {"ret", string(j.ID)}, {"brine", "jobs"}, {"brine", "job:" + string(j.ID)}, {"load", "test.ping"},
 		{"web1", strings.Repeat("x.", 1000)}, {"web1", "x"}, {"web1", "a.b\r\nc"}, {"web1", ""}, {"minions", "a.b"}, {"ret:x", "a.b"}, {"web2", "test.ping"}} {
 		id := job.ID(fmt.Sprintf("202603011200000001%02d", n))
@@ -256,10 +256,10 @@ func TestAMinionChoosesNoKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.SaveJob(t.Context(), &returner.Job{ID: id, Load: j.Load, Minions: []string{evil[0]}, Started: time.Now()}); err != nil {
+		if err := c.SaveJob(t.Context(), &returners.Job{ID: id, Load: j.Load, Minions: []string{evil[0]}, Started: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
-		if fresh, err := c.SaveReturn(t.Context(), id, &returner.Return{Minion: evil[0], Load: load, Received: time.Now()}); err != nil || !fresh {
+		if fresh, err := c.SaveReturn(t.Context(), id, &returners.Return{Minion: evil[0], Load: load, Received: time.Now()}); err != nil || !fresh {
 			t.Errorf("return of %.60q is kept: %v, %v", evil, fresh, err)
 		}
 		if err := own.Return(t.Context(), data.NewMap("id", evil[0], "jid", string(id), "fun", evil[1], "return", true)); err != nil {
@@ -288,7 +288,7 @@ func TestAMinionChoosesNoKeys(t *testing.T) {
 func TestLookup(t *testing.T) {
 	db, prefix := server(t)
 	plugin := loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returner.Module(doc, &minionReturner{from: returner.EnvSource(env), keep: time.Hour, prefix: prefix}), nil
+		return returners.Module(doc, &minionReturner{from: returners.EnvSource(env), keep: time.Hour, prefix: prefix}), nil
 	}}
 	returnertest.Lookup(t, plugin, testOptions(), false, func(jid, load string) { db.SetEx(t.Context(), prefix+"load:"+jid, load, time.Hour) })
 }

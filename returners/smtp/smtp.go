@@ -26,7 +26,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // Name is that of the returner.
@@ -48,8 +48,8 @@ const doc = `
 
 const template = "id: {{id}}\r\nfunction: {{fun}}\r\nfunction args: {{fun_args}}\r\njid: {{jid}}\r\nreturn: {{return}}\r\n"
 
-func known() []returner.Setting {
-	return []returner.Setting{
+func known() []returners.Setting {
+	return []returners.Setting{
 		{Name: "from"}, {Name: "to"}, {Name: "host", Fixed: true}, {Name: "port", Default: int64(25), Fixed: true},
 		{Name: "username", Fixed: true}, {Name: "password"}, {Name: "tls", Fixed: true},
 		{Name: "subject", Default: "Email from Salt"}, {Name: "fields"}, {Name: "gpgowner", Fixed: true}, {Name: "template", Fixed: true},
@@ -59,22 +59,22 @@ func known() []returner.Setting {
 // Plugin returns the returner for a minion.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returner.Module(doc, &mailer{from: returner.EnvSource(env)}), nil
+		return returners.Module(doc, &mailer{from: returners.EnvSource(env)}), nil
 	}}
 }
 
 // OpenEvents returns what mails the events of a master with these options.
-func OpenEvents(opts *data.Map) returner.EventReturner {
-	return &mailer{from: returner.MapSource(opts)}
+func OpenEvents(opts *data.Map) returners.EventReturner {
+	return &mailer{from: returners.MapSource(opts)}
 }
 
 type mailer struct {
-	from  returner.Source
+	from  returners.Source
 	roots *tls.Config // for tests; nil looks at certificates as the system does
 }
 
 // ReturnEvents sends a mail for each event that has data.
-func (m *mailer) ReturnEvents(ctx context.Context, events []returner.Event) error {
+func (m *mailer) ReturnEvents(ctx context.Context, events []returners.Event) error {
 	for _, e := range events {
 		if e.Data.Len() == 0 {
 			continue
@@ -92,7 +92,7 @@ func (m *mailer) Close() error { return nil }
 // Return sends a mail.
 func (m *mailer) Return(ctx context.Context, ret *data.Map) error {
 	s := m.from.Read(ret, known(), Name)
-	l, err := letterOf(s, returner.Passed(ret), time.Now())
+	l, err := letterOf(s, returners.Passed(ret), time.Now())
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (m *mailer) Return(ctx context.Context, ret *data.Map) error {
 	return nil
 }
 
-func (m *mailer) send(ctx context.Context, s *returner.Settings, at string, l *letter) error {
+func (m *mailer) send(ctx context.Context, s *returners.Settings, at string, l *letter) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", at)
 	if err != nil {
@@ -144,7 +144,7 @@ func (m *mailer) security(host string) *tls.Config {
 	return &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 }
 
-func login(c *smtp.Client, s *returner.Settings) error {
+func login(c *smtp.Client, s *returners.Settings) error {
 	user, pass := s.Text("username"), s.Text("password")
 	if user == "" || pass == "" {
 		return nil
@@ -181,12 +181,12 @@ func (l *letter) deliver(c *smtp.Client) error {
 	return errors.Join(w.Close(), c.Quit())
 }
 
-func letterOf(s *returner.Settings, ret *data.Map, now time.Time) (*letter, error) {
+func letterOf(s *returners.Settings, ret *data.Map, now time.Time) (*letter, error) {
 	if s.Text("host") == "" {
 		return nil, errors.New("smtp.host is not set")
 	}
 	if s.Text("gpgowner") != "" {
-		return nil, fmt.Errorf("smtp.gpgowner: %w: mail cannot be encrypted by this program, and is not sent in clear", returner.ErrRefused)
+		return nil, fmt.Errorf("smtp.gpgowner: %w: mail cannot be encrypted by this program, and is not sent in clear", returners.ErrRefused)
 	}
 	from, err := mail.ParseAddress(s.Text("from"))
 	if err != nil {
@@ -215,7 +215,7 @@ func letterOf(s *returner.Settings, ret *data.Map, now time.Time) (*letter, erro
 }
 
 // subjectOf returns the subject in one line: what a minion returns cannot add headers.
-func subjectOf(s *returner.Settings, ret *data.Map) (string, error) {
+func subjectOf(s *returners.Settings, ret *data.Map) (string, error) {
 	subject, err := expand("smtp.subject", s.Text("subject"), ret)
 	if err != nil {
 		return "", err
@@ -229,7 +229,7 @@ func subjectOf(s *returner.Settings, ret *data.Map) (string, error) {
 	return strings.ToValidUTF8(subject[:min(len(subject), maxSubject)], ""), nil
 }
 
-func bodyOf(s *returner.Settings, ret *data.Map) (string, error) {
+func bodyOf(s *returners.Settings, ret *data.Map) (string, error) {
 	file := s.Text("template")
 	if file == "" {
 		return defaultBody(ret), nil
@@ -260,14 +260,14 @@ var (
 // expand fills in the fields that a template names.
 func expand(option, text string, ret *data.Map) (string, error) {
 	if at := jinja.FindString(name.ReplaceAllString(text, "")); at != "" {
-		return "", fmt.Errorf("%s: %w: of Jinja only {{name}} is understood, and there is more behind %q", option, returner.ErrRefused, at)
+		return "", fmt.Errorf("%s: %w: of Jinja only {{name}} is understood, and there is more behind %q", option, returners.ErrRefused, at)
 	}
 	var unknown error
 	text = name.ReplaceAllStringFunc(text, func(word string) string {
 		field := name.FindStringSubmatch(word)[1]
 		v, ok := ret.Get(field)
 		if !ok {
-			unknown = fmt.Errorf("%s: %w: '%s' is undefined", option, returner.ErrRefused, field)
+			unknown = fmt.Errorf("%s: %w: '%s' is undefined", option, returners.ErrRefused, field)
 		}
 		return data.Str(v)
 	})

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 // A postbox is a mail server: it keeps what it is told.
@@ -94,7 +94,7 @@ func TestMail(t *testing.T) {
 	opts.Set("smtp.password", "secret")
 	opts.Set("smtp.fields", "id,return")
 	opts.Set("smtp.subject", "größe of {{ fun }}")
-	m := &mailer{from: returner.MapSource(opts)}
+	m := &mailer{from: returners.MapSource(opts)}
 	if err := m.Return(t.Context(), sample()); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestEventsByTemplate(t *testing.T) {
 	opts.Set("smtp.template", file)
 	opts.Set("smtp.subject", "Salt Master {{act}}ed key from Minion ID: {{id}}")
 	e := OpenEvents(opts)
-	events := []returner.Event{{Tag: "salt/key", Data: data.NewMap("act", "accept", "id", "web1", "result", true)}, {Tag: "empty", Data: data.NewMap()}}
+	events := []returners.Event{{Tag: "salt/key", Data: data.NewMap("act", "accept", "id", "web1", "result", true)}, {Tag: "empty", Data: data.NewMap()}}
 	if err := e.ReturnEvents(t.Context(), events); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestEventsByTemplate(t *testing.T) {
 		t.Errorf("the server was told\n%s", said)
 	}
 	events[0].Data.Delete("act")
-	if err := e.ReturnEvents(t.Context(), events); !errors.Is(err, returner.ErrRefused) || !strings.Contains(err.Error(), "'act' is undefined") {
+	if err := e.ReturnEvents(t.Context(), events); !errors.Is(err, returners.ErrRefused) || !strings.Contains(err.Error(), "'act' is undefined") {
 		t.Errorf("a field that is missing: %v", err)
 	}
 }
@@ -153,7 +153,7 @@ func TestWhatIsNotSent(t *testing.T) {
 	} {
 		mine := opts.Clone()
 		mine.Set(option, c.value)
-		if err := (&mailer{from: returner.MapSource(mine)}).Return(t.Context(), sample()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := (&mailer{from: returners.MapSource(mine)}).Return(t.Context(), sample()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("with %s: %v, want %s", option, err, c.want)
 		}
 	}
@@ -170,7 +170,7 @@ func TestAServerThatSaysNothing(t *testing.T) {
 	opts := data.NewMap("smtp.from", "a@example.net", "smtp.to", "b@example.net", "smtp.host", "127.0.0.1", "smtp.port", int64(port))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	err = (&mailer{from: returner.MapSource(opts)}).Return(ctx, sample())
+	err = (&mailer{from: returners.MapSource(opts)}).Return(ctx, sample())
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:"+strconv.Itoa(port)) {
 		t.Errorf("Return = %v", err)
 	}
@@ -185,14 +185,14 @@ func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
 	host, port := returnertest.Stranger(t)
 	ret := sample()
 	ret.Set("ret_kwargs", data.NewMap("host", host, "port", int64(port), "username", "evil", "tls", true, "gpgowner", ""))
-	if err := (&mailer{from: returner.MapSource(opts)}).Return(t.Context(), ret); err != nil {
+	if err := (&mailer{from: returners.MapSource(opts)}).Return(t.Context(), ret); err != nil {
 		t.Fatal(err)
 	}
 	if said := <-p.said; !strings.Contains(said, "AUTH PLAIN AHVzZXIAc2VjcmV0\r\n") {
 		t.Errorf("the configured server was told\n%s", said)
 	}
 	opts.Set("smtp.gpgowner", "root")
-	if err := (&mailer{from: returner.MapSource(opts)}).Return(t.Context(), ret); err == nil {
+	if err := (&mailer{from: returners.MapSource(opts)}).Return(t.Context(), ret); err == nil {
 		t.Error("a mail that was to be encrypted was sent in the clear")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/returner/sqlcache"
+	"github.com/brineproject/brine/returners/sqlcache"
 )
 
 // stampLayout is how Salt writes a time: str(datetime.datetime.now()).

@@ -21,8 +21,8 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/sqlcache"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/sqlcache"
 )
 
 // Name is that of the returner.
@@ -36,24 +36,24 @@ const doc = `
         salt '*' test.ping --return sqlite3
     `
 
-func known() []returner.Setting {
-	return []returner.Setting{{Name: "database", Fixed: true}, {Name: "timeout", Default: 5.0}}
+func known() []returners.Setting {
+	return []returners.Setting{{Name: "database", Fixed: true}, {Name: "timeout", Default: 5.0}}
 }
 
 // Plugin returns the returner for a minion.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returner.Module(doc, newMinionReturner(returner.EnvSource(env))), nil
+		return returners.Module(doc, newMinionReturner(returners.EnvSource(env))), nil
 	}}
 }
 
 // minionReturner connects for each return, since the ret_config of each may name another file.
 type minionReturner struct {
 	sqlcache.Reader
-	from returner.Source
+	from returners.Source
 }
 
-func newMinionReturner(from returner.Source) *minionReturner {
+func newMinionReturner(from returners.Source) *minionReturner {
 	open := func() (*sql.DB, string, error) { return connect(from, nil) }
 	return &minionReturner{sqlcache.Reader{Connect: open, Dialect: dialect()}, from}
 }
@@ -71,8 +71,8 @@ func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
 }
 
 // Open opens the job cache of a master with these options; the file is made when it is not there.
-func Open(ctx context.Context, opts *data.Map, log logrus.FieldLogger) (returner.JobCache, error) {
-	db, at, err := connect(returner.MapSource(opts), nil)
+func Open(ctx context.Context, opts *data.Map, log logrus.FieldLogger) (returners.JobCache, error) {
+	db, at, err := connect(returners.MapSource(opts), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func Open(ctx context.Context, opts *data.Map, log logrus.FieldLogger) (returner
 }
 
 // OpenEvents returns what takes events; it makes the table.
-func OpenEvents(ctx context.Context, opts *data.Map) (returner.EventReturner, error) {
-	db, at, err := connect(returner.MapSource(opts), nil)
+func OpenEvents(ctx context.Context, opts *data.Map) (returners.EventReturner, error) {
+	db, at, err := connect(returners.MapSource(opts), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func OpenEvents(ctx context.Context, opts *data.Map) (returner.EventReturner, er
 }
 
 // connect returns a database with one connection, since SQLite lets one write at a time, and its file.
-func connect(from returner.Source, ret *data.Map) (*sql.DB, string, error) {
+func connect(from returners.Source, ret *data.Map) (*sql.DB, string, error) {
 	s := from.Read(ret, known(), Name)
 	file := s.Text("database")
 	if file == "" {

@@ -14,15 +14,15 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/returner/returnertest"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/returnertest"
 )
 
 // server returns the options of a new file and a connection to it.
 func server(t *testing.T) (*data.Map, *sql.DB) {
 	t.Helper()
 	opts := data.NewMap("id", "ma_master", "sqlite3.database", filepath.Join(t.TempDir(), "a?b #1.db"), "sqlite3.timeout", int64(5))
-	db, _, err := connect(returner.MapSource(opts), nil)
+	db, _, err := connect(returners.MapSource(opts), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,11 +71,11 @@ func TestContract(t *testing.T) {
 	returnertest.Run(t, func(t *testing.T) returnertest.Opener {
 		opts, db := server(t)
 		saltTables(t, db)
-		return func(ctx context.Context) (returner.JobCache, error) { return Open(ctx, opts, nil) }
+		return func(ctx context.Context) (returners.JobCache, error) { return Open(ctx, opts, nil) }
 	})
 }
 
-func opened(t *testing.T, opts *data.Map, log logrus.FieldLogger) returner.JobCache {
+func opened(t *testing.T, opts *data.Map, log logrus.FieldLogger) returners.JobCache {
 	t.Helper()
 	c, err := Open(t.Context(), opts, log)
 	if err != nil {
@@ -119,7 +119,7 @@ func TestRowsOfSaltAreRead(t *testing.T) {
 		exec(t, db, "INSERT INTO salt_returns (fun, jid, id, date, full_ret, success) VALUES ('test.ping', ?, 'web1', ?, ?, '1')",
 			string(id), time.Now().Format(stampLayout), value)
 	}
-	jobs, err := c.Jobs(t.Context(), returner.Filter{Fun: "test.ping"})
+	jobs, err := c.Jobs(t.Context(), returners.Filter{Fun: "test.ping"})
 	if err != nil || len(jobs) != 1 || jobs[0].ID != id || !jobs[0].Started.Equal(returnertest.Job(t, 1, "x").Started) {
 		t.Fatalf("Jobs = %v, %v", jobs, err)
 	}
@@ -222,7 +222,7 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	events := []returner.Event{
+	events := []returners.Event{
 		{Tag: "salt/a", Data: data.NewMap("id", "web1", "_stamp", "2026-03-01T12:00:00.000000")},
 		{Tag: "salt/b", Data: data.NewMap("x", []any{"ü'"})},
 	}

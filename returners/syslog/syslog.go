@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // Name is that of the returner.
@@ -33,8 +33,8 @@ const doc = `
 // maxTag is the length of the longest tag.
 const maxTag = 32
 
-func known() []returner.Setting {
-	return []returner.Setting{{Name: "level", Default: "LOG_INFO"}, {Name: "facility", Default: "LOG_USER"}, {Name: "tag", Default: "salt-minion"}, {Name: "options"}}
+func known() []returners.Setting {
+	return []returners.Setting{{Name: "level", Default: "LOG_INFO"}, {Name: "facility", Default: "LOG_USER"}, {Name: "tag", Default: "salt-minion"}, {Name: "options"}}
 }
 
 // Plugin returns the returner for a minion.
@@ -42,7 +42,7 @@ func Plugin() loader.Plugin {
 	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
 		for _, socket := range []string{"/dev/log", "/var/run/syslog", "/var/run/log"} {
 			if info, err := os.Stat(socket); err == nil && info.Mode()&os.ModeSocket != 0 {
-				return returner.Module(doc, &writer{returner.EnvSource(env), socket}), nil
+				return returners.Module(doc, &writer{returners.EnvSource(env), socket}), nil
 			}
 		}
 		return nil, errors.New("there is no syslog on this system")
@@ -50,7 +50,7 @@ func Plugin() loader.Plugin {
 }
 
 type writer struct {
-	from   returner.Source
+	from   returners.Source
 	socket string
 }
 
@@ -61,9 +61,9 @@ func (w *writer) Return(ctx context.Context, ret *data.Map) error {
 	if err != nil {
 		return err
 	}
-	text, err := output.JSON(returner.Decoded(data.Clone(returner.Passed(ret))))
+	text, err := output.JSON(returners.Decoded(data.Clone(returners.Passed(ret))))
 	if err != nil {
-		return fmt.Errorf("%w: %w", returner.ErrRefused, err)
+		return fmt.Errorf("%w: %w", returners.ErrRefused, err)
 	}
 	if has(s, "LOG_PERROR") {
 		fmt.Fprintf(os.Stderr, "%s: %s\n", s.Text("tag"), text)
@@ -93,7 +93,7 @@ func (w *writer) send(ctx context.Context, msg []byte) error {
 }
 
 // lineOf returns what stands before the text, as the C library writes it: priority, time, tag and perhaps the process id.
-func lineOf(s *returner.Settings, now time.Time) (string, error) {
+func lineOf(s *returners.Settings, now time.Time) (string, error) {
 	level, ok := levels()[s.Text("level")]
 	if !ok {
 		return "", fmt.Errorf("syslog.level: %s is no level of syslog", s.Text("level"))
@@ -112,7 +112,7 @@ func lineOf(s *returner.Settings, now time.Time) (string, error) {
 	return fmt.Sprintf("<%d>%s %s: ", facility<<3|level, now.Format(time.Stamp), tag), nil
 }
 
-func has(s *returner.Settings, option string) bool {
+func has(s *returners.Settings, option string) bool {
 	list, _ := s.Value("options").([]any)
 	for _, o := range list {
 		if o == option {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 // listen is the log of a system.
@@ -50,7 +50,7 @@ func TestReturner(t *testing.T) {
 		"by the order": {data.NewMap("syslog.level", "LOG_ERR"), data.NewMap("level", "LOG_DEBUG"), `^<15>` + at + `salt-minion: `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &writer{returner.MapSource(c.opts), socket}
+			w := &writer{returners.MapSource(c.opts), socket}
 			ret := data.NewMap("id", "web1", "return", "a\nb")
 			if c.kwargs != nil {
 				ret.Set("ret_kwargs", c.kwargs)
@@ -72,12 +72,12 @@ func TestWrongSettings(t *testing.T) {
 		"syslog.facility: x is no facility of syslog":    data.NewMap("syslog.facility", "x"),
 		"syslog.tag: tag must be a text of at most 32 c": data.NewMap("syslog.tag", strings.Repeat("x", 33)),
 	} {
-		w := &writer{returner.MapSource(opts), "/nonexistent"}
+		w := &writer{returners.MapSource(opts), "/nonexistent"}
 		if err := w.Return(t.Context(), data.NewMap()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Return = %v, want %s", err, want)
 		}
 	}
-	w := &writer{returner.MapSource(data.NewMap()), "/nonexistent"}
+	w := &writer{returners.MapSource(data.NewMap()), "/nonexistent"}
 	if err := w.Return(t.Context(), data.NewMap()); err == nil {
 		t.Error("a log that is not there took a return")
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 func (m *module) banks() []loader.Func {
@@ -180,7 +180,7 @@ func (m *module) clearGitLock(ctx context.Context, a gitLockArgs) (any, error) {
 		}
 	}
 	if m.needs.Locks == nil {
-		return nil, &runner.UnableError{Text: "There are no git repositories here."}
+		return nil, &runners.UnableError{Text: "There are no git repositories here."}
 	}
 	return m.clearLocks(ctx, a, kinds)
 }
@@ -235,5 +235,5 @@ type cloudArgs struct {
 //
 //	salt-run cache.cloud 'salt*'
 func (m *module) cloud(context.Context, cloudArgs) (any, error) {
-	return nil, &runner.UnableError{Text: "cache.cloud needs salt-cloud, which this release does not have."}
+	return nil, &runners.UnableError{Text: "cache.cloud needs salt-cloud, which this release does not have."}
 }

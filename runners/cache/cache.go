@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Needs are what the runner works on.
@@ -58,7 +58,7 @@ func (m *module) minions() []loader.Func {
 
 // targets returns the minions that a target names, those without data too. A target that cannot be read names none.
 func (m *module) targets(tgt, kind any) ([]string, error) {
-	fleet, err := runner.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, true)
+	fleet, err := runners.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, true)
 	if err != nil || tgt == nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // shelf returns the runner of a master with the minions web1, of which it knows all, and db1, of which it knows nothing.
@@ -136,7 +136,7 @@ func TestWhatThereIsNot(t *testing.T) {
 	for fun, arg := range map[string]string{"cloud": "x", "clear_git_lock": "gitfs"} {
 		if _, err := r.Invoke(t.Context(), "cache."+fun, []any{arg}, nil); err == nil {
 			t.Errorf("%s does something", fun)
-		} else if _, ok := err.(*runner.UnableError); !ok {
+		} else if _, ok := err.(*runners.UnableError); !ok {
 			t.Errorf("%s: %v", fun, err)
 		}
 	}
@@ -156,12 +156,12 @@ func TestPillarIsForTheCallerAlone(t *testing.T) {
 	must(t, err)
 	must(t, bank.Store("minions/web1", "data", raw))
 	var told []string
-	client := runner.New(runner.Options{Kind: runner.Runner, Functions: r, Log: logrus.New(),
+	client := runners.New(runners.Options{Kind: runners.Runner, Functions: r, Log: logrus.New(),
 		Fire: func(_ context.Context, _ string, body *data.Map) error {
 			told = append(told, data.Repr(body))
 			return nil
 		},
-		Keep: func(_ context.Context, d *runner.Done) error { told = append(told, data.Repr(d.Data)); return nil }})
+		Keep: func(_ context.Context, d *runners.Done) error { told = append(told, data.Repr(d.Data)); return nil }})
 	for _, tt := range []struct {
 		fun  string
 		args []any
@@ -173,7 +173,7 @@ func TestPillarIsForTheCallerAlone(t *testing.T) {
 		{"cache.fetch", []any{"own", "text"}, true},
 	} {
 		told = nil
-		done := client.Run(t.Context(), runner.Call{Fun: tt.fun, Args: tt.args, JID: "20261122010203040506"})
+		done := client.Run(t.Context(), runners.Call{Fun: tt.fun, Args: tt.args, JID: "20261122010203040506"})
 		if got := strings.Contains(data.Repr(done.Value("return")), marker); got != tt.gets || done.Value("success") != true {
 			t.Errorf("%s gives its caller %s", tt.fun, data.Repr(done))
 		}
@@ -182,7 +182,7 @@ func TestPillarIsForTheCallerAlone(t *testing.T) {
 		}
 	}
 	told = nil
-	client.Run(t.Context(), runner.Call{Fun: "cache.fetch", Args: []any{"../x", "y"}, JID: "20261122010203040506"})
+	client.Run(t.Context(), runners.Call{Fun: "cache.fetch", Args: []any{"../x", "y"}, JID: "20261122010203040506"})
 	if all := strings.Join(told, "\n"); !strings.Contains(all, "Traceback") {
 		t.Errorf("a fault is told of as\n%s", all)
 	}

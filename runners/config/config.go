@@ -7,7 +7,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner config.
@@ -51,7 +51,7 @@ func (m *module) get(_ context.Context, a getArgs) (any, error) {
 		return a.Default, nil
 	}
 	if text, isText := v.(string); isText && strings.HasPrefix(text, "sdb://") {
-		return nil, &runner.UnableError{Text: "The option is an address sdb://, which this release cannot look up."}
+		return nil, &runners.UnableError{Text: "The option is an address sdb://, which this release cannot look up."}
 	}
 	return v, nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner doc.
@@ -29,10 +29,10 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 //
 //	salt-run doc.execution
 func (m *module) execution(ctx context.Context, _ loader.NoArgs) (any, error) {
-	all, err := runner.Collect(ctx, m.env, data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "sys.doc", "arg", []any{},
+	all, err := runners.Collect(ctx, m.env, data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "sys.doc", "arg", []any{},
 		"timeout", m.env.Option("timeout")))
 	if err != nil {
-		runner.RunOf(ctx).Printf("%v\n", err)
+		runners.RunOf(ctx).Printf("%v\n", err)
 		return []any{}, nil
 	}
 	docs := &data.Map{}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner error.
@@ -31,5 +31,5 @@ func fail(_ context.Context, a failArgs) (any, error) {
 	if a.Name == nil {
 		return data.NewMap(), nil
 	}
-	return nil, runner.Raise(data.Str(a.Name), a.Message)
+	return nil, runners.Raise(data.Str(a.Name), a.Message)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner event.
@@ -43,7 +43,7 @@ func (m *module) send(ctx context.Context, a sendArgs) (any, error) {
 		return nil, loader.Exception("ValueError", "Dict object expected, not '%s'.", data.Repr(a.Data))
 	}
 	if m.env.Host.FireMaster == nil {
-		return nil, &runner.UnableError{Text: "There is no master's bus here."}
+		return nil, &runners.UnableError{Text: "There is no master's bus here."}
 	}
 	if body == nil {
 		body = data.NewMap()

@@ -13,10 +13,10 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pillar"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
-// A Fetcher fetches the remotes of ext_pillar that want chooses, and says of each what came of it; see package pillars/git.
+// A Fetcher fetches the remotes of ext_pillar that want chooses, and says of each what came of it; see package pillar/sources/git.
 type Fetcher interface {
 	Fetch(ctx context.Context, opts *data.Map, want func(branch, url, name string) bool, log logrus.FieldLogger) (*data.Map, error)
 }
@@ -76,9 +76,9 @@ func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
 	case found.Len() > 0:
 		return found, nil
 	case a.Branch != nil || a.Repo != nil:
-		return nil, runner.Raise("SaltRunnerError", "Specified git branch/repo not found in ext_pillar config")
+		return nil, runners.Raise("SaltRunnerError", "Specified git branch/repo not found in ext_pillar config")
 	}
-	return nil, runner.Raise("SaltRunnerError", "No git_pillar remotes are configured")
+	return nil, runners.Raise("SaltRunnerError", "No git_pillar remotes are configured")
 }
 
 func (a updateArgs) wants(branch, url, name string) bool {

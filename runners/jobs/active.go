@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/process"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 type activeArgs struct {
@@ -28,14 +28,14 @@ func (m *module) active(ctx context.Context, a activeArgs) (any, error) {
 	ret := &data.Map{}
 	answers := &data.Map{}
 	if m.env.Host.Order == nil {
-		return nil, &runner.UnableError{Text: "jobs.active: there is no master here to ask minions through"}
+		return nil, &runners.UnableError{Text: "jobs.active: there is no master here to ask minions through"}
 	}
 	order := data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "saltutil.running", "arg", []any{}, "timeout", m.env.Option("timeout"))
 	if err := m.env.Host.Order(ctx, order, func(id string, ret *data.Map) bool {
 		answers.Set(id, ret.Value("ret"))
 		return true
 	}); err != nil {
-		runner.RunOf(ctx).Printf("%v\n", err)
+		runners.RunOf(ctx).Printf("%v\n", err)
 		return ret, nil
 	}
 	progress(ctx, a.DisplayProgress, "Attempting to contact minions: %s", data.Repr(answers.Keys()))

@@ -13,15 +13,15 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/runners"
 )
 
 // Needs are what the runner works on.
 type Needs struct {
-	Jobs returner.JobReader // the master's job cache
+	Jobs returners.JobReader // the master's job cache
 	// Other opens a job cache by the name of its returner, for ext_source and ext_job_cache; nil knows only Jobs.
-	Other func(ctx context.Context, name string) (returner.JobReader, error)
+	Other func(ctx context.Context, name string) (returners.JobReader, error)
 }
 
 // Plugin returns the runner jobs.
@@ -73,7 +73,7 @@ func (m *module) masterCache() string {
 }
 
 // cache returns the job cache that is asked.
-func (m *module) cache(ctx context.Context, asked any) (returner.JobReader, error) {
+func (m *module) cache(ctx context.Context, asked any) (returners.JobReader, error) {
 	name := m.cacheName(asked)
 	if name == m.masterCache() {
 		return m.needs.Jobs, nil
@@ -103,7 +103,7 @@ type answer struct {
 }
 
 // find looks a job up. One that is not there has an empty load and no answers.
-func find(ctx context.Context, r returner.JobReader, jid string) (*record, error) {
+func find(ctx context.Context, r returners.JobReader, jid string) (*record, error) {
 	found := &record{jid: jid, load: &data.Map{}}
 	id, err := job.ParseID(jid)
 	if err != nil {
@@ -111,7 +111,7 @@ func find(ctx context.Context, r returner.JobReader, jid string) (*record, error
 	}
 	j, err := r.Job(ctx, id)
 	switch {
-	case errors.Is(err, returner.ErrUnknownJob):
+	case errors.Is(err, returners.ErrUnknownJob):
 		return found, nil
 	case err != nil:
 		return nil, err
@@ -135,7 +135,7 @@ func find(ctx context.Context, r returner.JobReader, jid string) (*record, error
 }
 
 // loadOf decodes the publication of a job.
-func loadOf(j *returner.Job) (*data.Map, error) {
+func loadOf(j *returners.Job) (*data.Map, error) {
 	v, err := payload.UnmarshalText(j.Load, payload.WireLimits())
 	if err != nil {
 		return nil, fmt.Errorf("read job %s: %w", j.ID, err)
@@ -148,7 +148,7 @@ func loadOf(j *returner.Job) (*data.Map, error) {
 }
 
 // fieldsOf returns those fields of a return that Salt's job cache keeps (salt/returners/local_cache.py).
-func fieldsOf(r returner.Return) (*data.Map, error) {
+func fieldsOf(r returners.Return) (*data.Map, error) {
 	fields, err := payload.ParseFields(r.Load, payload.WireLimits())
 	if err != nil {
 		return nil, fmt.Errorf("read return of %s: %w", r.Minion, err)
@@ -195,7 +195,7 @@ func instance(jid string, load *data.Map) *data.Map {
 	if load.Len() == 0 {
 		return data.NewMap("Error", "Cannot contact returner or no job with this jid", "StartTime", start)
 	}
-	m := returner.Instance(jid, load)
+	m := returners.Instance(jid, load)
 	if id, ok := load.Get(job.OwnOf); ok {
 		m.Delete("StartTime")
 		m.Set("Ordered-by", "minion "+data.Str(id))
@@ -207,6 +207,6 @@ func instance(jid string, load *data.Map) *data.Map {
 // progress tells what is going on, where the caller asked for it.
 func progress(ctx context.Context, wanted bool, format string, args ...any) {
 	if wanted {
-		runner.RunOf(ctx).Progress(ctx, format, args...)
+		runners.RunOf(ctx).Progress(ctx, format, args...)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/jobstore"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // shelf returns the runner on top of a real job cache.
@@ -46,7 +46,7 @@ func save(t testing.TB, s *jobstore.Store, jid string, load *data.Map, minions [
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveJob(t.Context(), &returner.Job{ID: job.ID(jid), Load: raw, Minions: minions, Started: started}); err != nil {
+	if err := s.SaveJob(t.Context(), &returners.Job{ID: job.ID(jid), Load: raw, Minions: minions, Started: started}); err != nil {
 		t.Fatal(err)
 	}
 	for id, v := range returns.All() {
@@ -58,7 +58,7 @@ func save(t testing.TB, s *jobstore.Store, jid string, load *data.Map, minions [
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.SaveReturn(t.Context(), job.ID(jid), &returner.Return{Minion: id.(string), Load: raw, Received: started}); err != nil {
+		if _, err := s.SaveReturn(t.Context(), job.ID(jid), &returners.Return{Minion: id.(string), Load: raw, Received: started}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,7 +78,7 @@ func filled(t *testing.T) *loader.Registry {
 	save(t, s, apply, data.NewMap("fun", "state.apply", "arg", []any{"x"}, "tgt", []any{"db1"}, "tgt_type", "list", "user", "sudo_ann"),
 		[]string{"db1"}, data.NewMap("db1", data.NewMap("s", int64(1))))
 	save(t, s, asked, data.NewMap("fun", "saltutil.find_job", "arg", []any{ping}, "tgt", "*", "tgt_type", "glob", "user", "root"), []string{"web1"}, nil)
-	done := &runner.Done{ID: "m_master", JID: "20230105030405060708", Data: data.NewMap("fun", "runner.test.arg", "jid", "20230105030405060708", "user", "root",
+	done := &runners.Done{ID: "m_master", JID: "20230105030405060708", Data: data.NewMap("fun", "runner.test.arg", "jid", "20230105030405060708", "user", "root",
 		"fun_args", []any{}, "return", int64(7), "success", true)}
 	if err := done.KeepIn(t.Context(), s, time.Now()); err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func BenchmarkListJobs(b *testing.B) {
 			for i := part; i < 10_000 && err == nil; i += 64 {
 				at := start.Add(time.Duration(i) * time.Second)
 				raw, _ := payload.MarshalBin(data.NewMap("fun", "test.ping", "arg", []any{int64(i)}, "tgt", fmt.Sprintf("web%d", i), "tgt_type", "glob", "user", "root"))
-				err = s.SaveJob(b.Context(), &returner.Job{ID: job.NewID(at), Load: raw, Minions: []string{"web1"}, Started: at})
+				err = s.SaveJob(b.Context(), &returners.Job{ID: job.NewID(at), Load: raw, Minions: []string{"web1"}, Started: at})
 			}
 			done <- err
 		}()
@@ -237,7 +237,7 @@ func TestStatusOfNoJob(t *testing.T) {
 		"nope":                 `"nope" is not the id of a job.`,
 	} {
 		_, err := r.Invoke(t.Context(), "jobs.status", []any{jid}, nil)
-		var unable *runner.UnableError
+		var unable *runners.UnableError
 		if !errors.As(err, &unable) || unable.Text != want {
 			t.Errorf("%s: %v, want %s", jid, err, want)
 		}

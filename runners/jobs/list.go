@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/match"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 )
 
 type listArgs struct {
@@ -92,13 +92,13 @@ func (m *module) list(ctx context.Context, a listArgs) (*data.Map, error) {
 }
 
 // jobs returns all jobs of the cache that is asked, the newest first.
-func (m *module) jobs(ctx context.Context, source any, tell bool) ([]returner.Job, error) {
+func (m *module) jobs(ctx context.Context, source any, tell bool) ([]returners.Job, error) {
 	cache, err := m.cache(ctx, source)
 	if err != nil {
 		return nil, err
 	}
 	progress(ctx, tell, "Querying returner %s for jobs.", m.cacheName(source))
-	return cache.Jobs(ctx, returner.Filter{})
+	return cache.Jobs(ctx, returners.Filter{})
 }
 
 // A search is the conditions that a job must meet.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/runners"
 )
 
 type lookupArgs struct {
@@ -163,11 +163,11 @@ type statusArgs struct{ Jid string }
 func (m *module) status(ctx context.Context, a statusArgs) (any, error) {
 	id, err := job.ParseID(a.Jid)
 	if err != nil {
-		return nil, &runner.UnableError{Text: fmt.Sprintf("%q is not the id of a job.", a.Jid)}
+		return nil, &runners.UnableError{Text: fmt.Sprintf("%q is not the id of a job.", a.Jid)}
 	}
-	list, err := returner.ProgressOf(ctx, m.needs.Jobs, id)
-	if errors.Is(err, returner.ErrUnknownJob) {
-		return nil, &runner.UnableError{Text: "The job " + a.Jid + " is not in the job cache."}
+	list, err := returners.ProgressOf(ctx, m.needs.Jobs, id)
+	if errors.Is(err, returners.ErrUnknownJob) {
+		return nil, &runners.UnableError{Text: "The job " + a.Jid + " is not in the job cache."}
 	}
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // keyRegen makes every minion delete its keys and deletes all keys of minions on the master, so that all begin anew. The
@@ -17,9 +17,9 @@ import (
 //
 //	salt-run manage.key_regen
 func (m *module) keyRegen(ctx context.Context, _ loader.NoArgs) (any, error) {
-	if _, err := runner.Collect(ctx, m.env, data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "saltutil.regen_keys", "arg", []any{},
+	if _, err := runners.Collect(ctx, m.env, data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "saltutil.regen_keys", "arg", []any{},
 		"timeout", m.env.Option("timeout"))); err != nil {
-		runner.RunOf(ctx).Printf("%v\n", err)
+		runners.RunOf(ctx).Printf("%v\n", err)
 		return false, nil
 	}
 	for _, s := range pki.States() {
@@ -56,7 +56,7 @@ func (m *module) safeAccept(context.Context, safeAcceptArgs) (any, error) {
 }
 
 func noSSH(fun, instead string) error {
-	return &runner.UnableError{Text: "manage." + fun + " works over salt-ssh, which this release does not have. " + instead}
+	return &runners.UnableError{Text: "manage." + fun + " works over salt-ssh, which this release does not have. " + instead}
 }
 
 type bootstrapArgs struct {
@@ -97,5 +97,5 @@ type psexecArgs struct {
 //
 //	salt-run manage.bootstrap_psexec hosts='host1,host2'
 func (m *module) bootstrapPsexec(context.Context, psexecArgs) (any, error) {
-	return nil, &runner.UnableError{Text: "manage.bootstrap_psexec is not part of this release. Install the package of the minion with the tools of the hosts."}
+	return nil, &runners.UnableError{Text: "manage.bootstrap_psexec is not part of this release. Install the package of the minion with the tools of the hosts."}
 }

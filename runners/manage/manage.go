@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // ErrUnknown is wrapped by Needs.Connected where nobody knows who is connected, as beside a master of Salt's.
@@ -154,7 +154,7 @@ func (m *module) look(ctx context.Context, q question) (standing, error) {
 	if err != nil {
 		return m.ping(ctx, q)
 	}
-	fleet, err := runner.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, true)
+	fleet, err := runners.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, true)
 	if err != nil {
 		return standing{}, err
 	}
@@ -191,7 +191,7 @@ func (m *module) ping(ctx context.Context, q question) (standing, error) {
 		gather = m.env.Option("gather_job_timeout")
 	}
 	var s standing
-	err := runner.Ask(ctx, m.env, data.NewMap("tgt", q.Tgt, "tgt_type", q.TgtType, "fun", "test.ping", "arg", []any{},
+	err := runners.Ask(ctx, m.env, data.NewMap("tgt", q.Tgt, "tgt_type", q.TgtType, "fun", "test.ping", "arg", []any{},
 		"timeout", timeout, "gather_job_timeout", gather, "silent", true), func(id string, answer *data.Map) bool {
 		if answer == nil {
 			s.down = append(s.down, id)

@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 	"github.com/brineproject/brine/version"
 )
 
@@ -156,7 +156,7 @@ func TestWhatNeedsSSHIsRefused(t *testing.T) {
 	r, _ := site(t, nil, nil)
 	for _, fun := range []string{"bootstrap", "bootstrap_psexec", "safe_accept"} {
 		_, err := r.Invoke(t.Context(), "manage."+fun, nil, map[bool]*data.Map{true: data.NewMap("target", "x")}[fun == "safe_accept"])
-		if _, ok := err.(*runner.UnableError); !ok {
+		if _, ok := err.(*runners.UnableError); !ok {
 			t.Errorf("%s: %v", fun, err)
 		}
 	}

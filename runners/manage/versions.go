@@ -8,7 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 	"github.com/brineproject/brine/version"
 )
 
@@ -18,10 +18,10 @@ import (
 //
 //	salt-run manage.versions
 func (m *module) versions(ctx context.Context, _ loader.NoArgs) (any, error) {
-	answers, err := runner.Collect(ctx, m.env, data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "test.version", "arg", []any{},
+	answers, err := runners.Collect(ctx, m.env, data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "test.version", "arg", []any{},
 		"timeout", m.env.Option("timeout")))
 	if err != nil {
-		runner.RunOf(ctx).Printf("%v\n", err)
+		runners.RunOf(ctx).Printf("%v\n", err)
 		return data.NewMap(), nil
 	}
 	groups := map[string]*data.Map{}

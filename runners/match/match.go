@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner match.
@@ -51,7 +51,7 @@ func (m *module) compoundMatches(_ context.Context, a compoundArgs) (any, error)
 		m.env.Log.Warn("Got invalid minion ID.")
 		return no, nil
 	}
-	fleet, err := runner.Fleet(m.env.Opts, m.keys, m.bank, false)
+	fleet, err := runners.Fleet(m.env.Opts, m.keys, m.bank, false)
 	if err != nil {
 		return no, nil
 	}

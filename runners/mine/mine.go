@@ -8,7 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Get returns what the minions of a target publish under the names in fun, as the master answers a minion that asks.
@@ -74,7 +74,7 @@ func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
 	if a.MineFunctions != nil {
 		words.Set("mine_functions", a.MineFunctions)
 	}
-	answers, err := runner.Collect(ctx, m.env, data.NewMap("tgt", a.Tgt, "tgt_type", a.TgtType, "fun", "mine.update",
+	answers, err := runners.Collect(ctx, m.env, data.NewMap("tgt", a.Tgt, "tgt_type", a.TgtType, "fun", "mine.update",
 		"arg", loader.ConditionInput(nil, words), "timeout", m.env.Option("timeout")))
 	if err != nil {
 		m.env.Log.Errorf("Error while executing mine.update on %s: %v", data.Str(a.Tgt), err)

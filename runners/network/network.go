@@ -8,7 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner network.
@@ -69,7 +69,7 @@ type wollistArgs struct {
 //	salt-run network.wollist '/path/to/maclist'
 //	salt-run network.wollist '/path/to/maclist' 255.255.255.255 7
 func (m *module) wollist(ctx context.Context, a wollistArgs) (any, error) {
-	run, list := runner.RunOf(ctx), []any{}
+	run, list := runners.RunOf(ctx), []any{}
 	text, err := os.ReadFile(a.Maclist)
 	if err != nil {
 		err = loader.OSError(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/pki"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Compiler compiles pillars as the master does for its minions.
@@ -90,7 +90,7 @@ func (m *module) showTop(ctx context.Context, a topArgs) (any, error) {
 	if len(wrong) == 0 {
 		return top, nil
 	}
-	return wrong, runner.RunOf(ctx).Fire(ctx, "progress", data.NewMap("data", wrong, "outputter", "nested"))
+	return wrong, runners.RunOf(ctx).Fire(ctx, "progress", data.NewMap("data", wrong, "outputter", "nested"))
 }
 
 type pillarArgs struct {
@@ -167,7 +167,7 @@ func (m *module) saved(glob any) (*pillar.Saved, []string, error) {
 		m.env.Log.Info("The pillar_cache is set to False or not enabled.")
 		return nil, nil, err
 	}
-	fleet, err := runner.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, false)
+	fleet, err := runners.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/runners"
 )
 
 // Needs are what the runner works on.
 type Needs struct {
-	Jobs returner.JobReader // the master's job cache
+	Jobs returners.JobReader // the master's job cache
 	// Other opens a job cache by the name of its returner; nil knows only Jobs.
-	Other func(ctx context.Context, name string) (returner.JobReader, error)
+	Other func(ctx context.Context, name string) (returners.JobReader, error)
 }
 
 // Plugin returns the runner pkg.
@@ -88,7 +88,7 @@ func (m *module) listUpgrades(ctx context.Context, a listUpgradesArgs) (any, err
 }
 
 // cache returns the job cache that is asked: ext_job_cache, what the caller says, master_job_cache.
-func (m *module) cache(ctx context.Context, asked any) (returner.JobReader, error) {
+func (m *module) cache(ctx context.Context, asked any) (returners.JobReader, error) {
 	for _, name := range []any{m.env.Option("ext_job_cache"), asked} {
 		s, ok := name.(string)
 		if !ok || s == "" || s == m.env.Opts.Text("master_job_cache") {
@@ -107,7 +107,7 @@ func (m *module) cache(ctx context.Context, asked any) (returner.JobReader, erro
 }
 
 // group reads what minions returned for a job, and adds each of them to the hosts of its packages.
-func group(ctx context.Context, jobs returner.JobReader, jid string, pkgs *data.Map) error {
+func group(ctx context.Context, jobs returners.JobReader, jid string, pkgs *data.Map) error {
 	id, err := job.ParseID(jid)
 	if err != nil {
 		return nil // no such job can be
@@ -160,7 +160,7 @@ func (m *module) show(ctx context.Context, outputter string, v any) error {
 		return err
 	}
 	if text = strings.TrimRight(text, "\n"); text != "" {
-		runner.RunOf(ctx).Printf("%s\n", text)
+		runners.RunOf(ctx).Printf("%s\n", text)
 	}
 	return nil
 }

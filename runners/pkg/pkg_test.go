@@ -9,9 +9,9 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/returner"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/jobstore"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 	"github.com/brineproject/brine/runners/pkg"
 )
 
@@ -31,12 +31,12 @@ func TestListUpgrades(t *testing.T) {
 		return raw
 	}
 	load := packed(data.NewMap("fun", "pkg.list_upgrades", "jid", jid))
-	if err := s.SaveJob(t.Context(), &returner.Job{ID: jid, Load: load, Minions: []string{"a", "b"}, Started: time.Now()}); err != nil {
+	if err := s.SaveJob(t.Context(), &returners.Job{ID: jid, Load: load, Minions: []string{"a", "b"}, Started: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	for id, v := range map[string]*data.Map{"a": data.NewMap("vim", "9.1"), "b": data.NewMap("vim", "9.1", "nano", "8")} {
 		ret := packed(data.NewMap("id", id, "jid", jid, "return", v))
-		if _, err := s.SaveReturn(t.Context(), job.ID(jid), &returner.Return{Minion: id, Load: ret, Received: time.Now()}); err != nil {
+		if _, err := s.SaveReturn(t.Context(), job.ID(jid), &returners.Return{Minion: id, Load: ret, Received: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,10 +44,10 @@ func TestListUpgrades(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := runner.New(runner.Options{Kind: runner.Runner, Functions: functions, Log: functions.Env().Log})
+	c := runners.New(runners.Options{Kind: runners.Runner, Functions: functions, Log: functions.Env().Log})
 	for range 2 {
 		printed := ""
-		done := c.Run(t.Context(), runner.Call{Fun: "pkg.list_upgrades", Args: []any{jid}, JID: "20230102030405060709", Print: func(text string) { printed += text }})
+		done := c.Run(t.Context(), runners.Call{Fun: "pkg.list_upgrades", Args: []any{jid}, JID: "20230102030405060709", Print: func(text string) { printed += text }})
 		hosts := func(v any) []any {
 			list, _ := data.Lookup(done.Value("return"), v.(string), "/")
 			out, _ := list.([]any)

@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/queue"
+	"github.com/brineproject/brine/master/queue"
 )
 
 // Salt has no queue of jobs for minions that are away, so list and cancel are names of Brine's own.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/queue"
+	"github.com/brineproject/brine/master/queue"
 )
 
 // TestJobsForMinionsThatAreAway lists and cancels what waits, twice.

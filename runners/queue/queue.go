@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner queue.
@@ -222,7 +222,7 @@ func (m *module) pop(ctx context.Context, a popArgs) (any, error) {
 func (m *module) processQueue(ctx context.Context, a popArgs) (any, error) {
 	items, err := m.pop(ctx, a)
 	if loader.KindOf(err) == loader.KindInvocation {
-		_ = runner.RunOf(ctx).Fire(ctx, "progress", data.NewMap("errors", err.Error()))
+		_ = runners.RunOf(ctx).Fire(ctx, "progress", data.NewMap("errors", err.Error()))
 		return false, nil
 	}
 	if err != nil {

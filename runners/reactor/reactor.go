@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/reactor"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner reactor.
@@ -49,7 +49,7 @@ func (m *module) ask(ctx context.Context, command string, body *data.Map, answer
 		return nil, loader.Execution("Reactor system is not running.")
 	}
 	if m.env.Host.FireMaster == nil {
-		return nil, &runner.UnableError{Text: "There is no master's bus here."}
+		return nil, &runners.UnableError{Text: "There is no master's bus here."}
 	}
 	key, err := os.ReadFile(filepath.Join(m.env.Opts.Text("cachedir"), ".root_key"))
 	if err != nil {
@@ -63,7 +63,7 @@ func (m *module) ask(ctx context.Context, command string, body *data.Map, answer
 		return nil, err
 	}
 	defer bus.Close()
-	tag := strings.TrimPrefix(runner.RunOf(ctx).Tag+"/"+manage+command, "/")
+	tag := strings.TrimPrefix(runners.RunOf(ctx).Tag+"/"+manage+command, "/")
 	if err := m.env.Host.FireMaster(ctx, tag, body); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner salt.
@@ -45,7 +45,7 @@ func (m *module) cmd(ctx context.Context, a cmdArgs) (any, error) {
 		}
 	}
 	if data.Truth(kwargs.Value("with_pillar")) && m.env.Pillar == nil {
-		return nil, &runner.UnableError{Text: "with_pillar: there is no pillar compiler here."}
+		return nil, &runners.UnableError{Text: "with_pillar: there is no pillar compiler here."}
 	}
 	kwargs.Delete("with_pillar")
 	functions := m.env.Shelf("modules")
@@ -81,7 +81,7 @@ func (m *module) execute(ctx context.Context, a executeArgs) (any, error) {
 	if !data.Truth(timeout) {
 		timeout = m.env.Option("timeout")
 	}
-	answers, err := runner.Collect(ctx, m.env, data.NewMap("tgt", a.Tgt, "tgt_type", a.TgtType, "fun", a.Fun,
+	answers, err := runners.Collect(ctx, m.env, data.NewMap("tgt", a.Tgt, "tgt_type", a.TgtType, "fun", a.Fun,
 		"arg", loader.ConditionInput(args, words), "ret", a.Ret, "jid", a.Jid, "timeout", timeout))
 	if err != nil {
 		m.env.Log.Errorf("Error while executing %s on %s (%s)", data.Str(a.Fun), data.Str(a.Tgt), data.Str(a.TgtType))

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner saltutil. Without a file server there are no extensions.
@@ -99,7 +99,7 @@ func (m *module) sync(ctx context.Context, a syncArgs, k kind) (any, error) {
 		for _, f := range files {
 			if strings.HasPrefix(f, k.folder+"/") && path.Ext(f) != "" {
 				m.env.Log.Warnf("salt://%s of environment %s is an extension for Salt; it cannot be used here", f, env)
-				runner.RunOf(ctx).Progress(ctx, "salt://%s of environment %s is an extension for Salt; it cannot be used here", f, env)
+				runners.RunOf(ctx).Progress(ctx, "salt://%s of environment %s is an extension for Salt; it cannot be used here", f, env)
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 type eventArgs struct {
@@ -54,7 +54,7 @@ func (m *module) event(ctx context.Context, a eventArgs) (any, error) {
 	if err != nil {
 		return nil, loader.Execution("%w", err)
 	}
-	run := runner.RunOf(ctx)
+	run := runners.RunOf(ctx)
 	show := eventbus.Show{Match: a.Tagmatch, Count: a.Count, Quiet: a.Quiet, Pretty: a.Pretty, Log: m.env.Log,
 		Skip: run.Tag + "/new", Print: run.Printf} // its own beginning may be on its way still
 	bus := eventbus.NewWatcher(sockets, eventbus.ClientOptions{})

@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pillar"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // functions returns the execution modules that orchestrations run with: those of a minion of the master's id whose options are the
@@ -15,7 +15,7 @@ import (
 func (m *module) functions(ctx context.Context) (*loader.Registry, error) {
 	shelf := m.env.Shelf("modules")
 	if shelf == nil || m.env.Shelf("states") == nil {
-		return nil, &runner.UnableError{Text: "There are no states here that could be run."}
+		return nil, &runners.UnableError{Text: "There are no states here that could be run."}
 	}
 	env := *shelf.Env()
 	env.Opts, env.Functions, env.Call, env.Pillar = m.options(ctx), nil, nil, nil
@@ -28,7 +28,7 @@ func (m *module) options(ctx context.Context) *data.Map {
 	opts := config.DefaultMinion().Map()
 	opts.Update(m.env.Opts)
 	opts.Update(data.NewMap("file_client", "local", "__role", "master"))
-	if user := runner.RunOf(ctx).User; user != "" {
+	if user := runners.RunOf(ctx).User; user != "" {
 		opts.Set("user", user)
 	}
 	return opts

@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 	"github.com/brineproject/brine/state"
 )
 
@@ -149,7 +149,7 @@ func (m *module) progress(ctx context.Context, fun string, args []any, words *da
 		return nil, err
 	}
 	ret := m.mine(v)
-	if err := runner.RunOf(ctx).Fire(ctx, "progress", data.NewMap("data", ret, "outputter", "highstate")); err != nil {
+	if err := runners.RunOf(ctx).Fire(ctx, "progress", data.NewMap("data", ret, "outputter", "highstate")); err != nil {
 		m.env.Log.Debugf("tell of %s: %v", fun, err)
 	}
 	return ret, nil

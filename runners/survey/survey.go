@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/difflib"
+	"github.com/brineproject/brine/internal/difflib"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner survey.
@@ -67,7 +67,7 @@ func (m *module) diff(ctx context.Context, a surveyArgs) (any, error) {
 	if err != nil || pools == nil {
 		return data.NewMap(), err
 	}
-	run := runner.RunOf(ctx)
+	run := runners.RunOf(ctx)
 	for i, p := range pools {
 		run.Printf("minion pool :\n------------\n%s\npool size :\n----------\n    %d\n", data.Repr(p.ids), len(p.ids))
 		if i == 0 {
@@ -111,10 +111,10 @@ func (m *module) ask(ctx context.Context, a surveyArgs) ([]pool, error) {
 			words.Delete(key)
 		}
 	}
-	answers, err := runner.Collect(ctx, m.env, data.NewMap("tgt", a.Args[0], "tgt_type", tgtType, "fun", a.Args[1],
+	answers, err := runners.Collect(ctx, m.env, data.NewMap("tgt", a.Args[0], "tgt_type", tgtType, "fun", a.Args[1],
 		"arg", loader.ConditionInput(a.Args[2:], words), "timeout", m.env.Option("timeout")))
 	if err != nil {
-		runner.RunOf(ctx).Printf("%v\n", err)
+		runners.RunOf(ctx).Printf("%v\n", err)
 		return nil, nil
 	}
 	return pooled(answers, up), nil

@@ -11,9 +11,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // A site answers orders.
@@ -21,7 +21,7 @@ type site struct {
 	answers *data.Map
 	fails   error
 	order   *data.Map
-	*runner.Client
+	*runners.Client
 }
 
 func newSite(t *testing.T, answers *data.Map, fails error) *site {
@@ -41,7 +41,7 @@ func newSite(t *testing.T, answers *data.Map, fails error) *site {
 	}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	s.Client = runner.New(runner.Options{Kind: runner.Runner, Functions: shelf, Log: log})
+	s.Client = runners.New(runners.Options{Kind: runners.Runner, Functions: shelf, Log: log})
 	return s
 }
 
@@ -49,7 +49,7 @@ func newSite(t *testing.T, answers *data.Map, fails error) *site {
 func (s *site) run(t *testing.T, fun string, args []any, kwargs *data.Map) (string, any) {
 	t.Helper()
 	var printed strings.Builder
-	done := s.Run(t.Context(), runner.Call{Fun: "survey." + fun, Args: args, Kwargs: kwargs, JID: "20260101000000000000",
+	done := s.Run(t.Context(), runners.Call{Fun: "survey." + fun, Args: args, Kwargs: kwargs, JID: "20260101000000000000",
 		Print: func(text string) { printed.WriteString(text) }})
 	return printed.String(), done.Value("return")
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/runner"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner test.
@@ -103,7 +103,7 @@ func (m *module) sleep(ctx context.Context, a sleepArgs) (any, error) {
 	if _, isText := a.Seconds.(string); isText || err != nil {
 		return nil, loader.TypeError("'%s' object cannot be interpreted as an integer", loader.TypeName(a.Seconds))
 	}
-	runner.RunOf(ctx).Printf("%s\n", data.Str(a.Seconds))
+	runners.RunOf(ctx).Printf("%s\n", data.Str(a.Seconds))
 	if err := wait(ctx, time.Duration(seconds*float64(time.Second))); err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func wait(ctx context.Context, d time.Duration) error {
 //
 //	salt-run test.stdout_print
 func (m *module) stdoutPrint(ctx context.Context, _ loader.NoArgs) (any, error) {
-	runner.RunOf(ctx).Printf("foo\n")
+	runners.RunOf(ctx).Printf("foo\n")
 	return "bar", nil
 }
 
@@ -138,7 +138,7 @@ func (m *module) stdoutPrint(ctx context.Context, _ loader.NoArgs) (any, error) 
 //	salt-run test.stream
 func (m *module) stream(ctx context.Context, _ loader.NoArgs) (any, error) {
 	for i := 1; i < 100; i++ {
-		runner.RunOf(ctx).Progress(ctx, "Runner is %d%% done", i)
+		runners.RunOf(ctx).Progress(ctx, "Runner is %d%% done", i)
 		if err := wait(ctx, 100*time.Millisecond); err != nil {
 			return nil, err
 		}

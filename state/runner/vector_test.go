@@ -19,14 +19,14 @@ import (
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
-	modules "github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/render"
-	"github.com/brineproject/brine/render/all"
+	stdrender "github.com/brineproject/brine/render/standard"
 	"github.com/brineproject/brine/state"
 	"github.com/brineproject/brine/state/runner"
-	states "github.com/brineproject/brine/states/all"
+	"github.com/brineproject/brine/states"
 	"github.com/brineproject/brine/yaml"
 )
 
@@ -171,7 +171,7 @@ func (h *host) engine(t *testing.T, test bool) (*render.Engine, *loader.Registry
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := render.New(render.Options{Env: functions.Env(), Renderers: all.Renderers()})
+	e, err := render.New(render.Options{Env: functions.Env(), Renderers: stdrender.Renderers()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/teststate"
+	"github.com/brineproject/brine/internal/test/teststate"
 )
 
 // newShelf returns the states of a minion and its file of aliases. No newaliases is to be found.

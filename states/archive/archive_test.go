@@ -14,11 +14,11 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/loader"
-	modules "github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/state/change"
-	states "github.com/brineproject/brine/states/all"
+	"github.com/brineproject/brine/states"
 )
 
 // A host is a minion without a master, in a folder with archives.

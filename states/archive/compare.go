@@ -8,9 +8,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/brineproject/brine/internal/unpack"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
-	"github.com/brineproject/brine/unpack"
 )
 
 // refuseOutside ends the state where a name leads out of the folder.

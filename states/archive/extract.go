@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/accounts"
+	"github.com/brineproject/brine/internal/unpack"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
 	"github.com/brineproject/brine/state/change"
-	"github.com/brineproject/brine/unpack"
 )
 
 // extract unpacks the archive, or says that it would.

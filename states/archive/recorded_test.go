@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/internal/steps"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/steps"
 	"github.com/brineproject/brine/loader"
-	modules "github.com/brineproject/brine/modules/all"
-	states "github.com/brineproject/brine/states/all"
+	"github.com/brineproject/brine/modules"
+	"github.com/brineproject/brine/states"
 )
 
 // TestAsSalt unpacks archives of all formats from the minion, from salt:// and from the web, with each of the arguments. The results are

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/internal/accounts"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 // sumFile returns where the hashes of an archive are kept: CACHEDIR/archive_hash/ and its path in the cache, or local/ and its path

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testat"
+	"github.com/brineproject/brine/internal/test/testat"
 	"github.com/brineproject/brine/loader"
 	modules "github.com/brineproject/brine/modules/at"
 	"github.com/brineproject/brine/modules/cmd"

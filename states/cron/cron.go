@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/brineproject/brine/crontab"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/crontab"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testroot"
+	"github.com/brineproject/brine/internal/test/testroot"
 )
 
 // program keeps crontabs in the folder that TABS names, as crontab(1) does: it takes -u USER, -l and a file.

@@ -18,9 +18,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/brineproject/brine/accounts"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/difflib"
+	"github.com/brineproject/brine/internal/accounts"
+	"github.com/brineproject/brine/internal/difflib"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state"
 	"github.com/brineproject/brine/state/change"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/difflib"
+	"github.com/brineproject/brine/internal/difflib"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/difflib"
 	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/internal/difflib"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state"
 	"github.com/brineproject/brine/state/change"

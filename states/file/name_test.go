@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 // The result of a folder has its name as it was given, as Salt 3006.0 has it; comments and changes have it without a slash at its end.

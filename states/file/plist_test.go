@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/serializer/plist"
+	"github.com/brineproject/brine/serializers/plist"
 )
 
 // TestSerializePlist writes property lists of both forms, new ones and into those that are there. The files are those of Salt 3006.18.

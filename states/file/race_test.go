@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/internal/testroot"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/testroot"
 	"github.com/brineproject/brine/loader"
-	modules "github.com/brineproject/brine/modules/all"
-	states "github.com/brineproject/brine/states/all"
+	"github.com/brineproject/brine/modules"
+	"github.com/brineproject/brine/states"
 )
 
 // A hooked function has something happen before it.

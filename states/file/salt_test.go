@@ -20,11 +20,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/calls"
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/calls"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
-	modules "github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/state/change"
 	"github.com/brineproject/brine/states/file"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/serializer"
+	"github.com/brineproject/brine/serializers"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -96,7 +96,7 @@ func (m *module) serializeTo(ctx context.Context, a serializeArgs) (*data.Map, e
 		}
 		a.Dataset = merged
 	}
-	text, err := serializer.Write(format, a.Dataset, a.options(format))
+	text, err := serializers.Write(format, a.Dataset, a.options(format))
 	switch {
 	case loader.KindOf(err) == loader.KindExecution:
 		return change.Failed(a.Name, "The "+format+" serializer could not be found. It either does not exist or its prerequisites are not installed."), nil
@@ -141,7 +141,7 @@ func (a *serializeArgs) existing(format string) (any, *data.Map) {
 	if err != nil {
 		return nil, change.Failed(a.Name, "Failed to deserialize existing data: "+err.Error())
 	}
-	v, err := serializer.Read(format, string(body), repacked(a.DeserializerOpts))
+	v, err := serializers.Read(format, string(body), repacked(a.DeserializerOpts))
 	switch {
 	case loader.KindOf(err) == loader.KindExecution:
 		return nil, change.Failed(a.Name, "merge_if_exists is not supported for the "+format+" serializer")

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/loader"
 	modules "github.com/brineproject/brine/modules/gpg"
 	"github.com/brineproject/brine/state/change"

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testroot"
+	"github.com/brineproject/brine/internal/test/testroot"
 )
 
 func list(words ...any) []any { return words }

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
-	module "github.com/brineproject/brine/modules/all"
+	module "github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/state/change"
 	"github.com/brineproject/brine/states/ini"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/teststate"
+	"github.com/brineproject/brine/internal/test/teststate"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/states/loop"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pep440"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/pep440"
 	"github.com/brineproject/brine/state/change"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/packages"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/state"
 )
 

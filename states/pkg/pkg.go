@@ -15,9 +15,9 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
-	"github.com/brineproject/brine/packages"
 	"github.com/brineproject/brine/state/change"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/internal/steps"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/steps"
 	"github.com/brineproject/brine/loader"
-	modules "github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/states/pkg"
 )
 

@@ -15,10 +15,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/brineproject/brine/atomicfile"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/packages"
 	"github.com/brineproject/brine/state/change"
 )
 

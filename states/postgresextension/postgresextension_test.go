@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testdb"
-	"github.com/brineproject/brine/internal/teststate"
+	"github.com/brineproject/brine/internal/test/testdb"
+	"github.com/brineproject/brine/internal/test/teststate"
 )
 
 // prefix begins the names of the databases and roles of this test.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pgverifier"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/pgverifier"
 	"github.com/brineproject/brine/state/change"
 )
 

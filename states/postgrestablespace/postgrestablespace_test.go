@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/internal/testdb"
-	"github.com/brineproject/brine/internal/teststate"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/testdb"
+	"github.com/brineproject/brine/internal/test/teststate"
 )
 
 const space = "brine_space"

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
-	"github.com/brineproject/brine/systemd"
 )
 
 // Plugin returns the state service.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
-	"github.com/brineproject/brine/internal/testroot"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/testroot"
 )
 
 // TestKnownHosts has the real ssh-keygen find, hash and remove hosts.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/testroot"
+	"github.com/brineproject/brine/internal/test/testroot"
 )
 
 func list(words ...any) []any { return words }

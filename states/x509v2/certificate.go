@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/brineproject/brine/certificate"
-	"github.com/brineproject/brine/certificate/draft"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate"
+	"github.com/brineproject/brine/internal/certificate/draft"
 	"github.com/brineproject/brine/loader"
 )
 

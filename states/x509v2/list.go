@@ -6,9 +6,9 @@ import (
 	"crypto/x509/pkix"
 	"math/big"
 
-	"github.com/brineproject/brine/certificate"
-	"github.com/brineproject/brine/certificate/draft"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate"
+	"github.com/brineproject/brine/internal/certificate/draft"
 )
 
 type crlArgs struct {

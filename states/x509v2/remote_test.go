@@ -11,7 +11,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	modules "github.com/brineproject/brine/modules/all"
+	"github.com/brineproject/brine/modules"
 	filestate "github.com/brineproject/brine/states/file"
 	state "github.com/brineproject/brine/states/x509v2"
 )

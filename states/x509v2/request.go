@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/brineproject/brine/certificate"
-	"github.com/brineproject/brine/certificate/draft"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate"
+	"github.com/brineproject/brine/internal/certificate/draft"
 	"github.com/brineproject/brine/loader"
 )
 

@@ -11,8 +11,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/brineproject/brine/certificate/draft"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate/draft"
 	"github.com/brineproject/brine/loader"
 )
 

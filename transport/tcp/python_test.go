@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
 	"github.com/brineproject/brine/transport/tcp"

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/brineproject/brine/internal/need"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/transport"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/brineproject/brine/internal/vectors"
+	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/transport"
 )
 

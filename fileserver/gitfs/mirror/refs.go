@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/brineproject/brine/atomicfile"
+	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 // A Hash names an object of git.

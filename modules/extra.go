@@ -1,0 +1,84 @@
+//go:build !small
+
+package modules
+
+import (
+	_ "embed"
+
+	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/fileclient/web"
+	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/fileserver/roots"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/aliases"
+	"github.com/brineproject/brine/modules/alternatives"
+	"github.com/brineproject/brine/modules/archive"
+	"github.com/brineproject/brine/modules/at"
+	"github.com/brineproject/brine/modules/disk"
+	"github.com/brineproject/brine/modules/dnsutil"
+	"github.com/brineproject/brine/modules/environ"
+	"github.com/brineproject/brine/modules/git"
+	"github.com/brineproject/brine/modules/gpg"
+	"github.com/brineproject/brine/modules/hashutil"
+	"github.com/brineproject/brine/modules/http"
+	"github.com/brineproject/brine/modules/mysql"
+	"github.com/brineproject/brine/modules/network"
+	"github.com/brineproject/brine/modules/pacmanpkg"
+	"github.com/brineproject/brine/modules/pip"
+	"github.com/brineproject/brine/modules/postgres"
+	"github.com/brineproject/brine/modules/ps"
+	"github.com/brineproject/brine/modules/random"
+	"github.com/brineproject/brine/modules/rpm"
+	"github.com/brineproject/brine/modules/status"
+	"github.com/brineproject/brine/modules/temp"
+	"github.com/brineproject/brine/modules/virtualenv"
+	"github.com/brineproject/brine/modules/x509"
+	"github.com/brineproject/brine/modules/x509v2"
+	"github.com/brineproject/brine/modules/yumpkg"
+	"github.com/brineproject/brine/modules/zypperpkg"
+	"github.com/brineproject/brine/render"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen extra.go
+
+// extraDocs documents the functions of the plug-ins below.
+//
+//go:embed extra.txt
+var extraDocs string
+
+// extra are the modules that a small build leaves out.
+func extra(render.Brought) []loader.Plugin {
+	return loader.NewDocs(extraDocs).Document([]loader.Plugin{
+		aliases.Plugin(),
+		alternatives.Plugin(),
+		archive.Plugin(),
+		at.Plugin(),
+		disk.Plugin(),
+		dnsutil.Plugin(),
+		environ.Plugin(),
+		git.Plugin(),
+		gpg.Plugin(),
+		hashutil.Plugin(),
+		http.Plugin(),
+		mysql.Plugin(),
+		network.Plugin(),
+		pacmanpkg.Plugin(),
+		pip.Plugin(),
+		postgres.Plugin(),
+		ps.Plugin(),
+		random.Plugin(),
+		rpm.Plugin(),
+		status.Plugin(),
+		temp.Plugin(),
+		virtualenv.Plugin(),
+		x509.Plugin(),
+		x509v2.Plugin(),
+		yumpkg.Plugin(),
+		zypperpkg.Plugin(),
+	})
+}
+
+// files is what the file client has beside the protocol of a master, which is all in a small build.
+func files() fileclient.Brought {
+	return fileclient.Brought{Fetchers: web.Fetchers, Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}
+}

@@ -1,0 +1,21 @@
+// Package all lists the external pillars that a master is built with: those of package pillar, and those that speak to databases
+// and servers.
+package standard
+
+import (
+	"github.com/brineproject/brine/pillar"
+	"github.com/brineproject/brine/pillar/sources/git"
+	"github.com/brineproject/brine/pillar/sources/httpjson"
+	"github.com/brineproject/brine/pillar/sources/mysql"
+	"github.com/brineproject/brine/pillar/sources/postgres"
+	"github.com/brineproject/brine/pillar/sources/redismod"
+	"github.com/brineproject/brine/pillar/sources/sqlite3"
+	"github.com/brineproject/brine/pillar/sources/vault"
+)
+
+// Sources returns a new list of all external pillars. A program makes one list and shares it: sources keep places for connections,
+// tokens and clones.
+func Sources() []pillar.Source {
+	return append(pillar.Sources(), git.New(), httpjson.JSON(), httpjson.YAML(), mysql.New(), postgres.New(), redismod.New(), sqlite3.New(),
+		vault.New())
+}

@@ -1,0 +1,36 @@
+package standard_test
+
+import (
+	"testing"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/pillar"
+	stdsources "github.com/brineproject/brine/pillar/sources/standard"
+)
+
+func TestEachNameIsThereOnce(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range stdsources.Sources() {
+		if seen[s.Name()] {
+			t.Errorf("two external pillars are named %s", s.Name())
+		}
+		seen[s.Name()] = true
+	}
+	for _, name := range []string{"cmd_json", "cmd_yaml", "cmd_yamlex", "csv", "file_tree", "git", "http_json", "http_yaml", "mysql", "nodegroups", "postgres", "redis", "saltclass",
+		"sqlite3", "stack", "vault"} {
+		if !seen[name] {
+			t.Errorf("there is no %s", name)
+		}
+	}
+}
+
+// TestNobodyIsAskedWithoutArguments makes sure that an entry without arguments is an error or nothing, and no panic.
+func TestNobodyIsAskedWithoutArguments(t *testing.T) {
+	for _, s := range stdsources.Sources() {
+		for _, argument := range []any{nil, []any{}, data.NewMap(), "x", int64(1), []any{nil}, data.NewMap("x", nil)} {
+			if c, ok := s.(pillar.Checker); ok {
+				_ = c.Check(argument, data.NewMap())
+			}
+		}
+	}
+}

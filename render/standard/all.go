@@ -1,0 +1,14 @@
+// Package all lists the renderers that a program is built with. The build tag small leaves out those that a small device
+// can do without.
+package standard
+
+import (
+	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/render/saltjinja"
+)
+
+// Renderers returns a new list of all renderers. Those who render much share one list, and with it the templates that were
+// parsed.
+func Renderers() []render.Renderer {
+	return append([]render.Renderer{saltjinja.New(), render.YAML{}, render.YAMLEX{}, render.JSON{}, render.Text{}, render.StateConf{}}, extra()...)
+}

@@ -1,0 +1,15 @@
+// Package all lists the returners that a minion is built with. The build tag small leaves out those that need a driver.
+package standard
+
+import (
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/returners/local"
+	"github.com/brineproject/brine/returners/rawfilejson"
+	"github.com/brineproject/brine/returners/syslog"
+)
+
+// Plugins returns the returners.
+func Plugins() []loader.Plugin {
+	core := []loader.Plugin{local.Plugin(), rawfilejson.Plugin(), syslog.Plugin()}
+	return append(core, extra()...)
+}

@@ -1,0 +1,7 @@
+//go:build small
+
+package standard
+
+import "github.com/brineproject/brine/loader"
+
+func extra() []loader.Plugin { return nil }

@@ -1,0 +1,46 @@
+package runners
+
+import (
+	"slices"
+
+	"github.com/brineproject/brine/loader"
+)
+
+// Raise returns an error of one of Python's or Salt's classes by its name; that of another name is a SaltException
+// (salt/utils/error.py, raise_error).
+func Raise(class, message string) error {
+	switch {
+	case class == "":
+		class = "Exception"
+	case class == "TypeError":
+		return loader.TypeError("%s", message)
+	case class == "NotImplemented":
+		return &UnableError{Text: message}
+	case slices.Contains(saltClasses(), class):
+		class = "salt.exceptions." + class
+	case !slices.Contains(pythonClasses(), class):
+		class = "salt.exceptions.SaltException"
+	}
+	return loader.Exception(class, "%s", message)
+}
+
+// pythonClasses are those exceptions of Python that can be made of one text.
+func pythonClasses() []string {
+	return []string{"ArithmeticError", "AssertionError", "AttributeError", "BaseException", "BlockingIOError", "BrokenPipeError",
+		"BufferError", "ChildProcessError", "ConnectionError", "EOFError", "EnvironmentError", "Exception", "FileExistsError",
+		"FileNotFoundError", "FloatingPointError", "IOError", "ImportError", "IndexError", "InterruptedError", "IsADirectoryError",
+		"KeyError", "LookupError", "MemoryError", "NameError", "NotADirectoryError", "NotImplementedError", "OSError",
+		"OverflowError", "PermissionError", "ProcessLookupError", "RecursionError", "ReferenceError", "RuntimeError",
+		"StopIteration", "SyntaxError", "SystemError", "TimeoutError", "ValueError", "ZeroDivisionError"}
+}
+
+func saltClasses() []string {
+	return []string{"ArgumentValueError", "AuthenticationError", "AuthorizationError", "CommandExecutionError", "CommandNotFoundError",
+		"EauthAuthenticationError", "FileLockError", "FileserverConfigError", "GitLockError", "InvalidConfigError", "InvalidKeyError",
+		"LoaderError", "LoggingRuntimeError", "MasterExit", "MinionError", "MissingSmb", "PillarException", "PkgParseError",
+		"PublishError", "SaltCacheError", "SaltClientError", "SaltClientTimeout", "SaltConfigurationError", "SaltDaemonNotRunning",
+		"SaltException", "SaltInvocationError", "SaltMasterError", "SaltMasterUnresolvableError", "SaltNoMinionsFound", "SaltRenderError",
+		"SaltReqTimeoutError", "SaltRunnerError", "SaltSyndicMasterError", "SaltSystemExit", "SaltTemplateRenderError",
+		"SaltValidationError", "SaltWheelError", "TimedProcTimeoutError", "TimeoutError", "TokenAuthenticationError",
+		"UnsupportedAlgorithm", "UserAuthenticationError"}
+}

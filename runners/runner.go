@@ -1,0 +1,200 @@
+package runners
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
+)
+
+// A Kind is a shelf whose functions run on the master.
+type Kind string
+
+// The kinds, by the names of Salt's commands.
+const (
+	Runner Kind = "runner"
+	Wheel  Kind = "wheel"
+)
+
+// Tag returns the tag under which a call is told.
+func (k Kind) Tag(jid job.ID) string {
+	if k == Runner {
+		return eventbus.Tagify("run", string(jid))
+	}
+	return eventbus.Tagify(string(k), string(jid))
+}
+
+// Options say how a Client works.
+type Options struct {
+	Kind      Kind
+	Functions *loader.Registry
+	Fire      func(ctx context.Context, tag string, body *data.Map) error // on the master's bus; nil tells nobody
+	Keep      func(ctx context.Context, done *Done) error                 // keeps a result; nil keeps none
+	ID        string                                                      // the master's id
+	Log       logrus.FieldLogger
+}
+
+// A Client calls functions of one shelf. Several goroutines may use it.
+type Client struct{ o Options }
+
+// New returns a Client.
+func New(o Options) *Client { return &Client{o} }
+
+// A Call is one function with its arguments.
+type Call struct {
+	Fun    string
+	Args   []any
+	Kwargs *data.Map
+	// Low holds the arguments by name in place of Args and Kwargs, as clients of Salt's HTTP interface send them.
+	Low  *data.Map
+	JID  job.ID
+	User string
+	Tag  bool // the events carry the tag as a field, as those of wheel calls do
+
+	Show  func(suffix string, body *data.Map) // sees each event but new; may be nil
+	Print func(text string)                   // prints what the function prints; may be nil
+}
+
+// Done is a call that has ended.
+type Done struct {
+	ID   string    // the master's id
+	JID  job.ID    // of the call
+	Data *data.Map // fields fun, jid, user, fun_args, return and success; retcode after a fault
+}
+
+// Run calls a function and waits for it. It returns the data of the event ret. Faults are told in the field return, with
+// false under success, and so is a panic. The data have the secrets of the call, which events and what is kept have not: see
+// [Veil].
+func (c *Client) Run(ctx context.Context, call Call) *data.Map {
+	tag := c.o.Kind.Tag(call.JID)
+	d := data.NewMap("fun", string(c.o.Kind)+"."+call.Fun, "jid", string(call.JID))
+	if call.Tag {
+		d.Set("tag", tag)
+	}
+	d.Set("user", call.User)
+	run := &Run{ID: call.JID, User: call.User, Tag: tag, fire: c.o.Fire, show: call.Show, print: call.Print}
+	state := &loader.Context{}
+	ctx = loader.WithJob(loader.WithContext(context.WithValue(ctx, runKey{}, run), state), data.NewMap("jid", string(call.JID), "user", call.User))
+	if err := c.invoke(ctx, run, call, d); err != nil {
+		c.fault(call.Fun, err, d)
+	} else {
+		d.Set("success", succeeded(state, d.Value("return")))
+	}
+	c.end(ctx, run, d)
+	return d
+}
+
+// invoke binds the arguments, tells of the beginning and calls. Arguments that do not fit are a result, as in Salt.
+func (c *Client) invoke(ctx context.Context, run *Run, call Call, d *data.Map) error {
+	f, ok := c.o.Functions.Func(call.Fun)
+	if !ok {
+		return loader.Execution("%s", c.o.Functions.MissingText(call.Fun))
+	}
+	args, kwargs := call.Args, call.Kwargs
+	if call.Low != nil {
+		var err error
+		if args, kwargs, err = FromLow(f.Spec(), string(c.o.Kind)+"."+call.Fun, call.Low); err != nil {
+			return err
+		}
+	}
+	d.Set("fun_args", funArgs(args, kwargs))
+	run.veil = NewVeil(f.Spec(), args, kwargs)
+	c.tell(ctx, run, "new", d)
+	v, err := c.call(ctx, call.Fun, args, kwargs)
+	switch kind := loader.KindOf(err); {
+	case kind == loader.KindType, kind == loader.KindInvocation: // SaltInvocationError is a TypeError
+		v = "\nPassed invalid arguments: " + err.Error() + "\n\nUsage:\n" + f.Spec().Docstring()
+	case err != nil:
+		return err
+	}
+	d.Set("return", v)
+	return nil
+}
+
+func (c *Client) call(ctx context.Context, fun string, args []any, kwargs *data.Map) (v any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.o.Log.Errorf("%s %s: panic: %v\n%s", c.o.Kind, fun, p, debug.Stack())
+			v, err = nil, loader.Exception("RuntimeError", "%v", p)
+		}
+	}()
+	return c.o.Functions.Invoke(ctx, fun, args, kwargs)
+}
+
+// fault puts an error into the data of a call. Since Salt 3007 there is a return code.
+func (c *Client) fault(fun string, err error, d *data.Map) {
+	text := "Exception occurred in " + string(c.o.Kind) + " " + fun + ": " + loader.Traceback(asPython(err))
+	var unable *UnableError
+	if errors.As(err, &unable) {
+		text = unable.Text
+	}
+	d.Set("return", text)
+	d.Set("success", false)
+	d.Set("retcode", int64(1))
+}
+
+// asPython gives an error that is no *loader.Error the class that Salt would raise.
+func asPython(err error) error {
+	var own *loader.Error
+	if errors.As(err, &own) {
+		return err
+	}
+	return loader.Execution("%w", err)
+}
+
+// An UnableError is what a function returns that cannot do its work here: the text is the result, without a traceback
+// (NotImplemented of salt/exceptions.py).
+type UnableError struct{ Text string }
+
+func (e *UnableError) Error() string { return e.Text }
+
+// end keeps the result and tells of the end.
+func (c *Client) end(ctx context.Context, run *Run, d *data.Map) {
+	ctx = context.WithoutCancel(ctx) // a call that was interrupted has a result too
+	if c.o.Keep != nil {
+		if err := c.o.Keep(ctx, &Done{ID: c.o.ID, JID: run.ID, Data: run.veil.told(d)}); err != nil {
+			c.o.Log.WithError(err).Error("Could not store job cache info. Job details for this run may be unavailable.")
+		}
+	}
+	c.tell(ctx, run, "ret", d)
+	if run.show != nil {
+		run.show("ret", d)
+	}
+	c.o.Log.Infof("Runner completed: %s", run.ID)
+}
+
+// tell fires one of the two events of a call. That no master listens is no fault of the call.
+func (c *Client) tell(ctx context.Context, run *Run, suffix string, d *data.Map) {
+	if run.fire == nil {
+		return
+	}
+	if err := run.fire(ctx, eventbus.JoinTag(run.Tag, suffix), run.veil.told(d)); err != nil {
+		c.o.Log.WithError(err).Debugf("tell of %s %s", run.Tag, suffix)
+	}
+}
+
+// funArgs returns arguments as events show them.
+func funArgs(args []any, kwargs *data.Map) []any {
+	list := append([]any{}, args...)
+	if kwargs.Len() > 0 {
+		list = append(list, kwargs)
+	}
+	return list
+}
+
+// succeeded reports whether a call that returned counts as a success: its return code is 0, and where it returned states
+// under data, none of them has failed (salt/utils/state.py, check_result).
+func succeeded(state *loader.Context, v any) bool {
+	code, _ := state.Get("retcode")
+	m, _ := v.(*data.Map)
+	if inner, ok := m.Get("data"); ok {
+		return checkResult(inner)
+	}
+	return !data.Truth(code)
+}

@@ -1,0 +1,14 @@
+//go:build small
+
+package serializers
+
+import "github.com/brineproject/brine/loader"
+
+func writePlist(any, *options) (any, error) { return nil, noPlist() }
+
+func readPlist(any, *options) (any, error) { return nil, noPlist() }
+
+// noPlist is the error of a build for small devices, which leaves the format out.
+func noPlist() error {
+	return loader.Execution("This build for small devices has no serializer plist; use the full salt-minion")
+}

@@ -1,0 +1,85 @@
+// Package all lists the states that a program is built with. The build tag small leaves out those that a small device can do
+// without.
+package states
+
+import (
+	_ "embed"
+
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/states/cmd"
+	"github.com/brineproject/brine/states/cron"
+	"github.com/brineproject/brine/states/debconf"
+	"github.com/brineproject/brine/states/environ"
+	"github.com/brineproject/brine/states/event"
+	"github.com/brineproject/brine/states/file"
+	"github.com/brineproject/brine/states/grains"
+	"github.com/brineproject/brine/states/group"
+	"github.com/brineproject/brine/states/host"
+	"github.com/brineproject/brine/states/ini"
+	"github.com/brineproject/brine/states/iptables"
+	"github.com/brineproject/brine/states/kmod"
+	"github.com/brineproject/brine/states/locale"
+	"github.com/brineproject/brine/states/loop"
+	"github.com/brineproject/brine/states/module"
+	"github.com/brineproject/brine/states/mount"
+	"github.com/brineproject/brine/states/pkg"
+	"github.com/brineproject/brine/states/pkgrepo"
+	"github.com/brineproject/brine/states/process"
+	"github.com/brineproject/brine/states/salt"
+	"github.com/brineproject/brine/states/saltutil"
+	"github.com/brineproject/brine/states/schedule"
+	"github.com/brineproject/brine/states/service"
+	"github.com/brineproject/brine/states/sshauth"
+	"github.com/brineproject/brine/states/sshknownhosts"
+	"github.com/brineproject/brine/states/stateconf"
+	"github.com/brineproject/brine/states/sysctl"
+	"github.com/brineproject/brine/states/test"
+	"github.com/brineproject/brine/states/timezone"
+	"github.com/brineproject/brine/states/user"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen all.go
+
+// coreDocs documents the functions of the plug-ins below.
+//
+//go:embed all.txt
+var coreDocs string
+
+// Plugins returns the states, in the order in which providers of one name are tried.
+func Plugins() []loader.Plugin { return append(core(), extra()...) }
+
+// core returns the states that every minion carries.
+func core() []loader.Plugin {
+	return loader.NewDocs(coreDocs).Document([]loader.Plugin{
+		cmd.Plugin(),
+		cron.Plugin(),
+		debconf.Plugin(),
+		environ.Plugin(),
+		event.Plugin(),
+		file.Plugin(),
+		grains.Plugin(),
+		group.Plugin(),
+		host.Plugin(),
+		ini.Plugin(),
+		iptables.Plugin(),
+		kmod.Plugin(),
+		locale.Plugin(),
+		loop.Plugin(),
+		module.Plugin(),
+		mount.Plugin(),
+		pkg.Plugin(),
+		pkgrepo.Plugin(),
+		process.Plugin(),
+		salt.Plugin(),
+		saltutil.Plugin(),
+		schedule.Plugin(),
+		service.Plugin(),
+		sshauth.Plugin(),
+		sshknownhosts.Plugin(),
+		stateconf.Plugin(),
+		sysctl.Plugin(),
+		test.Plugin(),
+		timezone.Plugin(),
+		user.Plugin(),
+	})
+}

@@ -1,0 +1,40 @@
+// Package all lists the wheel modules, by which operators manage a master.
+package wheel
+
+import (
+	_ "embed"
+
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/wheel/config"
+	wheelerror "github.com/brineproject/brine/wheel/error"
+	"github.com/brineproject/brine/wheel/key"
+	"github.com/brineproject/brine/wheel/minions"
+	"github.com/brineproject/brine/wheel/roots"
+)
+
+//go:generate go run github.com/brineproject/brine/internal/docgen all.go
+
+// allDocs documents the functions of the plug-ins below.
+//
+//go:embed all.txt
+var allDocs string
+
+// Needs are what wheel modules work on. A need may be nil: the modules that cannot do without it say so. Events go out by
+// Host.FireMaster of [loader.Env].
+type Needs struct {
+	Keys      *pki.Dir                 // the master's own keys and those of minions
+	Connected func() ([]string, error) // ids of the minions that hold a connection to the master now, sorted
+}
+
+// Plugins returns the wheel modules.
+func Plugins(n Needs) []loader.Plugin {
+	return loader.NewDocs(allDocs).Document([]loader.Plugin{
+		config.Plugin(),
+		wheelerror.Plugin(),
+		roots.Plugin("file_roots"),
+		key.Plugin(n.Keys),
+		minions.Plugin(n.Connected),
+		roots.Plugin("pillar_roots"),
+	})
+}
