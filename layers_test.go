@@ -109,7 +109,8 @@ func crossesShelf(name, imp string) bool {
 	}
 	for _, a := range shelves {
 		for _, b := range shelves {
-			if strings.HasPrefix(name, a) && strings.HasPrefix(imp, b) && !sameShelfHelper(name, imp) {
+			plugin := strings.HasPrefix(imp, b) && layerOf(imp) >= layerOf(b) // what the plug-ins of a shelf share lies in a layer below
+			if plugin && strings.HasPrefix(name, a) && !sameShelfHelper(name, imp) {
 				return true
 			}
 		}

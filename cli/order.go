@@ -26,7 +26,7 @@ func OrderOf(minion *config.Minion, env func(string) string) Order {
 }
 
 // MasterOrder returns how runners give orders to the master with this configuration. Where no master runs, the error is a
-// runner.UnableError with the text of client.ErrNoMaster.
+// runners.UnableError with the text of client.ErrNoMaster.
 func MasterOrder(cfg *config.Master, env func(string) string) Order {
 	return TellingOrder(cfg, env, func(string) {})
 }

@@ -1,4 +1,4 @@
-// Package all lists the execution modules that a program is built with. The build tag small leaves out those that a small
+// Package modules lists the execution modules that a program is built with. The build tag small leaves out those that a small
 // device can do without.
 package modules
 

@@ -115,7 +115,7 @@ import (
 )
 
 func main() {
-	r, err := loader.NewRegistry(&loader.Env{}, all.Plugins(all.Brought()))
+	r, err := loader.NewRegistry(&loader.Env{}, modules.Plugins(modules.Brought()))
 	if err != nil || !r.Call(context.Background(), os.Args[1], nil, loader.CallOptions{}).Success {
 		os.Exit(1)
 	}

@@ -1,8 +1,8 @@
-// Package returner says what a place for jobs and returns must do.
+// Package returners says what a place for jobs and returns must do.
 //
 // The master keeps every job and every return in one [JobCache]. What a minion returned is never decoded on the way:
 // it goes as MessagePack from the request port into the cache and from there to whoever asks. The contract of a cache
-// is tested by package returner/returnertest; implementations lie on the shelf returners.
+// is tested by package returners/returnertest; implementations lie on the shelf returners.
 package returners
 
 import (

@@ -1,9 +1,9 @@
-// Package runner calls functions of the shelves runners and wheel as Salt's clients for them do: it binds the arguments,
+// Package runners calls functions of the shelves runners and wheel as Salt's clients for them do: it binds the arguments,
 // tells of the beginning and the end on the master's bus, makes a text of what went wrong, and keeps the result among the
 // jobs (salt/client/mixins.py, low).
 //
-//	c := runner.New(runner.Options{Kind: runner.Runner, Functions: registry, Fire: fire, Keep: keep, ID: "m1_master"})
-//	done := c.Run(ctx, runner.Call{Fun: "jobs.list_jobs", JID: ids.Next(), User: "root"})
+//	c := runners.New(runners.Options{Kind: runners.Runner, Functions: registry, Fire: fire, Keep: keep, ID: "m1_master"})
+//	done := c.Run(ctx, runners.Call{Fun: "jobs.list_jobs", JID: ids.Next(), User: "root"})
 //
 // The program salt-run, the master's commands runner and wheel, its schedule and the execution functions saltutil.runner
 // and saltutil.wheel all go this way.

@@ -1,6 +1,6 @@
-// Package serializer writes values as texts of common formats, and reads them: Salt's serializers, by their names.
+// Package serializers writes values as texts of common formats, and reads them: Salt's serializers, by their names.
 //
-//	text, err := serializer.Write("yaml", v, data.NewMap("default_flow_style", false))
+//	text, err := serializers.Write("yaml", v, data.NewMap("default_flow_style", false))
 //
 // Options are those of the Python library that Salt hands them to, as far as they shape the text: for yaml those of
 // yaml.dump, for json those of json.dumps, for configparser those of ConfigParser, for python those of pprint.pformat, for

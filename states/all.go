@@ -1,4 +1,4 @@
-// Package all lists the states that a program is built with. The build tag small leaves out those that a small device can do
+// Package states lists the states that a program is built with. The build tag small leaves out those that a small device can do
 // without.
 package states
 

@@ -1,4 +1,4 @@
-// Package all lists the wheel modules, by which operators manage a master.
+// Package wheel lists the wheel modules, by which operators manage a master.
 package wheel
 
 import (

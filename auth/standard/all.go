@@ -1,4 +1,4 @@
-// Package all lists the systems of external_auth.
+// Package standard lists the systems of external_auth.
 package standard
 
 import (

@@ -1,4 +1,4 @@
-// Package all lists the engines that a master is built with.
+// Package standard lists the engines that a master is built with.
 package standard
 
 import (

@@ -19,7 +19,7 @@ import (
 func outputFor(list string) string { return strings.TrimSuffix(list, ".go") + ".txt" }
 
 // Generate returns the documentation of the plug-ins in a list: an entry for each function that a package which the list imports
-// registers, or one below it. The packages lie beside the directory of the list. The form is that of loader.Docs.
+// registers, or one below it. The list lies at the root of their shelf, or in a directory of it. The form is that of loader.Docs.
 func Generate(list string) ([]byte, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), list, nil, parser.ImportsOnly)
 	if err != nil {
@@ -31,7 +31,11 @@ func Generate(list string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := documentBelow(filepath.Join(filepath.Dir(list), "..", filepath.Base(path)), path, entries); err != nil {
+		dir, ok, err := ofShelf(filepath.Dir(list), path)
+		if err == nil && ok {
+			err = documentBelow(dir, entries)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -45,17 +49,24 @@ func Generate(list string) ([]byte, error) {
 	return []byte(strings.Join(texts, "\n\n\n") + "\n"), nil
 }
 
-// documentBelow adds the entries of the package in dir and those below it. An import of another directory has none.
-func documentBelow(dir, path string, entries map[string]string) error {
-	shelf, err := filepath.Abs(filepath.Dir(dir))
+// ofShelf returns the directory of an imported package; ok is false where it does not belong to the shelf of a list in dir.
+func ofShelf(dir, path string) (found string, ok bool, err error) {
+	root, err := filepath.Abs(dir)
 	if err != nil {
-		return err
+		return "", false, err
 	}
-	if filepath.Base(filepath.Dir(path)) != filepath.Base(shelf) {
-		return nil
+	for _, shelf := range []string{root, filepath.Dir(root)} {
+		if filepath.Base(shelf) == filepath.Base(filepath.Dir(path)) {
+			return filepath.Join(shelf, filepath.Base(path)), true, nil
+		}
 	}
+	return "", false, nil
+}
+
+// documentBelow adds the entries of the package in dir and those below it.
+func documentBelow(dir string, entries map[string]string) error {
 	files := map[string][]string{} // by package directory
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == "testdata" {
 			return fs.SkipDir
 		}

@@ -9,9 +9,13 @@ import (
 )
 
 func TestGeneratedFilesAreUpToDate(t *testing.T) {
-	lists, err := filepath.Glob("../../*/all/*.txt")
-	if err != nil {
-		t.Fatal(err)
+	var lists []string
+	for _, pattern := range []string{"modules/*.txt", "states/*.txt", "wheel/*.txt", "runners/standard/*.txt"} {
+		found, err := filepath.Glob("../../" + pattern)
+		if err != nil || len(found) == 0 {
+			t.Errorf("%s: found %v, %v", pattern, found, err)
+		}
+		lists = append(lists, found...)
 	}
 	if len(lists) < 6 {
 		t.Errorf("found only %v", lists)
@@ -69,11 +73,11 @@ func writeShelf(t *testing.T, src string) string {
 	t.Helper()
 	shelf := filepath.Join(t.TempDir(), "shelf")
 	for file, text := range map[string]string{
-		"p/p.go":       "package p\n\n" + src + "\n",
-		"all/all.go":   "package all\n\nimport (\n\t_ \"example.org/shelf/p\"\n\t_ \"example.org/loader\"\n)\n",
-		"other/q.go":   "package other\n\nfunc f() { loader.F(\"q\", q) }\n",
-		"p/p_test.go":  "package p\n\nfunc g() { loader.F(\"test\", test) }\n",
-		"all/extra.go": "package all\n",
+		"p/p.go":            "package p\n\n" + src + "\n",
+		"standard/all.go":   "package standard\n\nimport (\n\t_ \"example.org/shelf/p\"\n\t_ \"example.org/loader\"\n)\n",
+		"other/q.go":        "package other\n\nfunc f() { loader.F(\"q\", q) }\n",
+		"p/p_test.go":       "package p\n\nfunc g() { loader.F(\"test\", test) }\n",
+		"standard/extra.go": "package standard\n",
 	} {
 		path := filepath.Join(shelf, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -83,5 +87,5 @@ func writeShelf(t *testing.T, src string) string {
 			t.Fatal(err)
 		}
 	}
-	return filepath.Join(shelf, "all", "all.go")
+	return filepath.Join(shelf, "standard", "all.go")
 }

@@ -1,4 +1,4 @@
-// Package twister gives the numbers that Python's module random gives for a seed: the Mersenne Twister MT19937, and how Python
+// Package pyrandom gives the numbers that Python's module random gives for a seed: the Mersenne Twister MT19937, and how Python
 // seeds it and draws from it.
 //
 // The source of the behaviour is Lib/random.py and Modules/_randommodule.c of CPython 3.11. It is no source of secrets.

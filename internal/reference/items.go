@@ -181,7 +181,7 @@ func (s *source) unused(role string) map[string]bool {
 func (s *source) tags() []string {
 	found := map[string]bool{}
 	for _, f := range s.files {
-		if f.test || f.dir == "eventbus" || strings.HasPrefix(f.dir, "internal") {
+		if f.test || f.dir == "eventbus" || strings.HasPrefix(f.dir, "internal/") {
 			continue
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {

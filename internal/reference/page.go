@@ -57,7 +57,7 @@ func (p *printer) commands() {
 
 // shelf lists functions, and which of them Salt does not have.
 func (p *printer) shelf(root, folder, title string) error {
-	salts, err := signatures(filepath.Join(root, folder, "all", "testdata"))
+	salts, err := signatures(root, folder)
 	if err != nil {
 		return err
 	}
@@ -82,11 +82,18 @@ func (p *printer) functionTest(own []string, shelf, whole, name string) string {
 	return find(p.tests, []string{shelf, ""}, whole)
 }
 
-// signatures returns the names in the files of signatures of a folder: one a line, before a bracket.
-func signatures(dir string) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
-	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("%s: no signatures of Salt: %w", dir, err)
+// signatures returns the names in the files of signatures of a shelf, which lie beside its list: one a line, before a bracket.
+func signatures(root, shelf string) ([]string, error) {
+	var files []string
+	for _, dir := range []string{"testdata", "standard/testdata"} {
+		found, err := filepath.Glob(filepath.Join(root, shelf, dir, "*.txt"))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s has no signatures of Salt", shelf)
 	}
 	var names []string
 	for _, file := range files {

@@ -108,7 +108,7 @@ func TestStatesHaveTheirArguments(t *testing.T) {
 
 func functions(t *testing.T, s *source, shelf string) []string {
 	t.Helper()
-	salts, err := signatures(filepath.Join(root(t), shelf, "all", "testdata"))
+	salts, err := signatures(root(t), shelf)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package random is Salt's module random: what comes by chance, and what only looks so (salt/modules/mod_random.py).
 //
-// With a seed the numbers are those of Python's generator, see package twister; without, they come from the system.
+// With a seed the numbers are those of Python's generator, see package pyrandom; without, they come from the system.
 //
 // What differs from Salt: a seed counts for its own call alone, not for later ones; shadow_hash has no DES, which Salt names crypt, and
 // takes a million rounds at most.

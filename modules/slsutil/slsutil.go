@@ -4,7 +4,7 @@
 // looks for files in the state tree. Package serializer does the work of serialize and deserialize.
 //
 // What differs from Salt: a renderer that is not there is an error, where Salt returns an empty dictionary; parts of upd do not
-// become parts of dest in a template, but copies. For differences of formats see package serializer.
+// become parts of dest in a template, but copies. For differences of formats see package serializers.
 package slsutil
 
 import (

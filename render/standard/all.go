@@ -1,4 +1,4 @@
-// Package all lists the renderers that a program is built with. The build tag small leaves out those that a small device
+// Package standard lists the renderers that a program is built with. The build tag small leaves out those that a small device
 // can do without.
 package standard
 

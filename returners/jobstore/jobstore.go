@@ -14,7 +14,7 @@
 // by which a repetition is told from a second answer without reading the first. Long returns lie in pieces, so that
 // none needs more memory than what the caller holds already.
 //
-// How far jobs have come on minions ([returner.Tracker]) is gathered for half a second and then written with what else
+// How far jobs have come on minions ([returners.Tracker]) is gathered for half a second and then written with what else
 // waits. Most jobs have returned by then, and nothing is written of them but their returns.
 package jobstore
 

@@ -57,7 +57,7 @@ func (r *stateRow) checksum() int64 {
 	return int64(newSum().bytes([]byte(r.id), []byte(r.minion), []byte(r.why)).number(r.state).number(r.since).Sum32())
 }
 
-// trackText adds a state, or puts it in the place of one that it may follow; see returner.State.Follows.
+// trackText adds a state, or puts it in the place of one that it may follow; see returners.State.Follows.
 const trackText = `INSERT INTO progress (job, minion, state, since, why, sum) SELECT n, ?2, ?3, ?4, ?5, ?6 FROM jobs WHERE id = ?1
 	ON CONFLICT (job, minion) DO UPDATE SET (state, since, why, sum) = (excluded.state, excluded.since, excluded.why, excluded.sum)
 	WHERE CASE WHEN excluded.state = 9 THEN progress.state <= 3 WHEN progress.state = 9 THEN excluded.state > 3
@@ -68,7 +68,7 @@ func (f *file) track(r *stateRow) error {
 	return err
 }
 
-// Progress returns how far a job has come, as [returner.ProgressReader] says. A file of an older version tells only who
+// Progress returns how far a job has come, as [returners.ProgressReader] says. A file of an older version tells only who
 // returned.
 func (r *Reader) Progress(ctx context.Context, id job.ID) ([]returners.Progress, error) {
 	j, err := r.Job(ctx, id)

@@ -48,7 +48,7 @@ func (r *Reader) damagedRecord(err error) (rest error) {
 	return nil
 }
 
-// Job returns one job, which must not be changed. The error wraps returner.ErrUnknownJob where there is none.
+// Job returns one job, which must not be changed. The error wraps returners.ErrUnknownJob where there is none.
 func (r *Reader) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	known, state := r.recent.get(id)
 	if known != nil {

@@ -17,7 +17,7 @@ const (
 // recent remembers the jobs that were asked for last, since each return asks for its job. A nil one remembers nothing.
 type recent struct {
 	mu      sync.Mutex
-	jobs    map[job.ID]*list.Element // of *returner.Job
+	jobs    map[job.ID]*list.Element // of *returners.Job
 	order   list.List                // the last used first
 	bytes   int
 	changes int // counts what could make a job that is being read stale

@@ -40,7 +40,7 @@ func newTracks(write func(map[place]returners.Progress) error) *tracks {
 	return &tracks{write: write, waiting: map[place]returners.Progress{}}
 }
 
-// Track notes states, as [returner.Tracker] says.
+// Track notes states, as [returners.Tracker] says.
 func (s *Store) Track(id job.ID, list ...returners.Progress) {
 	s.tracks.note(id, list)
 }
@@ -150,7 +150,7 @@ func (s *Store) writeTracks(states map[place]returners.Progress) error {
 	return errors.Join(errs...)
 }
 
-// Progress returns how far a job has come, as [returner.ProgressReader] says, with what is still to be written.
+// Progress returns how far a job has come, as [returners.ProgressReader] says, with what is still to be written.
 func (s *Store) Progress(ctx context.Context, id job.ID) ([]returners.Progress, error) {
 	waiting := s.tracks.of(id) // first: what is written meanwhile is read
 	list, err := s.Reader.Progress(ctx, id)

@@ -106,7 +106,7 @@ func (s *Store) writable() (*file, error) {
 	return f, nil
 }
 
-// SaveJob keeps j, as [returner.JobCache] says.
+// SaveJob keeps j, as [returners.JobCache] says.
 func (s *Store) SaveJob(ctx context.Context, j *returners.Job) error {
 	row, err := newJobRow(j)
 	if err != nil {
@@ -151,7 +151,7 @@ func (f *file) addJob(row *jobRow, j *returners.Job) (*returners.Job, error) {
 	return old, err
 }
 
-// AddMinions adds to those that are expected to return, as [returner.JobCache] says.
+// AddMinions adds to those that are expected to return, as [returners.JobCache] says.
 func (s *Store) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	var (
 		kept    *returners.Job
@@ -208,7 +208,7 @@ func (f *file) addMinions(id job.ID, ids []string) (*returners.Job, error) {
 	return j, err
 }
 
-// SaveReturn keeps r, as [returner.JobCache] says.
+// SaveReturn keeps r, as [returners.JobCache] says.
 func (s *Store) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) (fresh bool, err error) {
 	var verdict error
 	row := newReturnRow(id, r)

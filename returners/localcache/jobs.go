@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/returners/record"
 )
 
-// SaveJob keeps j, as [returner.JobCache] says.
+// SaveJob keeps j, as [returners.JobCache] says.
 func (c *Cache) SaveJob(ctx context.Context, j *returners.Job) error {
 	folder, end, err := c.change(ctx, j.ID)
 	if err == nil {
@@ -137,7 +137,7 @@ func (c *Cache) complete(folder string, j *returners.Job, files []file) error {
 	return errors.Join(c.date(folder, j.Started), c.sync(folder))
 }
 
-// AddMinions adds to those that are expected to return, as [returner.JobCache] says.
+// AddMinions adds to those that are expected to return, as [returners.JobCache] says.
 func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	folder, end, err := c.change(ctx, id)
 	if err == nil {

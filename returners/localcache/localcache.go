@@ -4,7 +4,7 @@
 //
 // A job is the folder HH/REST below jobs, by the hash of its id, with the files jid, .load.p, .minions.p and perhaps
 // nocache and endtime; a return is a folder in it, named as the minion, with return.p and perhaps out.p. All of them
-// hold what Salt's master would write. They cannot hold all that a [returner.JobCache] promises, so a job and a return
+// hold what Salt's master would write. They cannot hold all that a [returners.JobCache] promises, so a job and a return
 // each have a record with a checksum beside them, .brine.p, which Salt does not look at.
 //
 // A job and a return are made in a hidden folder, flushed to disk and renamed to their place as a whole: whoever reads

@@ -42,7 +42,7 @@ func folderOf(minion string) string {
 	return hiddenReturn + hex.EncodeToString(sum[:])
 }
 
-// SaveReturn keeps r, as [returner.JobCache] says.
+// SaveReturn keeps r, as [returners.JobCache] says.
 func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) (fresh bool, err error) {
 	folder, end, err := c.change(ctx, id)
 	if err == nil {

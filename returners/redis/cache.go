@@ -96,7 +96,7 @@ func (c *Cache) seconds() (salt, ours int64) {
 	return int64(c.keep / time.Second), int64((c.keep + time.Hour) / time.Second)
 }
 
-// SaveJob keeps j, as [returner.JobCache] says.
+// SaveJob keeps j, as [returners.JobCache] says.
 func (c *Cache) SaveJob(ctx context.Context, j *returners.Job) error {
 	row, err := record.MarshalJob(j)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *Cache) join(ctx context.Context, id job.ID, old string, ids []string) e
 	}
 }
 
-// AddMinions adds to those that are expected to return, as [returner.JobCache] says.
+// AddMinions adds to those that are expected to return, as [returners.JobCache] says.
 func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	err := c.adopt(ctx, id)
 	if err == nil {
@@ -189,7 +189,7 @@ func (c *Cache) adopt(ctx context.Context, id job.ID) error {
 	return c.SaveJob(ctx, j)
 }
 
-// SaveReturn keeps r, as [returner.JobCache] says.
+// SaveReturn keeps r, as [returners.JobCache] says.
 func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) (fresh bool, err error) {
 	row, err := record.MarshalReturn(id, r)
 	if err != nil {

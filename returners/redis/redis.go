@@ -6,7 +6,7 @@
 //
 // Keys are Salt's: load:JID, the load as JSON; ret:JID, a hash of minion to return as JSON; MINION:FUN, the id of the last
 // job of a function; and the set minions. They go after keep_jobs_seconds, but for minions. They cannot hold all that a
-// [returner.JobCache] promises, so a job cache has keys of its own beside them, which begin with brine: and go an hour
+// [returners.JobCache] promises, so a job cache has keys of its own beside them, which begin with brine: and go an hour
 // later. One script changes all keys of a job or a return, so that it is done as a whole. What Salt's master or minions
 // have written is read too. Changes outlast an end of the server as its option appendfsync says: with always, none is
 // lost that was acknowledged. A cluster cannot run such scripts, and is for minions' returns only.

@@ -1,9 +1,9 @@
-// Package returnertest is the contract of a [returner.JobCache] as tests. Every implementation runs it:
+// Package returnertest is the contract of a [returners.JobCache] as tests. Every implementation runs it:
 //
 //	func TestContract(t *testing.T) {
 //		returnertest.Run(t, func(t *testing.T) returnertest.Opener {
 //			file := filepath.Join(t.TempDir(), "jobs.db")
-//			return func(ctx context.Context) (returner.JobCache, error) { return Open(ctx, file) }
+//			return func(ctx context.Context) (returners.JobCache, error) { return Open(ctx, file) }
 //		})
 //	}
 package returnertest

@@ -17,7 +17,7 @@ import (
 // Lengths of columns of ours, in bytes.
 const maxText = 255
 
-// SaveJob keeps j, as [returner.JobCache] says.
+// SaveJob keeps j, as [returners.JobCache] says.
 func (c *Cache) SaveJob(ctx context.Context, j *returners.Job) error {
 	if len(j.ID) > maxText {
 		return fmt.Errorf("save job %.64q...: the id is longer than %d bytes", j.ID, maxText)
@@ -56,7 +56,7 @@ func (c *Cache) renew(ctx context.Context, tx *tx, j *returners.Job, row []byte)
 	return err
 }
 
-// AddMinions adds to those that are expected to return, as [returner.JobCache] says.
+// AddMinions adds to those that are expected to return, as [returners.JobCache] says.
 func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	add := func(ctx context.Context, tx *tx) error { return c.addMinions(ctx, tx, id, ids) }
 	err := c.change(ctx, add)

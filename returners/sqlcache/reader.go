@@ -32,7 +32,7 @@ func (r Reader) Fun(ctx context.Context, fun string) (*data.Map, error) {
 		"WHERE s.fun = ? AND s.full_ret IS NOT NULL ORDER BY s.id", fun, fun)
 }
 
-// JIDs returns all jobs by id, as [returner.Instance] shows them.
+// JIDs returns all jobs by id, as [returners.Instance] shows them.
 func (r Reader) JIDs(ctx context.Context) (*data.Map, error) {
 	all := &data.Map{}
 	err := r.each(ctx, "jobs", "SELECT jid, "+r.Dialect.Load+" FROM jids ORDER BY jid", nil, func(jid, text string) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/returners/record"
 )
 
-// SaveReturn keeps r, as [returner.JobCache] says.
+// SaveReturn keeps r, as [returners.JobCache] says.
 func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) (fresh bool, err error) {
 	row, err := record.MarshalReturn(id, r)
 	if err == nil && len(r.Minion) > maxText {

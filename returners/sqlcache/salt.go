@@ -60,7 +60,7 @@ func rowOf(ret *data.Map, now time.Time) (*Row, error) {
 }
 
 // Insert adds the row of a return to Salt's table, as Salt's returner does on a minion, unless the same row is there. A
-// return without a job gets an id and a row in jids. The error wraps returner.ErrRefused where the table cannot hold it.
+// return without a job gets an id and a row in jids. The error wraps returners.ErrRefused where the table cannot hold it.
 func Insert(ctx context.Context, db *sql.DB, d *Dialect, ret *data.Map, now time.Time) error {
 	ret = returners.Passed(ret)
 	ids := job.NewIDs(func() time.Time { return now })

@@ -2,7 +2,7 @@
 // postgres.py, pgjsonb.py, sqlite3_return.py), through database/sql.
 //
 // Salt's tables jids, salt_returns and salt_events get the rows that Salt's own master writes there, so that its runners
-// and other readers find them. They cannot hold all that a [returner.JobCache] promises: JSON has no bytes, a row has no
+// and other readers find them. They cannot hold all that a [returners.JobCache] promises: JSON has no bytes, a row has no
 // expected minions, and nothing keeps a minion from returning twice. So each job and each return has a record with a
 // checksum in a table of ours beside it (brine_jobs, brine_returns), written in the same transaction; the key over job
 // and minion is what makes a second return a conflict. What a row of Salt's cannot hold (a text that is too long for its

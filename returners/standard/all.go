@@ -1,4 +1,4 @@
-// Package all lists the returners that a minion is built with. The build tag small leaves out those that need a driver.
+// Package standard lists the returners that a minion is built with. The build tag small leaves out those that need a driver.
 package standard
 
 import (

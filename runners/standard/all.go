@@ -1,4 +1,4 @@
-// Package all lists the runners that a master and the program salt-run are built with.
+// Package standard lists the runners that a master and the program salt-run are built with.
 package standard
 
 import (

@@ -39,7 +39,7 @@ type module struct {
 }
 
 func readCensus(root string) (*census, error) {
-	text, err := os.ReadFile(filepath.Join(root, "internal", "coverage", "testdata", "census.json"))
+	text, err := os.ReadFile(filepath.Join(root, "internal", "test", "coverage", "testdata", "census.json"))
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // TestAttacksHaveTests holds docs/security.md against the tests of the tree: each test that it names exists, and each that is named after a
 // CVE is in it.
 func TestAttacksHaveTests(t *testing.T) {
-	there, named := testsOfTree(t, "../.."), map[string]bool{}
+	there, named := testsOfTree(t, "../../.."), map[string]bool{}
 	rows, quoted := 0, regexp.MustCompile("`([^`]+)`")
 	for _, table := range tablesOf(t, "../../../docs/security.md") {
 		for _, cells := range table {

@@ -48,7 +48,7 @@ func Dir() string {
 		return dir
 	}
 	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..", "testdata", "vectors")
+	return filepath.Join(filepath.Dir(file), "..", "..", "..", "testdata", "vectors")
 }
 
 // Load reads the file of that name, for example "01-payload.json" or "states/render.json".

@@ -1,4 +1,4 @@
-// Package all lists the external pillars that a master is built with: those of package pillar, and those that speak to databases
+// Package standard lists the external pillars that a master is built with: those of package pillar, and those that speak to databases
 // and servers.
 package standard
 
