@@ -213,7 +213,7 @@ func (a *assembly) common() {
 func (a *assembly) roots(name, otherwise string) *data.Map {
 	roots, ok := a.opts.Value(name).(*data.Map)
 	if !ok {
-		a.warn(name, "%s: expected a mapping of environments to lists of folders, got %s; the default is used; write %s: {base: [%s]}", name,
+		a.warn(name, "%s: expected a mapping of environments to lists of directories, got %s; the default is used; write %s: {base: [%s]}", name,
 			describe(a.opts.Value(name)), name, localPath(otherwise))
 		return data.NewMap("base", []any{localPath(otherwise)})
 	}
@@ -221,7 +221,7 @@ func (a *assembly) roots(name, otherwise string) *data.Map {
 	for env, v := range roots.All() {
 		dirs, ok := v.([]any)
 		if !ok && v != nil {
-			f := Expected("a list of folders", v, fmt.Sprintf("it has none; write %s: [%s]", data.Str(env), localPath(otherwise)))
+			f := Expected("a list of directories", v, fmt.Sprintf("it has none; write %s: [%s]", data.Str(env), localPath(otherwise)))
 			a.doubt(name, Doubt(Below(env, f)))
 		}
 		out.Set(data.Str(env), expandDirs(dirs))

@@ -217,7 +217,7 @@ func TestWarnings(t *testing.T) {
 		{"an old name", "client_acl_blacklist: {users: [x]}\n",
 			"DIR/master:1: client_acl_blacklist: is not used any more, as in Salt; the option is called publisher_acl_blacklist now"},
 		{"folders that are no list", "file_roots:\n  base: [/srv/salt]\n  dev: /srv/dev\n",
-			`DIR/master:3: file_roots: dev: expected a list of folders, got the text "/srv/dev"; it has none; write dev: [/srv/salt]`},
+			`DIR/master:3: file_roots: dev: expected a list of directories, got the text "/srv/dev"; it has none; write dev: [/srv/salt]`},
 		{"no value", "timeout:\n", "DIR/master:1: timeout: has no value; the default is used"},
 		{"no for text", "user: no\n",
 			`DIR/master:1: user: expected text, got false, which is used as the text "False"; put the value in quotes`},

@@ -40,9 +40,9 @@ func noFolder(dir string) string {
 	case strings.Contains(dir, "__env__"):
 		return ""
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Sprintf("the folder %s does not exist", dir)
+		return fmt.Sprintf("the directory %s does not exist", dir)
 	case err == nil && !info.IsDir():
-		return fmt.Sprintf("%s is no folder", dir)
+		return fmt.Sprintf("%s is not a directory", dir)
 	}
 	return ""
 }

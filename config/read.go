@@ -176,7 +176,7 @@ func readBounded(name string) ([]byte, error) {
 	}
 	switch {
 	case info.IsDir():
-		return nil, &Error{File: name, Text: "is a folder", Suggestion: "include its files: " + filepath.Join(name, "*.conf")}
+		return nil, &Error{File: name, Text: "is a directory", Suggestion: "include its files: " + filepath.Join(name, "*.conf")}
 	case info.Size() > maxFile:
 		return nil, &Error{File: name, Text: fmt.Sprintf("has %d bytes; the limit is %d", info.Size(), maxFile)}
 	}

@@ -199,9 +199,9 @@ func checkSingle(f *os.File) error {
 	}
 	switch {
 	case at.Mode&unix.S_IFMT != unix.S_IFREG:
-		return fmt.Errorf("%s: in a folder that another user may write to, root opens nothing but a regular file", f.Name())
+		return fmt.Errorf("%s: in a directory that another user may write to, root opens nothing but a regular file", f.Name())
 	case at.Nlink > 1:
-		return fmt.Errorf("%s: in a folder that another user may write to, root opens no file with a second name", f.Name())
+		return fmt.Errorf("%s: in a directory that another user may write to, root opens no file with a second name", f.Name())
 	}
 	return nil
 }

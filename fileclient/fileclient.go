@@ -40,7 +40,7 @@ var (
 	// ErrReply is wrapped when a file server answers what makes no sense.
 	ErrReply = errors.New("malformed reply of the file server")
 	// ErrNoFolder is wrapped when the folder of a destination is missing and is not to be made.
-	ErrNoFolder = errors.New("the folder of the destination does not exist")
+	ErrNoFolder = errors.New("the directory of the destination does not exist")
 	// ErrScheme is wrapped when nothing can get files of a URL's scheme.
 	ErrScheme = errors.New("no way to get files of this scheme")
 )

@@ -126,7 +126,7 @@ func (c *Client) cacheEmpty(ctx context.Context, dir, env string) ([]string, err
 			err = root.MkdirAll(pl.rel, 0o755)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cache folder salt://%s: %w", d, err)
+			return nil, fmt.Errorf("cache directory salt://%s: %w", d, err)
 		}
 		made = append(made, c.path(pl))
 	}

@@ -133,7 +133,7 @@ func (id ID) Dir(hashType string) (string, error) {
 	case "sha512":
 		h = sha512.New()
 	default:
-		return "", fmt.Errorf("folder of job %s: unknown hash_type %q", id, hashType)
+		return "", fmt.Errorf("directory of job %s: unknown hash_type %q", id, hashType)
 	}
 	h.Write([]byte(id))
 	sum := hex.EncodeToString(h.Sum(nil))

@@ -52,7 +52,7 @@ var (
 	// ErrPorts is wrapped when a port of the master is in use.
 	ErrPorts = errors.New("The ports are not available to bind") //nolint:staticcheck // Salt's text
 	// ErrRunning is wrapped when another master uses the same cachedir or sock_dir.
-	ErrRunning = errors.New("another master is running with these folders")
+	ErrRunning = errors.New("another master is running with these directories")
 )
 
 // Ports open the network sides of a master. Packages transport/zeromq and transport/tcp have them.
@@ -273,12 +273,12 @@ func makeFolders(cfg *config.Master) error {
 		filepath.Join(cfg.CacheDir, "proc")} // salt-run of Salt 3008 writes there and does not make it
 	for _, dir := range append(shared, private...) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make folder: %w", err)
+			return fmt.Errorf("make directory: %w", err)
 		}
 	}
 	for _, dir := range private {
 		if err := os.Chmod(dir, 0o700); err != nil {
-			return fmt.Errorf("make folder: %w", err)
+			return fmt.Errorf("make directory: %w", err)
 		}
 	}
 	return nil

@@ -26,7 +26,8 @@ type fleet struct {
 	master *testsalt.Master
 	minion *testsalt.Minion
 	events *eventbus.Client
-	dir    string // of the minion
+	early  []eventbus.Event // of jobs, before the minion's start event: its schedule is faster now and then
+	dir    string           // of the minion
 }
 
 func startFleet(t *testing.T, change func(*config.Minion)) *fleet {
@@ -40,7 +41,12 @@ func startFleet(t *testing.T, change func(*config.Minion)) *fleet {
 		change(cfg)
 	}
 	f.minion = testsalt.StartMinion(t, cfg)
-	f.await(t, "salt/minion/web1/start")
+	for tag := ""; tag != "salt/minion/web1/start"; {
+		e := testsalt.AwaitEvent(t, f.events, "")
+		if tag = e.Tag; strings.HasPrefix(tag, "salt/job/") {
+			f.early = append(f.early, e)
+		}
+	}
 	return f
 }
 

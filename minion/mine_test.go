@@ -18,6 +18,15 @@ import (
 // awaitScheduled returns the return of a job of the schedule.
 func (f *fleet) awaitScheduled(t *testing.T, name string) *data.Map {
 	t.Helper()
+	for _, e := range f.early {
+		load, err := e.Map()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if load.Text("schedule") == name {
+			return load
+		}
+	}
 	load := f.await(t, "salt/job/")
 	for load.Text("schedule") != name {
 		load = f.await(t, "salt/job/")

@@ -122,7 +122,7 @@ func New(ctx context.Context, cfg *config.Minion, o Options) (*Minion, error) {
 func (m *Minion) open(ctx context.Context) error {
 	for _, dir := range []string{m.cfg.CacheDir, m.cfg.SockDir, filepath.Join(m.cfg.CacheDir, "proc")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make folder: %w", err)
+			return fmt.Errorf("make directory: %w", err)
 		}
 	}
 	err := m.occupy(ctx)

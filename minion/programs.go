@@ -125,7 +125,7 @@ func namesMinion(cmdline string) bool { return strings.Contains(cmdline, "salt-m
 // makePrograms makes the folder of programs.
 func makePrograms(dir string, log logrus.FieldLogger) (programs, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return programs{}, fmt.Errorf("make folder: %w", err)
+		return programs{}, fmt.Errorf("make directory: %w", err)
 	}
 	return programs{dir, log}, nil
 }

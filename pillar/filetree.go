@@ -71,7 +71,7 @@ func (t *fileTree) check(args *data.Map) error {
 		return errors.New("keep_newline must be either True/False or a list of file globs")
 	}
 	if t.query.ID == "" || t.query.ID == "." || !filepath.IsLocal(t.query.ID) || strings.ContainsAny(t.query.ID, `/\`) {
-		return errors.New("the minion's id is not fit for the name of a folder")
+		return errors.New("the minion's id is not fit for the name of a directory")
 	}
 	return nil
 }

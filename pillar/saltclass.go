@@ -40,7 +40,7 @@ func classPath(argument any) (string, error) {
 		}
 		if path = "/srv/saltclass"; m.Has("path") {
 			if path, ok = m.Value("path").(string); !ok {
-				return "", errors.New("path: expected a folder")
+				return "", errors.New("path: expected a directory")
 			}
 		}
 	}

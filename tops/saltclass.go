@@ -33,7 +33,7 @@ func classPath(config any) (string, error) {
 	}
 	path, ok := v.(string)
 	if !ok {
-		return "", errors.New("path: expected a folder")
+		return "", errors.New("path: expected a directory")
 	}
 	return path, nil
 }

@@ -145,7 +145,7 @@ func TestOptionsAreCheckedAtTheStart(t *testing.T) {
 		{data.NewMap("ext_nodes", data.NewMap()), "master_tops: ext_nodes: a command is", false},
 		{data.NewMap("ext_nodes", "/bin/true"), "", false},
 		{data.NewMap("saltclass", "/srv"), "master_tops: saltclass: expected path: FOLDER", false},
-		{data.NewMap("saltclass", data.NewMap("path", int64(1))), "master_tops: saltclass: path: expected a folder", false},
+		{data.NewMap("saltclass", data.NewMap("path", int64(1))), "master_tops: saltclass: path: expected a directory", false},
 		{data.NewMap("cobbler", nil), "master_tops: cobbler: there is no such system", true},
 		{data.NewMap("reclass", nil), "master_tops: reclass: there is no such system of master_tops: it is a library of Python's", true},
 	} {

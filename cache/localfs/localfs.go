@@ -53,7 +53,7 @@ func (c *Cache) Store(bank, key string, value []byte) error {
 		return err
 	}
 	if err := c.root.MkdirAll(bank, 0o700); err != nil {
-		return wrap("make folder for", bank, key, err)
+		return wrap("make directory for", bank, key, err)
 	}
 	return wrap("write", bank, key, atomicfile.WriteIn(c.root, file, value, atomicfile.Options{}))
 }

@@ -171,7 +171,7 @@ func TestMissingFoldersAreTold(t *testing.T) {
 	s := newSite(t, "file_client: local\nfile_roots: {base: [/nothere/srv]}\npillar_roots: {base: [/nothere/pillar]}\n")
 	for args, want := range map[string]int{"test.ping": 1, "--local test.ping": 1, "--file-root . test.ping": 0} {
 		_, stderr, code := s.call(t, strings.Fields(args)...)
-		for _, text := range []string{"the folder /nothere/srv does not exist", "the folder /nothere/pillar does not exist"} {
+		for _, text := range []string{"the directory /nothere/srv does not exist", "the directory /nothere/pillar does not exist"} {
 			if code != 0 || strings.Count(stderr, text) != want {
 				t.Errorf("salt-call %s: %d, want %d times %s\n%s", args, code, want, text, stderr)
 			}

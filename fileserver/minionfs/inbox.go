@@ -155,7 +155,7 @@ func (in *Inbox) folders(root *os.Root, minion, dir string) error {
 		case err != nil:
 			return err
 		case !info.IsDir():
-			return fmt.Errorf("%w: %q is no folder", ErrPath, dir[:i])
+			return fmt.Errorf("%w: %q is not a directory", ErrPath, dir[:i])
 		}
 	}
 	return nil

@@ -161,7 +161,7 @@ func (b *Backend) Find(_ context.Context, env, path string, q fileserver.Query) 
 		}
 		return disk.NewFound(p, info, full, path, env), nil
 	}
-	return nil, fmt.Errorf("%q in the folders of %q: %w", path, env, fileserver.ErrNotFound)
+	return nil, fmt.Errorf("%q in the directories of %q: %w", path, env, fileserver.ErrNotFound)
 }
 
 // Open opens what Find found.
@@ -170,7 +170,7 @@ func (b *Backend) Open(_ context.Context, f *fileserver.Found) (fileserver.File,
 }
 
 // errOutside is of links that lead out of a folder.
-var errOutside = errors.New("link leads out of the folder")
+var errOutside = errors.New("link leads out of the directory")
 
 // locate returns where a path below dir is, with its links resolved when links are not followed everywhere.
 func (b *Backend) locate(dir, path string) (p disk.Place, info os.FileInfo, err error) {

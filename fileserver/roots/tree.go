@@ -198,7 +198,7 @@ func (r *reading) folder(rel string, above []os.FileInfo) (names int, err error)
 	r.tree.settled = r.tree.settled && disk.Settled(r.tree.read, info.ModTime())
 	entries, err := os.ReadDir(full)
 	if err != nil {
-		r.b.opts.Log.WithError(err).Debugf("read folder of the file server")
+		r.b.opts.Log.WithError(err).Debugf("read directory of the file server")
 		return 0, nil //nolint:nilerr // as os.walk of Python: what cannot be read is empty
 	}
 	above = append(slices.Clip(above), info)

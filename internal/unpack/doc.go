@@ -16,7 +16,7 @@ var ErrFormat = errors.New("file could not be opened successfully")
 var ErrNoXZ = errors.New("the program xz is needed to read the archive")
 
 // ErrOutside is wrapped by errors about members that would be written outside of the folder.
-var ErrOutside = errors.New("member would be written outside of the folder")
+var ErrOutside = errors.New("member would be written outside of the directory")
 
 // maxMembers bounds how many members are listed of one archive.
 const maxMembers = 4 << 20

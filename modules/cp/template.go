@@ -184,7 +184,7 @@ func (m *module) place(dest, text string, makedirs bool) (any, error) {
 		}
 	}
 	if isDir(dest) {
-		return nil, loader.Exception("IsADirectoryError", "%s is a folder", dest)
+		return nil, loader.Exception("IsADirectoryError", "%s is a directory", dest)
 	}
 	if err := atomicfile.Write(dest, []byte(text), atomicfile.Options{Mode: 0o600, Prefix: ".template-"}); err != nil {
 		return nil, told(err)

@@ -124,7 +124,7 @@ const mostDirs = 1000
 
 func (m *module) makeAll(ctx context.Context, dir string, o owner, depth int) error {
 	if depth > mostDirs {
-		return loader.Execution("make folder: %s is too deep", dir)
+		return loader.Execution("make directory: %s is too deep", dir)
 	}
 	if above := path.Dir(dir); above != dir && !exists(above) {
 		if err := m.makeAll(ctx, above, o, depth+1); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -128,7 +128,7 @@ func (o owner) place(home, path string) (string, error) {
 		info, err = os.Stat(what)
 	}
 	if err == nil && !o.owns(info) {
-		err = fmt.Errorf("%s leads out of the home folder of %s to %s, which is another's", path, o.name, what)
+		err = fmt.Errorf("%s leads out of the home directory of %s to %s, which is another's", path, o.name, what)
 	}
 	return real, err
 }

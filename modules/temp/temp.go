@@ -1,4 +1,4 @@
-// Package temp is Salt's module temp: it makes temporary files and folders (salt/modules/temp.py).
+// Package temp is Salt's module temp: it makes temporary files and directories (salt/modules/temp.py).
 package temp
 
 import (
@@ -29,11 +29,11 @@ type placeArgs struct {
 	Parent any `default:"None"`
 }
 
-// dir makes a folder that nobody else can enter, and returns its path.
+// dir makes a directory that nobody else can enter, and returns its path.
 //
 // parent
 //
-//	The folder to make it in. Default: that for temporary files.
+//	The directory to make it in. Default: that for temporary files.
 //
 // CLI Example:
 //
@@ -47,7 +47,7 @@ func (m *module) dir(_ context.Context, a placeArgs) (any, error) {
 //
 // parent
 //
-//	The folder to make it in. Default: that for temporary files.
+//	The directory to make it in. Default: that for temporary files.
 //
 // CLI Example:
 //

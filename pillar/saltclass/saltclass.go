@@ -178,7 +178,7 @@ func (w *walk) folder(ctx context.Context, at string, above []os.FileInfo) error
 		return ctx.Err()
 	}
 	if w.folders++; w.folders > maxFolders {
-		return fmt.Errorf("there are more than %d folders of nodes", maxFolders)
+		return fmt.Errorf("there are more than %d directories of nodes", maxFolders)
 	}
 	entries, err := os.ReadDir(at)
 	if err != nil {

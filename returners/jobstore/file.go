@@ -127,7 +127,7 @@ func private(name string) (info fs.FileInfo, err error) {
 	}
 	if info, err := os.Lstat(name); err == nil {
 		if info.IsDir() {
-			return nil, fmt.Errorf("%w: it is a folder", errDamaged)
+			return nil, fmt.Errorf("%w: it is a directory", errDamaged)
 		}
 		if info.Mode().IsRegular() && info.Mode().Perm() != 0o600 {
 			if err := os.Chmod(name, 0o600); err != nil {

@@ -86,7 +86,7 @@ func (c *Cache) saveReturn(folder string, id job.ID, r *returners.Return) (fresh
 		}
 	}
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) {
-		err = fmt.Errorf("%w: another program has made its folder", returners.ErrConflict)
+		err = fmt.Errorf("%w: another program has made its directory", returners.ErrConflict)
 	}
 	return false, errors.Join(err, c.root.RemoveAll(work))
 }

@@ -231,7 +231,7 @@ func (m *module) lacksHome(now account, w *wish, l *data.Map) error {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir():
 		l.Set("homeDoesNotExist", home)
 	case err != nil:
-		return loader.Execution("look for the home folder of %s: %w", w.Name, err)
+		return loader.Execution("look for the home directory of %s: %w", w.Name, err)
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ func shelvesOf(v any) ([]keyring.Shelf, error) {
 		i := slices.IndexFunc(keyring.States(), func(s pki.State) bool { return s.Dir() == k })
 		ids, ok := list.([]any)
 		if i < 0 || !ok {
-			return nil, loader.Invocation("%s: %s is no folder of keys with a list of ids", data.Str(k), data.Repr(list))
+			return nil, loader.Invocation("%s: %s is not a directory of keys with a list of ids", data.Str(k), data.Repr(list))
 		}
 		shelf := keyring.Shelf{State: keyring.States()[i]}
 		for _, id := range ids {
