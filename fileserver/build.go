@@ -37,7 +37,7 @@ func Build(opts *data.Map, makers Makers, log logrus.FieldLogger) ([]Backend, er
 		}
 		make, ok := makers[name]
 		if !ok {
-			log.Warnf("fileserver_backend: there is no backend %s here; its files are not served", name)
+			log.Infof("fileserver_backend: there is no backend %s here; its files are not served", name)
 			continue
 		}
 		b, err := make(opts, log)

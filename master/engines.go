@@ -11,7 +11,7 @@ import (
 func newEngines(p *parts) ([]daemon.Part, error) {
 	list, err := engines.Parts(p.cfg.Engines, p.o.Engines, engines.Host{ID: p.cfg.ID, Bus: p.bus, Log: p.o.Log})
 	if errors.Is(err, engines.ErrUnknown) {
-		p.o.Log.Error(err)
+		p.o.Log.Info(err)
 		err = nil
 	}
 	return list, err

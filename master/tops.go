@@ -33,7 +33,7 @@ func topsCommands(p *parts) map[string]command {
 func (p *parts) openTops() error {
 	t, err := tops.New(tops.Options{Config: p.settings.all().Value("master_tops"), Sources: p.o.Tops, Log: p.o.Log})
 	if errors.Is(err, tops.ErrUnknown) {
-		p.o.Log.WithError(err).Error("the others of master_tops are asked")
+		p.o.Log.WithError(err).Info("the others of master_tops are asked")
 		err = nil
 	}
 	if err == nil {

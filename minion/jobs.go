@@ -92,7 +92,6 @@ func newJobs(m *Minion, many bool) *jobs {
 		proc: procDir{filepath.Join(m.cfg.CacheDir, "proc"), many},
 		work: &lane{most: most, room: mostWaiting, bytes: waitingBytes, log: m.log},
 		asks: &lane{most: mostQueries, room: mostWaiting, bytes: waitingBytes, log: m.log}, giving: newGiving(m.returners, m.log)}
-	j.giving.check("return", m.settings.now().Return...)
 	j.giving.check("schedule_returner", data.Str(m.settings.all().Value("schedule_returner")))
 	var err error
 	if j.seen, err = openSeen(filepath.Join(m.cfg.CacheDir, "seen_jobs"), max(m.cfg.MinionJIDQueueHWM, seenJobs)); err != nil {

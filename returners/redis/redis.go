@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
@@ -151,6 +152,7 @@ func open(ctx context.Context, opts *data.Map, o Options, prefix string) (*Cache
 
 // connect returns a client that connects when it is used, and its address.
 func connect(from returners.Source, ret *data.Map) (redis.UniversalClient, string, error) {
+	redis.SetLogger(&logging.VoidLogger{}) // it writes past the log, and what it writes comes back as an error
 	s := from.Read(ret, known(), Name)
 	port, err := s.Int("port")
 	if err != nil {
