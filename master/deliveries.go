@@ -62,6 +62,7 @@ type delivery struct {
 	started time.Time
 	sent    time.Time // for the last time
 	until   time.Time // the end of its time: it is not sent again then
+	owed    []string  // minions that it could not be sent to again, as the job cache did not answer
 	asked   bool      // those that are silent were asked whether they run it
 	once    bool      // it is not sent again: a step of a batch, or a question
 	quiet   bool      // nobody is told who missed it
@@ -246,11 +247,25 @@ func (d *deliveries) repeat(ctx context.Context) error {
 	ids, here := d.unsettled(now)
 	var err error
 	for _, id := range ids {
-		if minions := d.due(id, here, now); len(minions) > 0 {
-			err = errors.Join(err, d.again(ctx, id, minions))
+		minions := d.due(id, here, now)
+		if len(minions) == 0 {
+			continue
+		}
+		if errAgain := d.again(ctx, id, slices.Clone(minions)); errAgain != nil {
+			err = errors.Join(err, errAgain)
+			d.owe(id, minions)
 		}
 	}
 	return err
+}
+
+// owe keeps minions that a job could not be sent to again for the next look.
+func (d *deliveries) owe(id job.ID, minions []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one := d.open[id]; one != nil {
+		one.owed = minions
+	}
 }
 
 // unsettled returns the jobs on their way, and the minions that are back with the time at which they signed in. Who has no connection
@@ -277,18 +292,21 @@ func (d *deliveries) due(id job.ID, here map[string]time.Time, now time.Time) (m
 	}
 	if now.Sub(one.sent).Abs() >= deliveryAgain && d.settings.now().JobAcks {
 		one.sent = now
+		one.owed = nil
 		return without(one.who(), slices.Sorted(slices.Values(d.presence.absent(one.who()))))
 	}
+	minions = slices.DeleteFunc(one.owed, func(minion string) bool { return !one.waits(minion) })
+	one.owed = nil
 	if one.left < len(here) {
 		for _, minion := range one.who() {
-			if came, ok := here[minion]; ok && came.After(one.sent) {
+			if came, ok := here[minion]; ok && came.After(one.sent) && !slices.Contains(minions, minion) {
 				minions = append(minions, minion)
 			}
 		}
 		return minions
 	}
 	for minion, came := range here {
-		if came.After(one.sent) && one.waits(minion) {
+		if came.After(one.sent) && one.waits(minion) && !slices.Contains(minions, minion) {
 			minions = append(minions, minion)
 		}
 	}

@@ -214,12 +214,39 @@ func TestJobsOnTheirWayAreTakenUpOnceTheJobCacheAnswers(t *testing.T) {
 	r.wants(t, id, "ours1=acknowledged ours2=acknowledged real1=missed real2=missed")
 }
 
+// TestMinionsThatAreBackGetTheirJobsOnceTheJobCacheAnswers has a minion come back while the job cache is locked.
+func TestMinionsThatAreBackGetTheirJobsOnceTheJobCacheAnswers(t *testing.T) {
+	r := newRoute(t)
+	id := r.order(t, nil)
+	r.looks(t, 0)
+	r.now = r.now.Add(time.Second)
+	r.pub.offline.remembers("ours1")
+	locked := &lockedJobs{JobCache: r.pub.deliveries.jobs, one: 2}
+	r.pub.deliveries.jobs = locked
+	for range 2 {
+		if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, errLocked) {
+			t.Errorf("a look at a locked job cache: %v", err)
+		}
+	}
+	r.looks(t, 1)
+	r.looks(t, 0)
+	r.ack(t, id, "ours1")
+	r.wants(t, id, "ours1=acknowledged ours2=sent real1=sent real2=sent")
+}
+
 var errLocked = errors.New("database is locked")
 
-// lockedJobs is a job cache whose first so many lists of jobs and states of a job cannot be had.
+// lockedJobs is a job cache whose first so many lists of jobs, states of a job and jobs cannot be had.
 type lockedJobs struct {
 	returners.JobCache
-	jobs, job int
+	jobs, job, one int
+}
+
+func (l *lockedJobs) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
+	if l.one--; l.one >= 0 {
+		return nil, errLocked
+	}
+	return l.JobCache.Job(ctx, id)
 }
 
 func (l *lockedJobs) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, error) {
