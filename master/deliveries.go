@@ -49,9 +49,10 @@ type deliveries struct {
 	written time.Time            // when it was
 	dropped time.Time            // when the oldest job began for which there was no room; zero where there was room for all
 	resumed bool                 // what an earlier master left was taken up
+	early   map[string]time.Time // minions of ours that have signed in before that, and when
 
-	listed bool            // left is there; of look alone
-	left   []returners.Job // of an earlier master, which are still to be taken up; of look alone
+	listed bool            // left is there; used only by look
+	left   []returners.Job // of an earlier master, which are still to be taken up; used only by look
 }
 
 // A delivery is one job on its way.
@@ -89,7 +90,8 @@ const (
 
 func newDeliveries(p *parts, pub *publishing) *deliveries {
 	return &deliveries{jobs: p.jobs, offline: pub.offline, presence: p.presence, settings: p.settings, pub: pub, now: p.o.Now, log: p.o.Log,
-		kept: p.cfg.JobCache && p.cfg.ExtJobCache == "", file: filepath.Join(p.cfg.CacheDir, "deliveries"), open: map[job.ID]*delivery{}, back: map[string]time.Time{}}
+		kept: p.cfg.JobCache && p.cfg.ExtJobCache == "", file: filepath.Join(p.cfg.CacheDir, "deliveries"), open: map[job.ID]*delivery{}, back: map[string]time.Time{},
+		early: map[string]time.Time{}}
 }
 
 // begin takes up a job that is about to be sent.
@@ -128,7 +130,7 @@ func (d *deliveries) put(id job.ID, one *delivery) {
 }
 
 // drop leaves out a job for which there is no room: this master does not send it again and does not say who missed it. The file keeps
-// its time, so that the next master takes it up. The caller holds mu.
+// its time, so that the next master takes it up where it is one of the newest that list reads. The caller holds mu.
 func (d *deliveries) drop(id job.ID, one *delivery) {
 	if d.dropped.IsZero() {
 		d.log.Warnf("job %s: %d jobs are on their way, and no more are followed: minions that lose their connection may miss it", id, mostOpen)
@@ -226,6 +228,9 @@ func (d *deliveries) cameBack(minion string) {
 	if len(d.open) > 0 || !d.resumed {
 		d.back[minion] = d.now()
 	}
+	if !d.resumed {
+		d.early[minion] = d.back[minion]
+	}
 }
 
 // look sends again what minions may have missed, and settles the jobs whose time is over. One goroutine at a time calls it.
@@ -251,10 +256,11 @@ func (d *deliveries) repeat(ctx context.Context) error {
 		if len(minions) == 0 {
 			continue
 		}
-		if errAgain := d.again(ctx, id, slices.Clone(minions)); errAgain != nil {
-			err = errors.Join(err, errAgain)
+		errAgain := d.again(ctx, id, slices.Clone(minions))
+		if errAgain != nil && !errors.Is(errAgain, returners.ErrUnknownJob) {
 			d.owe(id, minions)
 		}
+		err = errors.Join(err, errAgain)
 	}
 	return err
 }
@@ -489,7 +495,8 @@ func (d *deliveries) takeUp(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.resumed, d.left = true, nil
+	maps.Copy(d.back, d.early) // jobs that were taken up just now may be for them, too
+	d.resumed, d.left, d.early = true, nil, nil
 	return nil
 }
 
@@ -533,6 +540,9 @@ func (d *deliveries) list(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for jobs on their way: %w", err)
 	}
+	if len(left) == mostOpen {
+		d.log.Warnf("of the jobs that were on their way when an earlier master ended, the newest %d are followed, and no others", mostOpen)
+	}
 	d.listed, d.left = true, left
 	return nil
 }
@@ -541,18 +551,9 @@ func (d *deliveries) resumeJob(ctx context.Context, j *returners.Job) error {
 	if len(j.Minions) == 0 || j.NoCache { // returns are not kept
 		return nil
 	}
-	states, err := returners.ProgressOf(ctx, d.jobs, j.ID)
-	if err != nil {
-		return fmt.Errorf("take up job %s, which an earlier master sent: %w", j.ID, err)
-	}
-	silent := []string{}
-	for _, p := range states {
-		if p.State == returners.Sent {
-			silent = append(silent, p.Minion)
-		}
-	}
-	if len(silent) == 0 {
-		return nil
+	silent, err := d.silentOf(ctx, j.ID)
+	if err != nil || len(silent) == 0 {
+		return err
 	}
 	fields, err := payload.ParseFields(j.Load, payload.WireLimits())
 	if err != nil || !fields.Has("fun") {
@@ -567,7 +568,31 @@ func (d *deliveries) resumeJob(ctx context.Context, j *returners.Job) error {
 		one.once, one.until = true, end
 	}
 	d.put(j.ID, one)
+	still, err := d.silentOf(ctx, j.ID)
+	if err != nil {
+		return err
+	}
+	for _, minion := range without(silent, slices.Sorted(slices.Values(still))) {
+		d.settled(j.ID, minion) // it has told while the job was taken up
+	}
 	return nil
+}
+
+// silentOf returns the minions of which nothing is known but that a job was sent to them; none of a job that is not kept any more.
+func (d *deliveries) silentOf(ctx context.Context, id job.ID) (silent []string, err error) {
+	states, err := returners.ProgressOf(ctx, d.jobs, id)
+	if errors.Is(err, returners.ErrUnknownJob) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take up job %s, which an earlier master sent: %w", id, err)
+	}
+	for _, p := range states {
+		if p.State == returners.Sent {
+			silent = append(silent, p.Minion)
+		}
+	}
+	return silent, nil
 }
 
 // mark writes down since when jobs may be on their way, now and then. It writes nothing before those of an earlier master were taken up.

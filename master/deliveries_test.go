@@ -234,12 +234,66 @@ func TestMinionsThatAreBackGetTheirJobsOnceTheJobCacheAnswers(t *testing.T) {
 	r.wants(t, id, "ours1=acknowledged ours2=sent real1=sent real2=sent")
 }
 
+// TestSignInsWaitForJobsThatAreTakenUpLate has a minion sign in while the job cache is locked and a later job is on its way: the job of
+// the earlier master is sent to it once it is taken up.
+func TestSignInsWaitForJobsThatAreTakenUpLate(t *testing.T) {
+	for _, acks := range []bool{true, false} {
+		r := newRoute(t)
+		r.parts.settings.now().JobAcks = acks
+		id := r.order(t, nil)
+		r.now = r.now.Add(time.Second)
+		r.start()
+		r.pub.deliveries.jobs = &lockedJobs{JobCache: r.pub.deliveries.jobs, jobs: 1}
+		r.order(t, data.NewMap("batch", int64(1)))
+		r.now = r.now.Add(time.Second)
+		r.pub.deliveries.cameBack("ours1")
+		if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, errLocked) {
+			t.Errorf("a look at a locked job cache: %v", err)
+		}
+		before := len(r.wire.messages())
+		must(t, r.pub.deliveries.look(t.Context()))
+		if got := len(r.wire.messages()) - before; got == 0 {
+			t.Errorf("job_acks %t: job %s is not sent to the minion that is back", acks, id)
+		}
+	}
+}
+
+// TestJobCacheThatNeverAnswersIsGivenUp has the jobs of an earlier master never be readable: in the end the file passes them.
+func TestJobCacheThatNeverAnswersIsGivenUp(t *testing.T) {
+	r := newRoute(t)
+	r.start()
+	r.pub.deliveries.jobs = &lockedJobs{JobCache: r.pub.deliveries.jobs, jobs: 100}
+	if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, errLocked) || r.pub.deliveries.resumed {
+		t.Errorf("a first look: %v", err)
+	}
+	r.now = r.now.Add(deliveryMost + time.Second)
+	if err := r.pub.deliveries.look(t.Context()); err != nil || !r.pub.deliveries.resumed {
+		t.Errorf("a look after %v: %v", deliveryMost, err)
+	}
+}
+
+// TestAcknowledgmentWhileAJobIsTakenUp has minions acknowledge a job between the look at its states and its being followed.
+func TestAcknowledgmentWhileAJobIsTakenUp(t *testing.T) {
+	r := newRoute(t)
+	id := r.order(t, nil)
+	r.now = r.now.Add(time.Second)
+	r.start()
+	cache := &lockedJobs{JobCache: r.pub.deliveries.jobs}
+	cache.asked = func() { cache.asked = nil; r.ack(t, id, "ours1"); r.ack(t, id, "real1") }
+	r.pub.deliveries.jobs = cache
+	must(t, r.pub.deliveries.takeUp(t.Context()))
+	if got := r.pub.deliveries.open[id].who(); !slices.Equal(got, []string{"ours2", "real2"}) {
+		t.Errorf("the master waits for %q", got)
+	}
+}
+
 var errLocked = errors.New("database is locked")
 
 // lockedJobs is a job cache whose first so many lists of jobs, states of a job and jobs cannot be had.
 type lockedJobs struct {
 	returners.JobCache
 	jobs, job, one int
+	asked          func() // is called after the states of a job were read; nil for nothing
 }
 
 func (l *lockedJobs) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
@@ -260,7 +314,11 @@ func (l *lockedJobs) Progress(ctx context.Context, id job.ID) ([]returners.Progr
 	if l.job--; l.job >= 0 {
 		return nil, errLocked
 	}
-	return returners.ProgressOf(ctx, l.JobCache, id)
+	list, err := returners.ProgressOf(ctx, l.JobCache, id)
+	if l.asked != nil {
+		l.asked()
+	}
+	return list, err
 }
 
 // TestAnswersWhileOthersAreGivenUp has a minion answer between the look at who is silent and the moment in which it would be given up:

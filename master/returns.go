@@ -168,10 +168,14 @@ func (r *returning) admit(ctx context.Context, known *returned, id string, size 
 		known.Job = &returners.Job{ID: known.ID, NoCache: true}
 		return nil
 	}
-	if known.fresh {
-		return r.jobs.SaveJob(ctx, known.Job)
+	if !known.fresh {
+		return nil
 	}
-	return nil
+	err := r.jobs.SaveJob(ctx, known.Job)
+	if err != nil && known.own {
+		r.quota.refund(id, size) // it is not kept, and its minion sends it again
+	}
+	return err
 }
 
 // find returns the job that a return is for; a return without one gets a job of its own.

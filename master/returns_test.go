@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -262,6 +263,26 @@ func TestRepeatedReturnsAreBookedOnce(t *testing.T) {
 	b.send(t, "_return", "web1", returnOf("web1", job.Req, true))
 	if got := len(b.jobs.all()); got != 2 {
 		t.Errorf("%d jobs are kept, want the repeated one and a second", got)
+	}
+}
+
+// unsavedJobs is a job cache that keeps no jobs.
+type unsavedJobs struct{ returners.JobCache }
+
+func (unsavedJobs) SaveJob(context.Context, *returners.Job) error { return errLocked }
+
+// TestReturnsThatCannotBeSavedAreNotBooked has a minion send a job of its own until the job cache answers: no attempt takes from its quota,
+// at whose end the return would be taken and not kept.
+func TestReturnsThatCannotBeSavedAreNotBooked(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	cache := b.parts.jobs
+	b.parts.jobs = unsavedJobs{cache}
+	requests := newRequests(b.parts, newPublishing(b.parts))
+	id := job.NewID(time.Now().UTC().Add(-time.Hour))
+	for range ownJobs + 1 {
+		if _, err := requests.Encrypted(t.Context(), commandOf(t, "_return", "web1", returnOf("web1", id, true))); !errors.Is(err, errLocked) {
+			t.Fatalf("a return that cannot be saved: %v", err)
+		}
 	}
 }
 

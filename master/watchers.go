@@ -47,7 +47,7 @@ type initiator struct {
 // reads all.
 const maxOwn = 4096
 
-// maxInitiators is for how many users orders are remembered. One more takes the place of the user who has ordered nothing for longest.
+// maxInitiators is for how many users orders are remembered. One more takes the place of the user whose last job has the oldest id.
 const maxInitiators = 256
 
 // maxRecalled is how many jobs a master that starts looks up in its job cache.
@@ -144,7 +144,7 @@ func (w *watchers) remember(id job.ID, by initiator) {
 	w.order[by] = ids
 }
 
-// forgetIdlest forgets the orders of the user whose last order is the oldest. The caller holds mu.
+// forgetIdlest forgets the orders of the user whose last job has the oldest id. The caller holds mu.
 func (w *watchers) forgetIdlest() {
 	var idlest initiator
 	var last job.ID

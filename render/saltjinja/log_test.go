@@ -12,7 +12,7 @@ import (
 )
 
 // TestFailedRenderingIsLogged holds the line that operators of Salt search their logs for (salt/utils/templates.py). Unlike Salt's it has
-// nothing of the source, which may hold secrets of a pillar.
+// no line of the source, which may hold secrets of a pillar.
 func TestFailedRenderingIsLogged(t *testing.T) {
 	log, hook := logtest.NewNullLogger()
 	e := engine(t, New(), &loader.Env{Log: log}, render.Roots{})
