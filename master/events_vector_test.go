@@ -292,7 +292,7 @@ func withoutWaiting(lines []string, action string) []string {
 func saltKey(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	in := cli.Invocation{Args: append([]string{"salt-key", "-c", dir}, args...), Env: os.Getenv, Stdin: strings.NewReader(""), Dir: dir}
+	in := cli.Invocation{Args: append([]string{"-c", dir}, args...), Env: os.Getenv, Stdin: strings.NewReader(""), Dir: dir}
 	if code := cli.Key(t.Context(), in, &out, &errs); code != 0 {
 		t.Fatalf("salt-key %v = %d\n%s%s", args, code, out.String(), errs.String())
 	}

@@ -21,7 +21,7 @@ func TestMissingSLS(t *testing.T) {
 		{"an include", "parent", "base", fmt.Sprintf(none, "wob"),
 			"SLS 'base:wob' is not there: is 'web' meant?\nSLS 'base:parent' includes SLS 'base:wob', which is not there"},
 		{"no folder", "web", "nothere", "No matching sls found for 'web' in env 'base'",
-			"SLS 'base:web' is not there: file_roots: base: entry 1: the folder DIR/nothere does not exist; make it, or mend the path"},
+			"SLS 'base:web' is not there: file_roots: base: entry 1: the directory DIR/nothere does not exist; make it, or mend the path"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()

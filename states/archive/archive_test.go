@@ -318,7 +318,7 @@ func TestRefused(t *testing.T) {
 		{"o", "z.zip", []any{"if_missing", h.at("x")}, "@/z.zip is not a ZIP file" + listing + "@/z.zip"},
 		{"o", "z.zip", nil, "@/z.zip is not a ZIP file" + listing + "@/z.zip\n\nThe following workarounds must be used for this state to proceed (assuming the source " +
 			"file is a valid zip archive):\n\n- 'if_missing' must be set"},
-		{"in", "out.tgz", []any{"enforce_toplevel", false}, "Refusing to extract @/out.tgz to @/in/: member would be written outside of the folder: ../evil"},
+		{"in", "out.tgz", []any{"enforce_toplevel", false}, "Refusing to extract @/out.tgz to @/in/: member would be written outside of the directory: ../evil"},
 	} {
 		for _, test := range []bool{true, false, false} {
 			h.want(h.run(test, append([]any{"name", h.at(c.name), "source", h.at(c.source)}, c.words...)...), "False {} "+c.want)
