@@ -17,11 +17,23 @@ const module = "github.com/brineproject/brine/"
 // layers is the plan of the house: a package may import packages of its own layer and of those below.
 // A name that ends in a slash stands for everything below that folder.
 var layers = [][]string{
-	0: {"data", "job", "yaml", "jinja", "version", "internal/accounts", "internal/atomicfile", "internal/difflib", "internal/pep440", "internal/pgverifier", "internal/pyjson", "internal/pyrandom"},
+	0: {
+		"data", "job", "yaml", "jinja", "version", "internal/accounts", "internal/atomicfile", "internal/difflib",
+		"internal/pep440", "internal/pgverifier", "internal/pyjson", "internal/pyrandom",
+	},
 	1: {"payload", "payload/", "crypto", "pki", "pki/", "match", "output", "config", "internal/crontab", "internal/pwhash"},
-	2: {"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "daemon", "logging", "internal/gpg", "internal/systemd", "internal/unpack"},
+	2: {
+		"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "daemon", "logging",
+		"internal/gpg", "internal/systemd", "internal/unpack",
+	},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
-	4: {"auth", "auth/", "engines", "grains", "pillar", "pillar/saltclass", "pillar/shellglob", "pillar/sqltree", "reactor", "render", "render/", "returners", "returners/record", "returners/returnertest", "returners/sqlcache", "runners", "schedule", "serializers", "serializers/", "state", "state/", "tops", "master/batch", "master/metrics", "master/mine", "master/presence", "master/queue", "internal/certificate", "internal/certificate/", "internal/packages", "internal/packages/"},
+	4: {
+		"auth", "auth/", "engines", "grains", "pillar", "pillar/saltclass", "pillar/shellglob", "pillar/sqltree", "reactor",
+		"render", "render/", "returners", "returners/record", "returners/returnertest", "returners/sqlcache", "runners",
+		"schedule", "serializers", "serializers/", "state", "state/", "tops", "master/batch", "master/metrics",
+		"master/mine", "master/presence", "master/queue", "internal/certificate", "internal/certificate/",
+		"internal/packages", "internal/packages/",
+	},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillar/sources/"},
 	6: {"modules", "states", "wheel", "master", "minion", "syndic", "client", "netapi", "internal/swarm"},
 	7: {"cli", "cli/", "cmd/", "internal/", "packaging"},

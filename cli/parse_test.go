@@ -396,16 +396,18 @@ func TestDaemonsTakeDisableKeepalive(t *testing.T) {
 
 // TestArgumentsThatAProgramDoesNotTake holds that nothing is started, listed or changed for them. Salt passes over them.
 func TestArgumentsThatAProgramDoesNotTake(t *testing.T) {
-	for _, line := range []string{"salt-master junk", "salt-minion -d start", "salt-syndic junk", "salt-key nonsense", "salt-key -a web1 web2", "salt-key -L web1",
-		"salt-key -y -d web1 web2"} {
+	empty := func(string) string { return "" }
+	for _, line := range []string{"salt-master junk", "salt-minion -d start", "salt-syndic junk", "salt-key nonsense",
+		"salt-key -a web1 web2", "salt-key -L web1", "salt-key -y -d web1 web2"} {
 		words := strings.Fields(line)
-		_, err := parseAny(words[0], Invocation{Args: words[1:], Dir: "/", Env: func(string) string { return "" }, Stdin: strings.NewReader("")})
+		_, err := parseAny(words[0], Invocation{Args: words[1:], Dir: "/", Env: empty, Stdin: strings.NewReader("")})
 		var exit *Exit
-		if last := words[len(words)-1]; !errors.As(err, &exit) || exit.Code != exitUsage || !strings.Contains(exit.Stderr, `no argument "`+last+`"`) {
+		last := words[len(words)-1]
+		if !errors.As(err, &exit) || exit.Code != exitUsage || !strings.Contains(exit.Stderr, `no argument "`+last+`"`) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	if _, err := parseAny("salt-key", Invocation{Args: []string{"-F", "master"}, Dir: "/", Env: func(string) string { return "" }}); err != nil {
+	if _, err := parseAny("salt-key", Invocation{Args: []string{"-F", "master"}, Dir: "/", Env: empty}); err != nil {
 		t.Errorf("salt-key -F master: %v", err)
 	}
 }

@@ -19,7 +19,8 @@ func NotRoot() string {
 	if u, err := user.LookupId(name); err == nil {
 		name = u.Username
 	}
-	return fmt.Sprintf("this runs as user %s, not as root; run it with sudo, or name a configuration with -c whose directories are the user's own", name)
+	return fmt.Sprintf("this runs as user %s, not as root; run it with sudo, or name a configuration with -c "+
+		"whose directories are the user's own", name)
 }
 
 // WhoseRights returns what [NotRoot] says, in brackets behind a space, where err is of a permission that is missing; else "".

@@ -213,7 +213,8 @@ func (a *assembly) common() {
 func (a *assembly) roots(name, otherwise string) *data.Map {
 	roots, ok := a.opts.Value(name).(*data.Map)
 	if !ok {
-		a.warn(name, "%s: expected a mapping of environments to lists of directories, got %s; the default is used; write %s: {base: [%s]}", name,
+		a.warn(name, "%s: expected a mapping of environments to lists of directories, got %s; the default is used; "+
+			"write %s: {base: [%s]}", name,
 			describe(a.opts.Value(name)), name, localPath(otherwise))
 		return data.NewMap("base", []any{localPath(otherwise)})
 	}

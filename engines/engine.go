@@ -1,4 +1,4 @@
-// Package engines makes the engines of a daemon: parts that run as long as it does and that the option engines names
+// Package engines makes the engines of a daemon: parts that run as long as it does. The option engines names them
 // (salt/engines/__init__.py).
 //
 //	engines:

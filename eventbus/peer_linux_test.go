@@ -14,8 +14,8 @@ import (
 // forkWith names the sockets that the process which TestSocketOfAnEndedProcess starts listens on.
 const forkWith = "BRINE_TEST_FORK_WITH"
 
-// TestSocketOfAnEndedProcess holds that sockets are taken over whose process has ended, though a process that it started has them too,
-// as the jobs of Salt's minion do; and that the error for those of a living one names it.
+// TestSocketOfAnEndedProcess checks that sockets of an ended process are taken over. A process that it started may have them too, as the
+// jobs of Salt's minion do. For sockets of a living process the error names it.
 func TestSocketOfAnEndedProcess(t *testing.T) {
 	if paths := os.Getenv(forkWith); paths != "" {
 		leaveSockets(t, strings.Split(paths, "\n"))

@@ -90,7 +90,8 @@ const (
 
 func newDeliveries(p *parts, pub *publishing) *deliveries {
 	return &deliveries{jobs: p.jobs, offline: pub.offline, presence: p.presence, settings: p.settings, pub: pub, now: p.o.Now, log: p.o.Log,
-		kept: p.cfg.JobCache && p.cfg.ExtJobCache == "", file: filepath.Join(p.cfg.CacheDir, "deliveries"), open: map[job.ID]*delivery{}, back: map[string]time.Time{},
+		kept: p.cfg.JobCache && p.cfg.ExtJobCache == "", file: filepath.Join(p.cfg.CacheDir, "deliveries"),
+		open: map[job.ID]*delivery{}, back: map[string]time.Time{},
 		early: map[string]time.Time{}}
 }
 

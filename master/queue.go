@@ -397,7 +397,8 @@ func (p *publishing) again(ctx context.Context, item queue.Item, load *data.Map,
 		return err
 	}
 	if _, err := p.jobs.Job(ctx, item.ID); errors.Is(err, returners.ErrUnknownJob) {
-		err = p.jobs.SaveJob(ctx, &returners.Job{ID: item.ID, Load: item.Load, Minions: item.Minions, NoCache: !p.keepJobs, Started: p.now()})
+		err = p.jobs.SaveJob(ctx, &returners.Job{ID: item.ID, Load: item.Load, Minions: item.Minions, NoCache: !p.keepJobs,
+			Started: p.now()})
 		if err != nil {
 			return err
 		}

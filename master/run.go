@@ -62,8 +62,9 @@ func newControl(p *parts) (*control, error) {
 		return nil, err
 	}
 	env.Shelves["wheel"] = c.wheels
-	if c.runners, err = shelf(env, p.o.Runners, stdrunners.Needs{Jobs: p.jobs, Keys: p.keys, Bank: p.data.bank, Files: p.files, Connected: connected,
-		Mine: mineOf(p), Tokens: &ownTokens{p.gate}, Locks: p.files, Pillar: p.compiler, GitPillar: gitpillar.Among(p.o.Sources)}); err != nil {
+	if c.runners, err = shelf(env, p.o.Runners, stdrunners.Needs{Jobs: p.jobs, Keys: p.keys, Bank: p.data.bank, Files: p.files,
+		Connected: connected,
+		Mine:      mineOf(p), Tokens: &ownTokens{p.gate}, Locks: p.files, Pillar: p.compiler, GitPillar: gitpillar.Among(p.o.Sources)}); err != nil {
 		return nil, err
 	}
 	env.Shelves["runners"] = c.runners
@@ -158,7 +159,9 @@ func runCommands(c *control) map[string]command {
 var errNoFunction = errors.New("the order names no function")
 
 // order reads and authorises an order. refused is the reply to one that is refused.
-func (c *control) order(ctx context.Context, cmd *channel.Command, kind runners.Kind, functions *loader.Registry) (call runners.Call, refused *data.Map, err error) {
+func (c *control) order(ctx context.Context, cmd *channel.Command, kind runners.Kind,
+	functions *loader.Registry,
+) (call runners.Call, refused *data.Map, err error) {
 	credentials := claimed(auth.FromLoad(auth.Pick(cmd.Load)), cmd)
 	who, err := c.gate.Identify(ctx, credentials)
 	if err != nil {

@@ -251,7 +251,8 @@ func (r reader) readSplay(raw *data.Map) splay {
 	}
 	switch {
 	case err != nil || err2 != nil:
-		r.warn("schedule.handle_func: Invalid Splay %s, a number of seconds, or both start and end, are expected. Ignoring splay.", data.Str(v))
+		r.warn("schedule.handle_func: Invalid Splay %s, a number of seconds, or both start and end, are expected. Ignoring splay.",
+			data.Str(v))
 		return splay{}
 	case s.end < s.start || s.start < 0 || s.end > mostSeconds:
 		r.warn("schedule.handle_func: Invalid Splay, end must be larger than start. Ignoring splay.")

@@ -85,7 +85,7 @@ func (u *users) Check() error {
 		return fmt.Errorf("^filename: %s is no regular file", u.file)
 	}
 	if err != nil {
-		return fmt.Errorf("^filename: %w", err)
+		return fmt.Errorf("^filename: %w; make the file, or mend the path", err)
 	}
 	return nil
 }

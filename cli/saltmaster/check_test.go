@@ -73,8 +73,9 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 		"a program of master_tops": {"master_tops:\n  ext_nodes: []\n", "DIR/master:2: master_tops: ext_nodes: "},
 		"roots of pillar":          {"pillar_roots: /srv/pillar\n", `DIR/master:1: pillar_roots: expected a mapping, got the text "/srv/pillar"`},
 		"a program":                {"ext_processes:\n  - /bin/true\n  - 5\n", "DIR/master:3: ext_processes: entry 2: a command is a text or a list of words, not 5"},
-		"a format of the log":      {"log_fmt_console: '%(nope)s'\n", "DIR/master:1: log_fmt_console: the format \"%(nope)s\" at character 1: an entry has no attribute \"nope\""},
-		"a remote":                 {"gitfs_remotes:\n  - https://host/repo.git\n  - 5\n", "DIR/master:3: gitfs_remotes: entry 2: it is no address"},
+		"a format of the log": {"log_fmt_console: '%(nope)s'\n",
+			"DIR/master:1: log_fmt_console: the format \"%(nope)s\" at character 1: an entry has no attribute \"nope\""},
+		"a remote": {"gitfs_remotes:\n  - https://host/repo.git\n  - 5\n", "DIR/master:3: gitfs_remotes: entry 2: it is no address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if faults, _ := judge(t, tt.conf); !strings.Contains(faults, tt.want) {
@@ -94,8 +95,10 @@ func TestDoubtsOfTheConfiguration(t *testing.T) {
 		"a mapping for a list":    {"publisher_acl:\n  bob:\n    test.ping:\n", "DIR/master:2: publisher_acl: bob: expected a list of functions, got a mapping of 1, whose names are taken as the list; begin each function with a dash: - test.ping"},
 		"an expression":           {"publisher_acl:\n  bob:\n    - test.ping\n    - '('\n", "DIR/master:4: publisher_acl: bob: entry 2: '(' is no regular expression that can be used, and allows nothing"},
 		"a backend":               {"fileserver_backend: [roots, svn]\n", "DIR/master:1: fileserver_backend: entry 2: Salt's backend of the file server svnfs is not built in"},
-		"git without a remote":    {"fileserver_backend: [git, roots]\n", "DIR/master:1: fileserver_backend: entry 1: gitfs has no repository to serve; set gitfs_remotes"},
-		"a file of users":         {"external_auth:\n  file: {^filename: /nothere/users, bob: ['.*']}\n", "DIR/master:2: external_auth: file: nobody can log in there: ^filename: stat /nothere/users: no such file"},
+		"git without a remote": {"fileserver_backend: [git, roots]\n",
+			"DIR/master:1: fileserver_backend: entry 1: gitfs has no repository to serve; set gitfs_remotes"},
+		"a file of users": {"external_auth:\n  file: {^filename: /nothere/users, bob: ['.*']}\n",
+			"DIR/master:2: external_auth: file: nobody can log in there: ^filename: stat /nothere/users: no such file"},
 		"TLS of zeromq":           {"ssl: True\n", "DIR/master:1: ssl: TLS not supported with zeromq transport; set transport: tcp"},
 		"an engine":               {"engines:\n  - scrip\n", "DIR/master:2: engines: entry 1: there is no engine 'scrip'; is script meant? There are program, script"},
 		"a rule of the reactor":   {"reactor:\n  - a: [x.sls]\n  - 'b': 5\n", "DIR/master:3: reactor: entry 2: b: expected a file or a list of files, got the number 5; write - 'salt/minion/*/start': [/srv/"},

@@ -33,23 +33,31 @@ type choice struct {
 // choices are the returners of a master: places for jobs, and for events.
 func choices() []choice {
 	return []choice{
-		{name: "jobstore", jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
+		{name: "jobstore", jobs: func(
+			ctx context.Context, cfg *config.Master, log logrus.FieldLogger,
+		) (returners.JobCache, error) {
 			return jobstore.Open(ctx, filepath.Join(cfg.CacheDir, "jobs.db"), jobstore.Options{Log: log})
 		}},
 		{name: localcache.Name, jobs: func(_ context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
 			return localcache.Open(filepath.Join(cfg.CacheDir, "jobs"), localcache.Options{HashType: cfg.HashType, EndTime: cfg.JobCacheStoreEndtime, Log: log})
 		}},
-		{name: sqlite3.Name, jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
+		{name: sqlite3.Name, jobs: func(
+			ctx context.Context, cfg *config.Master, log logrus.FieldLogger,
+		) (returners.JobCache, error) {
 			return sqlite3.Open(ctx, cfg.Map(), log)
 		}, events: sqlite3.OpenEvents},
-		{name: mysql.Name, remote: true, jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
+		{name: mysql.Name, remote: true, jobs: func(
+			ctx context.Context, cfg *config.Master, log logrus.FieldLogger,
+		) (returners.JobCache, error) {
 			return mysql.Open(ctx, cfg.Map(), log)
 		}, events: func(_ context.Context, opts *data.Map) (returners.EventReturner, error) {
 			return mysql.OpenEvents(opts)
 		}},
 		postgresChoice(postgres.Name),
 		postgresChoice(postgres.NameJSONB),
-		{name: redis.Name, remote: true, jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
+		{name: redis.Name, remote: true, jobs: func(
+			ctx context.Context, cfg *config.Master, log logrus.FieldLogger,
+		) (returners.JobCache, error) {
 			return redis.Open(ctx, cfg.Map(), redis.Options{Log: log})
 		}},
 		{name: rawfilejson.Name, events: func(_ context.Context, opts *data.Map) (returners.EventReturner, error) {
@@ -63,7 +71,9 @@ func choices() []choice {
 }
 
 func postgresChoice(name string) choice {
-	return choice{name: name, remote: true, jobs: func(ctx context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
+	return choice{name: name, remote: true, jobs: func(
+		ctx context.Context, cfg *config.Master, log logrus.FieldLogger,
+	) (returners.JobCache, error) {
 		return postgres.Open(ctx, name, cfg.Map(), log)
 	}, events: func(_ context.Context, opts *data.Map) (returners.EventReturner, error) {
 		return postgres.OpenEvents(name, opts)

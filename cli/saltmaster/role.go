@@ -126,8 +126,9 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 		Ports: ports, Settle: settle, Log: log,
 		Jobs: JobCache(p.cfg, log), ExtJobs: ExtJobCache(p.cfg, log), EventSinks: EventSinks(p.cfg),
 		Runners: stdrunners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins, States: states.Plugins(), Render: modules.Brought(),
-		Sources: stdsources.Sources(), Tops: tops.Sources(), Engines: stdengines.Engines(), Backends: fileserver.Makers{gitfs.Name: gitfs.Make},
-		Order: cli.MasterOrder(p.cfg, p.in.Env), Login: stdauth.Open, GiveBack: func() { cli.GiveBack(log) },
+		Sources: stdsources.Sources(), Tops: tops.Sources(), Engines: stdengines.Engines(),
+		Backends: fileserver.Makers{gitfs.Name: gitfs.Make},
+		Order:    cli.MasterOrder(p.cfg, p.in.Env), Login: stdauth.Open, GiveBack: func() { cli.GiveBack(log) },
 	})
 	if err != nil {
 		return nil, err

@@ -16,10 +16,12 @@ import (
 // wrong says what is wrong in a configuration besides the types of options, and adds to the report what is odd in it.
 func wrong(cfg *config.Minion, report *config.Report) error {
 	errs := []error{report.Locate(minion.CheckMasters(cfg)), report.Judge("return", wrongReturners(cfg)),
-		report.Judge("log_fmt_console", logging.CheckFormat(cfg.LogFmtConsole)), report.Judge("log_fmt_logfile", logging.CheckFormat(cfg.LogFmtLogfile)),
+		report.Judge("log_fmt_console", logging.CheckFormat(cfg.LogFmtConsole)),
+		report.Judge("log_fmt_logfile", logging.CheckFormat(cfg.LogFmtLogfile)),
 		report.Judge("ssl", cli.IdleTLS(cfg.Transport, cfg.Map()))}
 	if cfg.Schedule.Len() > 0 {
-		errs = append(errs, report.Judge("schedule", schedule.Check(minion.OwnJobs(cfg.Schedule), cli.Knows(modules.Plugins(modules.Brought()), cfg.Map()))))
+		known := cli.Knows(modules.Plugins(modules.Brought()), cfg.Map())
+		errs = append(errs, report.Judge("schedule", schedule.Check(minion.OwnJobs(cfg.Schedule), known)))
 	}
 	LocalFolders(cfg, report)
 	report.Unused("minion", minion.Unused(cfg))

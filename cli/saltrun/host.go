@@ -147,7 +147,8 @@ func (h *host) grains() func() *data.Map {
 // within calls a function for one that runs already, as a job of its own.
 func (h *host) within(ctx context.Context, kind string, order loader.Control) *data.Map {
 	k := runners.Kind(kind)
-	call := runners.Call{Fun: order.Fun, Args: order.Args, Kwargs: order.Kwargs, User: order.User, JID: h.r.ids.Next(), Tag: k == runners.Wheel}
+	call := runners.Call{Fun: order.Fun, Args: order.Args, Kwargs: order.Kwargs, User: order.User, JID: h.r.ids.Next(),
+		Tag: k == runners.Wheel}
 	functions := h.runners
 	if k == runners.Wheel {
 		functions = h.runners.Env().Shelf("wheel")

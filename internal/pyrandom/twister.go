@@ -1,5 +1,5 @@
-// Package pyrandom gives the numbers that Python's module random gives for a seed: the Mersenne Twister MT19937, and how Python
-// seeds it and draws from it.
+// Package pyrandom gives the numbers that Python's module random gives for a seed. They come from the Mersenne
+// Twister MT19937, which is seeded and drawn from as Python does it.
 //
 // The source of the behaviour is Lib/random.py and Modules/_randommodule.c of CPython 3.11. It is no source of secrets.
 package pyrandom

@@ -82,7 +82,8 @@ func (p *printer) functionTest(own []string, shelf, whole, name string) string {
 	return find(p.tests, []string{shelf, ""}, whole)
 }
 
-// signatures returns the names in the files of signatures of a shelf, which lie beside its list: one a line, before a bracket.
+// signatures returns the names in the files of signatures of a shelf. The files lie beside its list, and have one name a line, before
+// a bracket.
 func signatures(root, shelf string) ([]string, error) {
 	var files []string
 	for _, dir := range []string{"testdata", "standard/testdata"} {

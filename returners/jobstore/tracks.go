@@ -51,7 +51,8 @@ func (t *tracks) note(id job.ID, list []returners.Progress) {
 	for _, p := range list {
 		at := place{id, p.Minion}
 		old, known := t.waiting[at]
-		if known && !p.State.Follows(old.State) || !known && len(t.waiting) >= mostTracks || p.State.Rank() == 0 || p.State == returners.Returned {
+		if known && !p.State.Follows(old.State) || !known && len(t.waiting) >= mostTracks ||
+			p.State.Rank() == 0 || p.State == returners.Returned {
 			continue
 		}
 		t.waiting[at] = p

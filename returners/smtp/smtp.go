@@ -186,7 +186,8 @@ func letterOf(s *returners.Settings, ret *data.Map, now time.Time) (*letter, err
 		return nil, errors.New("smtp.host is not set")
 	}
 	if s.Text("gpgowner") != "" {
-		return nil, fmt.Errorf("smtp.gpgowner: %w: mail cannot be encrypted by this program, and is not sent in clear", returners.ErrRefused)
+		return nil, fmt.Errorf("smtp.gpgowner: %w: mail cannot be encrypted by this program, and is not sent in clear",
+			returners.ErrRefused)
 	}
 	from, err := mail.ParseAddress(s.Text("from"))
 	if err != nil {

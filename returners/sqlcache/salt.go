@@ -49,7 +49,8 @@ func (c *Cache) saltReturn(id job.ID, r *returners.Return) []any {
 // rowOf returns Salt's row of a return in Salt's form.
 func rowOf(ret *data.Map, now time.Time) (*Row, error) {
 	whole := returners.Decoded(data.Clone(ret)).(*data.Map)
-	row := &Row{Fun: returners.FunText(whole.Value("fun")), JID: whole.Text("jid"), Minion: whole.Text("id"), FunArgs: whole.Value("fun_args"),
+	row := &Row{Fun: returners.FunText(whole.Value("fun")), JID: whole.Text("jid"), Minion: whole.Text("id"),
+		FunArgs: whole.Value("fun_args"),
 		Success: whole.Value("success"), Now: now.UnixMicro()}
 	var err error
 	if row.Value, err = output.JSON(whole.Value("return")); err != nil {

@@ -34,7 +34,8 @@ const doc = `
 const maxTag = 32
 
 func known() []returners.Setting {
-	return []returners.Setting{{Name: "level", Default: "LOG_INFO"}, {Name: "facility", Default: "LOG_USER"}, {Name: "tag", Default: "salt-minion"}, {Name: "options"}}
+	return []returners.Setting{{Name: "level", Default: "LOG_INFO"}, {Name: "facility", Default: "LOG_USER"}, {Name: "tag", Default: "salt-minion"},
+		{Name: "options"}}
 }
 
 // Plugin returns the returner for a minion.

@@ -97,5 +97,6 @@ type psexecArgs struct {
 //
 //	salt-run manage.bootstrap_psexec hosts='host1,host2'
 func (m *module) bootstrapPsexec(context.Context, psexecArgs) (any, error) {
-	return nil, &runners.UnableError{Text: "manage.bootstrap_psexec is not part of this release. Install the package of the minion with the tools of the hosts."}
+	return nil, &runners.UnableError{Text: "manage.bootstrap_psexec is not part of this release. " +
+		"Install the package of the minion with the tools of the hosts."}
 }

@@ -52,8 +52,8 @@ func (f *fitful) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// FuzzGuardReading reads any bytes while the peer becomes trusted and a stranger again, the room of strangers is taken by others, and
-// the server ends: no panic, no more memory than was booked or has come, and all that was booked is given back.
+// FuzzGuardReading reads any bytes. Meanwhile the peer becomes trusted and a stranger again, others take the room of strangers, and the
+// server ends. There is no panic, memory stays below what was booked or has come, and all that was booked is given back.
 func FuzzGuardReading(f *testing.F) {
 	limits := transport.Limits{
 		MaxUntrusted: 1 << 17, MaxMessage: 1 << 19, MaxFrames: 8, Assembly: 1 << 20, Strange: 1 << 19, MessageTimeout: time.Nanosecond,

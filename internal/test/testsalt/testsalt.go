@@ -114,7 +114,12 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Master, err = master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), EventSinks: saltmaster.EventSinks(cfg), Engines: stdengines.Engines(), Login: stdauth.Open, Runners: stdrunners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins, States: states.Plugins(), Order: cli.MasterOrder(cfg, os.Getenv), Render: modules.Brought(), Sources: stdsources.Sources(), Tops: tops.Sources(), Log: m.Log}); err != nil {
+	if m.Master, err = master.New(ctx, cfg, master.Options{
+		Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), EventSinks: saltmaster.EventSinks(cfg),
+		Engines: stdengines.Engines(), Login: stdauth.Open, Runners: stdrunners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins,
+		States: states.Plugins(), Order: cli.MasterOrder(cfg, os.Getenv), Render: modules.Brought(), Sources: stdsources.Sources(),
+		Tops: tops.Sources(), Log: m.Log,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	reply, publish := m.Master.Addrs()
