@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -115,10 +116,14 @@ func (d *Daemon) openLog(console io.Writer) error {
 		return err
 	}
 	d.log, err = logging.New(s, logging.Options{Console: console, Program: strings.ReplaceAll(d.Name, "-", "."), PID: os.Getpid()})
-	if err == nil {
-		d.log.Hide(config.Secrets(d.Opts)...)
+	if err != nil {
+		if errors.As(err, new(*fs.PathError)) {
+			err = &config.About{Option: "log_file", Err: err}
+		}
+		return d.Report.Locate(err)
 	}
-	return err
+	d.log.Hide(config.Secrets(d.Opts)...)
+	return nil
 }
 
 // life returns what package daemon needs to know of d.
@@ -126,17 +131,17 @@ func (d *Daemon) life(in Invocation, stderr io.Writer) *daemon.Daemon {
 	return &daemon.Daemon{
 		Name: d.Name, Args: in.Args, Background: d.Options.Daemon, PIDFile: d.Opts.Text("pidfile"), User: d.Opts.Text("user"),
 		Folders: d.Folders, Files: d.logFiles(), Permissive: data.Truth(d.Opts.Value("permissive_pki_access")),
-		Codes: d.Codes, Log: d.log, Reopen: d.log.Reopen, Stderr: stderr,
+		Codes: d.Codes, Locate: d.locate, Log: d.log, Reopen: d.log.Reopen, Stderr: stderr,
 		Watch: func() []string { return d.Report.Watch }, WatchEvery: d.watchEvery,
 		Start: func(ctx context.Context, settle func() error) (daemon.Role, error) {
 			d.log.Infof("Setting up the %s", d.title())
 			Warn(d.log, d.Report)
-			role, err := d.Start(ctx, d.log, asUser(settle))
+			role, err := d.Start(ctx, d.log, settle)
 			if errors.Is(err, daemon.ErrNoUser) && !d.logsErrors() {
 				fmt.Fprint(stderr, noUser(d.Opts.Text("user")).(*Exit).Stderr)
 			}
 			if err != nil {
-				return nil, d.Report.Locate(err)
+				return nil, d.locate(err)
 			}
 			return &sparing{Role: role, log: d.log}, nil
 		},
@@ -149,15 +154,16 @@ func (d *Daemon) logsErrors() bool {
 	return err == nil && level <= logging.Error
 }
 
-// asUser tells, where settle fails because the user cannot be had, that it is the option user which asks for it.
-func asUser(settle func() error) func() error {
-	return func() error {
-		err := settle()
-		if errors.Is(err, daemon.ErrNoUser) || errors.Is(err, daemon.ErrNotRoot) {
-			return &config.About{Option: "user", Err: err}
-		}
-		return err
+// locate puts the place of the option at fault before an error of the start: user, or the one whose path cannot be had.
+func (d *Daemon) locate(err error) error {
+	var wrong *daemon.OptionError
+	switch {
+	case errors.Is(err, daemon.ErrNoUser) || errors.Is(err, daemon.ErrNotRoot):
+		err = &config.About{Option: "user", Err: err}
+	case errors.As(err, &wrong):
+		err = &config.About{Option: wrong.Option, Err: err}
 	}
+	return d.Report.Locate(err)
 }
 
 func (d *Daemon) watchEvery() time.Duration {

@@ -271,6 +271,7 @@ func (a *assembly) prependRoot() {
 	for _, name := range names {
 		if v, ok := a.opts.Get(name); ok && v != nil && v != "" { // no path is no file, where Salt takes the root folder
 			a.opts.Set(name, underRoot(data.Str(v), root, localLayout().root))
+			a.report.rooted = append(a.report.rooted, name)
 		}
 	}
 }

@@ -144,17 +144,20 @@ func (a *About) Error() string { return a.Err.Error() }
 // Unwrap returns the error.
 func (a *About) Unwrap() error { return a.Err }
 
-// Locate returns err with the place of the option in front that an *[About] in it names, where a file sets that.
+// Locate returns err with the place of the option in front that an *[About] in it names, where a file sets that. A path that no
+// file sets and that lies below root_dir has the place of root_dir.
 func (r *Report) Locate(err error) error {
 	var about *About
 	if !errors.As(err, &about) {
 		return err
 	}
-	at, ok := r.Sources[about.Option]
-	if !ok {
-		return err
+	if at, ok := r.Sources[about.Option]; ok {
+		return fmt.Errorf("%s: %w", at, err)
 	}
-	return fmt.Errorf("%s: %w", at, err)
+	if at, ok := r.Sources["root_dir"]; ok && slices.Contains(r.rooted, about.Option) {
+		return fmt.Errorf("%s: root_dir: %w", at, err)
+	}
+	return err
 }
 
 // Unused tells of options that are set, and that a daemon of this role does not carry out.

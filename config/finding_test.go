@@ -109,7 +109,29 @@ func TestLocate(t *testing.T) {
 	if err := r.Locate(&About{"ret_port", cause}); err.Error() != "bound" {
 		t.Errorf("Locate of a default = %v", err)
 	}
+	if err := r.Locate(&About{"pki_dir", cause}); err.Error() != "bound" {
+		t.Errorf("Locate of a default path below the default root = %v", err)
+	}
 	if r.Locate(nil) != nil {
 		t.Error("Locate(nil) is an error")
+	}
+}
+
+// TestPathsBelowRootDirHaveItsPlace where no file sets them themselves.
+func TestPathsBelowRootDirHaveItsPlace(t *testing.T) {
+	dir := tree(t, map[string]string{"master": "timeout: 5\nroot_dir: /srv/r\nlog_file: /x/log\n"})
+	_, r, err := LoadMaster(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cause := errors.New("pki_dir: read-only")
+	for option, want := range map[string]string{
+		"pki_dir":   dir + "/master:2: root_dir: pki_dir: read-only",
+		"log_file":  dir + "/master:3: pki_dir: read-only",
+		"interface": "pki_dir: read-only",
+	} {
+		if got := r.Locate(&About{option, cause}); got.Error() != want || !errors.Is(got, cause) {
+			t.Errorf("Locate of %s = %v, want %s", option, got, want)
+		}
 	}
 }

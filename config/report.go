@@ -15,6 +15,7 @@ type Report struct {
 
 	documents []document // in the order in which they were read
 	broken    []string   // files that are there and were left out
+	rooted    []string   // options whose paths root_dir was put before
 }
 
 // An Origin is the place that set an option.

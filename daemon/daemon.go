@@ -55,6 +55,8 @@ type Daemon struct {
 	Watch func() []string
 	// WatchEvery is how often they are looked at; 0 is never. It may differ after a reload; nil is never.
 	WatchEvery func() time.Duration
+	// Locate returns the error of a pid file that cannot be had with the place in the configuration; nil returns it as it is.
+	Locate func(error) error
 	// Stderr gets what keeps the daemon from starting.
 	Stderr io.Writer
 }
@@ -95,6 +97,9 @@ func (d *Daemon) Serve(ctx context.Context) int {
 	defer signal.Stop(l.signals)
 	var err error
 	if l.pid, err = TakePIDFile(d.PIDFile); err != nil {
+		if d.Locate != nil {
+			err = d.Locate(err)
+		}
 		return d.fail(err)
 	}
 	defer l.pid.Close()

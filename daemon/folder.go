@@ -22,10 +22,22 @@ func (f Folder) prepare(who Account, permissive bool) error {
 		return nil
 	}
 	if err := f.settle(who, permissive); err != nil {
-		return fmt.Errorf("%s: %w", f.Option, err)
+		return &OptionError{f.Option, err}
 	}
 	return nil
 }
+
+// An OptionError says which option's path cannot be had.
+type OptionError struct {
+	Option string
+	Err    error
+}
+
+// Error returns the option and the cause.
+func (e *OptionError) Error() string { return fmt.Sprintf("%s: %v", e.Option, e.Err) }
+
+// Unwrap returns the cause.
+func (e *OptionError) Unwrap() error { return e.Err }
 
 // ensure makes the folder and sees to its mode by its path, with no more rights than the folder's owner has.
 func (f Folder) ensure() error {

@@ -39,7 +39,7 @@ func TakePIDFile(path string) (*PIDFile, error) {
 func lockPIDFile(path string) (*PIDFile, error) {
 	f, err := OpenFile(path, os.O_CREATE|os.O_RDWR|noFollow, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("pidfile: %w", err)
+		return nil, &OptionError{"pidfile", err}
 	}
 	switch err := await(f); {
 	case errors.Is(err, ErrLocked):

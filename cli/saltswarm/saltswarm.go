@@ -3,6 +3,7 @@ package saltswarm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/signal"
@@ -27,13 +28,28 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 		UsageText: "salt-swarm [options]\n\nEach minion has its own key and connections, signs in and answers jobs (test.ping, test.echo, grains.items).\nThe master must accept the keys: auto_accept: True, or salt-key -A. SIGINT ends the crowd.",
 		Flags:     flags(), HideHelpCommand: true, Action: func(c *urfave.Context) error { return act(c, stdout, stderr) },
 		ExitErrHandler: func(*urfave.Context, error) {},
+		OnUsageError:   func(_ *urfave.Context, err error, _ bool) error { return &usageError{err} },
 	}
-	if err := app.RunContext(ctx, append([]string{"salt-swarm"}, in.Args...)); err != nil {
-		fmt.Fprintf(stderr, "salt-swarm: %v\n", err)
-		return 1
+	err := app.RunContext(ctx, append([]string{"salt-swarm"}, in.Args...))
+	var wrong *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &wrong):
+		fmt.Fprintf(stderr, "Usage: salt-swarm [options]\n\nsalt-swarm: error: %v\n", err)
+		return exitUsage
 	}
-	return 0
+	fmt.Fprintf(stderr, "salt-swarm: %v\n", err)
+	return 1
 }
+
+// exitUsage is the code for a wrong command line, as in Salt's programs (os.EX_USAGE).
+const exitUsage = 64
+
+// A usageError is a command line that the program does not understand.
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
 
 func flags() []urfave.Flag {
 	return []urfave.Flag{
@@ -61,7 +77,7 @@ func flags() []urfave.Flag {
 
 func act(c *urfave.Context, stdout, stderr io.Writer) error {
 	if c.NArg() > 0 {
-		return fmt.Errorf("%q is no option", c.Args().First())
+		return &usageError{fmt.Errorf("salt-swarm takes options alone, and no argument %q", c.Args().First())}
 	}
 	ctx, cancel := context.WithCancel(c.Context)
 	defer cancel()
@@ -93,11 +109,11 @@ func options(c *urfave.Context, log *logrus.Logger) (swarm.Options, error) {
 	cfg := config.DefaultMinion()
 	cfg.Transport = c.String("transport")
 	if cfg.Transport != "tcp" && cfg.Transport != "zeromq" {
-		return swarm.Options{}, fmt.Errorf("--transport: %q is none of tcp, zeromq", cfg.Transport)
+		return swarm.Options{}, &usageError{fmt.Errorf("--transport: %q is none of tcp, zeromq", cfg.Transport)}
 	}
 	like, err := swarm.ParseLike(c.String("like"))
 	if err != nil {
-		return swarm.Options{}, fmt.Errorf("--like: %w", err)
+		return swarm.Options{}, &usageError{fmt.Errorf("--like: %w", err)}
 	}
 	wire, err := cli.MinionWire(cfg)
 	return swarm.Options{
