@@ -124,7 +124,10 @@ func (r *returning) store(ctx context.Context, jid job.ID, id string, load paylo
 	if err != nil {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
-	if err := r.admit(ctx, &known, id, len(raw)); err != nil {
+	switch err := r.admit(ctx, &known, id, len(raw)); {
+	case errors.Is(err, errRepeated):
+		return nil
+	case err != nil:
 		return err
 	}
 	if r.cacheReturns && !known.NoCache {
@@ -155,12 +158,18 @@ func rewritten(load payload.Fields, body []byte) (data.Raw, payload.Fields, erro
 	return raw, load, err
 }
 
+// errRepeated is what admit returns for a return that is in the job cache already.
+var errRepeated = errors.New("the return is there already")
+
 // admit saves a job that nobody ordered and that is new. Where its minion has brought too much of these already, nothing of the
-// job is kept; it is announced all the same.
+// job is kept; it is announced all the same, once.
 func (r *returning) admit(ctx context.Context, known *returned, id string, size int) error {
 	switch {
 	case !known.own:
 	case !r.quota.take(id, size):
+		if !known.fresh && r.has(ctx, known.ID, id) {
+			return errRepeated
+		}
 		if more, ok := r.quiet.allow("own jobs " + id); ok {
 			r.log.Warnf("minion %s has returned more than %d jobs or %d MiB that nobody ordered, in the time for which jobs are kept: "+
 				"no more of them are kept (%d more since the last warning)", id, ownJobs, ownJobBytes>>20, more)
@@ -176,6 +185,12 @@ func (r *returning) admit(ctx context.Context, known *returned, id string, size 
 		r.quota.refund(id, size) // it is not kept, and its minion sends it again
 	}
 	return err
+}
+
+// has reports whether the job cache has a return of a minion for a job.
+func (r *returning) has(ctx context.Context, jid job.ID, id string) bool {
+	returns, err := r.jobs.Returns(ctx, jid)
+	return err == nil && slices.ContainsFunc(returns, func(ret returners.Return) bool { return ret.Minion == id })
 }
 
 // find returns the job that a return is for; a return without one gets a job of its own.

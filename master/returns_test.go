@@ -235,6 +235,7 @@ func TestJobsThatNobodyOrderedHaveAQuota(t *testing.T) {
 		}
 	}
 	b.send(t, "_return", "web1", returnOf("web1", job.Req, true))
+	b.send(t, "_return", "web1", returnOf("web1", job.NewID(unknown), true)) // again: it is kept and was announced
 	if got := len(b.jobs.all()); got != ownJobs {
 		t.Errorf("%d jobs, want %d", got, ownJobs)
 	}
