@@ -31,6 +31,9 @@ func boot(t *testing.T, tr tree) *system {
 	var out bytes.Buffer
 	cmd := exec.Command("sh", "testdata/boot.sh", tr.dir, s.dir)
 	cmd.Stdout, cmd.Stderr = &out, &out
+	if _, err := cmd.StdinPipe(); err != nil { // which the system closes where this process is killed
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

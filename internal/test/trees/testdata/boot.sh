@@ -1,4 +1,5 @@
-# Boots systemd in the tree $1, whose changes go to the folder $2: in namespaces of its own, but for the network.
+# Boots systemd in the tree $1, whose changes go to the folder $2: in namespaces of its own, but for the network. It ends with
+# standard input, so that nothing stays where the test is killed.
 set -e
 LESS=-sys_time,-sys_module,-sys_rawio,-sys_boot
 tree=$1 changes=$2
@@ -30,6 +31,9 @@ own() {
 if [ "$3" = own ]; then
   own
 fi
+exec 3<&0 < /dev/null
+{ cat <&3; kill -KILL $$; } > /dev/null 2>&1 &
+exec 3<&-
 mkdir -p "$changes/upper" "$changes/work" "$changes/root" "$changes/groups"
 mount -t cgroup2 cgroup2 "$changes/groups"
 group=$changes/groups/${changes##*/}-$$
