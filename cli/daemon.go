@@ -65,6 +65,30 @@ func (d *Daemon) Serve(ctx context.Context, in Invocation, stdout, stderr io.Wri
 	return code
 }
 
+// A ConfigError is a configuration with which a daemon does not start.
+type ConfigError struct {
+	Report *config.Report
+	Err    error
+}
+
+// Error returns the faults.
+func (e *ConfigError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the faults.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// Refuse prints why a daemon does not start, after the warnings of its configuration, and returns its exit code.
+func Refuse(name string, l *Line, err error, stderr io.Writer) int {
+	var wrong *ConfigError
+	if errors.As(err, &wrong) {
+		opts := data.NewMap()
+		l.Merge(opts)
+		TellWarnings(stderr, opts, wrong.Report)
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
+	return exitGeneric
+}
+
 // check prints the effective options, and fails when the daemon would not start with them.
 func (d *Daemon) check(stdout, stderr io.Writer) int {
 	for _, w := range d.Report.Warnings {

@@ -44,7 +44,7 @@ func newProgram(in cli.Invocation, o *cli.MasterOptions) (*program, error) {
 	p := &program{in: in, o: o}
 	cfg, report, err := p.load()
 	if err != nil {
-		return nil, err
+		return nil, &cli.ConfigError{Report: report, Err: err}
 	}
 	p.cfg = cfg
 	p.daemon = &cli.Daemon{Name: "salt-master", Options: &o.DaemonOptions, Opts: p.opts(p.cfg), Report: report, Folders: folders(p.cfg), Codes: codes(),

@@ -4,7 +4,6 @@ package saltmaster
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/brineproject/brine/cli"
@@ -19,8 +18,7 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	cli.Preface(o.Line, stderr)
 	p, err := newProgram(in, o)
 	if err != nil {
-		fmt.Fprintf(stderr, "salt-master: %v\n", err)
-		return 1
+		return cli.Refuse("salt-master", o.Line, err, stderr)
 	}
 	return p.daemon.Serve(ctx, in, stdout, stderr)
 }

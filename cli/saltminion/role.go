@@ -29,7 +29,7 @@ func newProgram(in cli.Invocation, o *cli.MinionOptions) (*program, error) {
 	p := &program{in: in, o: o}
 	cfg, report, err := p.load()
 	if err != nil {
-		return nil, err
+		return nil, &cli.ConfigError{Report: report, Err: err}
 	}
 	p.cfg.Store(cfg)
 	p.daemon = &cli.Daemon{Name: "salt-minion", Options: &o.DaemonOptions, Opts: p.opts(cfg), Report: report, Folders: folders(cfg), Codes: codes(),

@@ -4,7 +4,6 @@ package saltminion
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -33,8 +32,7 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	cli.Preface(o.Line, stderr)
 	p, err := newProgram(in, o)
 	if err != nil {
-		fmt.Fprintf(stderr, "salt-minion: %v\n", err)
-		return 1
+		return cli.Refuse("salt-minion", o.Line, err, stderr)
 	}
 	return p.daemon.Serve(ctx, in, stdout, stderr)
 }
