@@ -1,9 +1,13 @@
 package master
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"github.com/sirupsen/logrus"
@@ -42,7 +46,21 @@ func mirrorHours(cfg *config.Master) int {
 			return saltHours
 		}
 	}
+	if slices.ContainsFunc(filepath.SplitList(os.Getenv("PATH")), hasSaltRun) {
+		return saltHours
+	}
 	return 0
+}
+
+// hasSaltRun reports whether a directory holds Salt's salt-run, which Python runs, as pipx and virtual environments leave it there.
+func hasSaltRun(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, "salt-run"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 512))
+	return err == nil && bytes.HasPrefix(head, []byte("#!")) && bytes.Contains(head, []byte("python"))
 }
 
 // A mirror writes jobs and returns into the files of Salt's local_cache besides, where Salt's own runners on this host look

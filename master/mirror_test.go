@@ -143,6 +143,30 @@ func TestMirrorIsOffWithoutSalt(t *testing.T) {
 	}
 }
 
+// TestMirrorIsOnWhereSaltRunIsOnThePath puts programs named salt-run on the PATH of a host without Salt's packages.
+func TestMirrorIsOnWhereSaltRunIsOnThePath(t *testing.T) {
+	for text, want := range map[string]bool{
+		"#!/opt/venv/bin/python3.11\nimport re\n":                            true,
+		"#!/bin/sh\n'''exec' /a/long/path/bin/python \"$0\" \"$@\"\n' '''\n": true,
+		"#!/bin/sh\nexec /opt/brine/salt-run \"$@\"\n":                       false,
+		"\x7fELF\x02python": false,
+		"":                  false,
+	} {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, "salt-run"), []byte(text), 0o755))
+		if got := hasSaltRun(dir); got != want {
+			t.Errorf("a salt-run of %q is Salt's: %v, want %v", text, got, want)
+		}
+		t.Setenv("PATH", "/nonexistent"+string(filepath.ListSeparator)+dir)
+		if want && mirrorHours(config.DefaultMaster()) != saltHours {
+			t.Errorf("with a salt-run of %q on the PATH returns are not mirrored", text)
+		}
+	}
+	if hasSaltRun(t.TempDir()) {
+		t.Error("an empty directory holds Salt's salt-run")
+	}
+}
+
 // BenchmarkMirror is what a return costs that is mirrored.
 func BenchmarkMirror(b *testing.B) {
 	m := &markers{dir: b.TempDir(), hash: "sha256", returns: true, now: time.Now}
