@@ -13,37 +13,37 @@ import (
 // has a quarter of the room; in IPv6 a network of 64 bits counts as one. The nil Strangers bounds nothing; several goroutines may use
 // Strangers.
 //
-// The messages of one network get their room in the order in which they came. Of the networks whose next message fits their quarter,
-// the one whose message has waited longest is served first, and no other before it.
+// The messages of one network get their room in the order in which they came. The networks whose next message fits their quarter take
+// turns: none is served before the one whose turn it is, and one that got room goes to the end.
 type Strangers struct {
 	limit int // negative for none
 
-	mu      sync.Mutex
-	used    int
-	arrived uint64 // number of the last waiter
-	by      map[netip.Prefix]*sender
-	next    byArrival // the senders whose first waiter fits their quarter: they wait for room of all
-	closed  bool
+	mu     sync.Mutex
+	used   int
+	turns  uint64 // number of the last turn
+	by     map[netip.Prefix]*sender
+	next   byTurn // the senders whose first waiter fits their quarter: they wait for room of all
+	closed bool
 }
 
 // A sender is one network that has room or waits for some.
 type sender struct {
 	used  int
 	queue list.List // of *waiter, in order of arrival
-	at    int       // place in next, or outside
+	turn  uint64
+	at    int // place in next, or outside
 }
 
 // A waiter is one message that waits for room.
 type waiter struct {
 	sender  *sender
 	place   *list.Element // in the sender's queue
-	number  uint64        // in the order of arrival of all
 	n       int           // bytes
 	granted bool
-	ready   chan struct{} // closed when it has been granted, or when it never will be
+	ready   chan struct{} // closed once room is granted or refused
 }
 
-// outside is the place of a sender that is not in byArrival.
+// outside is the place of a sender that is not in byTurn.
 const outside = -1
 
 // NewStrangers returns room of n bytes, without a limit if n is negative.
@@ -57,7 +57,7 @@ func (s *Strangers) Take(from netip.Addr, n int, patience time.Duration) (taken 
 	if s == nil || s.limit < 0 {
 		return 0, true
 	}
-	n = min(n, s.limit/4)
+	n = min(n, s.quarter())
 	source := NetworkOf(from)
 	w := s.join(source, n)
 	var end <-chan time.Time
@@ -92,8 +92,6 @@ func (s *Strangers) join(source netip.Prefix, n int) *waiter {
 		w.sender = &sender{at: outside}
 		s.by[source] = w.sender
 	}
-	s.arrived++
-	w.number = s.arrived
 	w.place = w.sender.queue.PushBack(w)
 	s.settle(w.sender)
 	return w
@@ -156,15 +154,26 @@ func (s *Strangers) settle(changed *sender) {
 		w.sender.queue.Remove(w.place)
 		w.granted = true
 		close(w.ready)
+		s.endTurn(w.sender)
 		s.line(w.sender)
 	}
 }
 
-// line puts a sender in next, where its first waiter says, or takes it out.
+// endTurn puts a sender behind all others that wait.
+func (s *Strangers) endTurn(c *sender) {
+	s.turns++
+	c.turn = s.turns
+}
+
+// quarter is what one network may have at once.
+func (s *Strangers) quarter() int { return max(s.limit/4, 1) }
+
+// line puts a sender in next, behind all others where it is new there, or takes it out.
 func (s *Strangers) line(c *sender) {
 	w := c.first()
-	switch fits := w != nil && c.used+w.n <= s.limit/4; {
+	switch fits := w != nil && c.used+w.n <= s.quarter(); {
 	case fits && c.at == outside:
+		s.endTurn(c)
 		heap.Push(&s.next, c)
 	case fits:
 		heap.Fix(&s.next, c.at)
@@ -199,23 +208,23 @@ func (c *sender) first() *waiter {
 	return nil
 }
 
-// byArrival is a heap of senders: the one whose first waiter has waited longest is on top.
-type byArrival []*sender
+// byTurn is a heap of senders: the one whose turn it is is on top.
+type byTurn []*sender
 
-func (q byArrival) Len() int           { return len(q) }
-func (q byArrival) Less(i, j int) bool { return q[i].first().number < q[j].first().number }
-func (q byArrival) Swap(i, j int) {
+func (q byTurn) Len() int           { return len(q) }
+func (q byTurn) Less(i, j int) bool { return q[i].turn < q[j].turn }
+func (q byTurn) Swap(i, j int) {
 	q[i], q[j] = q[j], q[i]
 	q[i].at, q[j].at = i, j
 }
 
-func (q *byArrival) Push(x any) {
+func (q *byTurn) Push(x any) {
 	c := x.(*sender)
 	c.at = len(*q)
 	*q = append(*q, c)
 }
 
-func (q *byArrival) Pop() any {
+func (q *byTurn) Pop() any {
 	last := len(*q) - 1
 	c := (*q)[last]
 	(*q)[last], *q = nil, (*q)[:last]

@@ -59,7 +59,7 @@ func TestStrangers(t *testing.T) {
 	})
 }
 
-// TestStrangersTakeTurns: no message overtakes an earlier one of its network, nor one of another network that waits for the same room.
+// TestStrangersTakeTurns: no message overtakes an earlier one of its network, nor one of another network whose turn it is.
 func TestStrangersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		addr := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}) }
@@ -97,12 +97,46 @@ func TestStrangersTakeTurns(t *testing.T) {
 		if len(served) > 0 {
 			t.Fatalf("%q do not wait", served)
 		}
-		gives(1, 30)                             // 330 are in use: too little for the oldest whose quarter has room
-		gives(2, 30, "large of 4")               // 300
-		gives(0, 90)                             // 310: the large one of 0 is the oldest now
-		gives(3, 20, "large of 0", "small of 5") // 290
+		gives(1, 30)               // 330 are in use: too little for the oldest whose quarter has room
+		gives(2, 30, "large of 4") // 300
+		gives(0, 90, "small of 5") // 310: the large one of 0 comes after those that waited for their turn
+		gives(3, 20, "large of 0") // 300
 		gives(0, 100, "small of 0")
 	})
+}
+
+// TestStrangersWithMuchDoNotStarveOthers: four networks that fill the room and have hundreds of messages waiting each let a fifth in
+// at its turn.
+func TestStrangersWithMuchDoNotStarveOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		addr := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}) }
+		s := NewStrangers(32 << 20)
+		for i := range 4 * 200 {
+			go func() {
+				if n, ok := s.Take(addr(i%4), 1<<20, 0); ok {
+					time.Sleep(30 * time.Second)
+					s.Give(addr(i%4), n)
+				}
+			}()
+		}
+		synctest.Wait()
+		began := time.Now()
+		if n, ok := s.Take(addr(4), 100<<10, time.Minute); !ok || time.Since(began) > 30*time.Second {
+			t.Errorf("after %v: %d bytes, %v", time.Since(began), n, ok)
+		}
+		s.Close()
+	})
+}
+
+// TestStrangersWithHardlyAnyRoom: a limit below four bytes is still a limit.
+func TestStrangersWithHardlyAnyRoom(t *testing.T) {
+	s := NewStrangers(1)
+	if n, ok := s.Take(netip.MustParseAddr("192.0.2.1"), 100, 0); n != 1 || !ok {
+		t.Errorf("the first got %d, %v", n, ok)
+	}
+	if n, ok := s.Take(netip.MustParseAddr("192.0.2.2"), 100, time.Millisecond); ok {
+		t.Errorf("the second got %d", n)
+	}
 }
 
 // TestStrangersPatience: who leaves makes way for those behind them, and at the end nobody gets room.
@@ -185,14 +219,14 @@ func (s *Strangers) check(t *testing.T) {
 	for source, c := range s.by {
 		w := c.first()
 		used += c.used
-		fits := w != nil && c.used+w.n <= s.limit/4
+		fits := w != nil && c.used+w.n <= s.quarter()
 		if fits {
 			fit++
 		}
-		if c.used < 0 || c.used > s.limit/4 || c.used == 0 && w == nil || fits != (c.at != outside) || fits && s.next[c.at] != c {
+		if c.used < 0 || c.used > s.quarter() || c.used == 0 && w == nil || fits != (c.at != outside) || fits && s.next[c.at] != c {
 			t.Errorf("%s has %d bytes, is at %d, and waits with %v", source, c.used, c.at, w)
 		}
-		if fits && w.number <= s.next[0].first().number && s.used+w.n <= s.limit {
+		if fits && c.turn <= s.next[0].turn && s.used+w.n <= s.limit {
 			t.Errorf("%s waits though it is its turn and there is room", source)
 		}
 	}
