@@ -257,8 +257,8 @@ func (d *deliveries) repeat(ctx context.Context) error {
 		if len(minions) == 0 {
 			continue
 		}
-		errAgain := d.again(ctx, id, slices.Clone(minions))
-		if errAgain != nil && !errors.Is(errAgain, returners.ErrUnknownJob) {
+		later, errAgain := d.again(ctx, id, slices.Clone(minions))
+		if later {
 			d.owe(id, minions)
 		}
 		err = errors.Join(err, errAgain)
@@ -345,32 +345,33 @@ func (d *deliveries) arrivals(now time.Time) (here map[string]time.Time) {
 	return here
 }
 
-// again sends a job once more to those of some minions that are ours and surely meant by its target.
-func (d *deliveries) again(ctx context.Context, id job.ID, minions []string) error {
+// again sends a job once more to those of some minions that are ours and surely meant by its target. later reports whether what failed
+// may work at the next look, as where the job cache did not answer.
+func (d *deliveries) again(ctx context.Context, id job.ID, minions []string) (later bool, err error) {
 	minions = slices.DeleteFunc(minions, func(minion string) bool {
 		_, ours := d.offline.ours.Load(minion)
 		return !ours || d.offline.waits(id, minion)
 	})
 	if len(minions) == 0 {
-		return nil
+		return false, nil
 	}
 	j, err := d.jobs.Job(ctx, id)
 	if err != nil {
-		return fmt.Errorf("send job %s again: %w", id, err)
+		return !errors.Is(err, returners.ErrUnknownJob), fmt.Errorf("send job %s again: %w", id, err)
 	}
 	item := queue.Item{ID: id, Load: j.Load, Minions: j.Minions}
 	load, err := loadOf(item)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if minions, err = d.meant(j, load, minions); err != nil || len(minions) == 0 {
-		return err
+		return false, err
 	}
 	if err := d.pub.again(ctx, item, load, minions...); err != nil {
-		return fmt.Errorf("send job %s again: %w", id, err)
+		return true, fmt.Errorf("send job %s again: %w", id, err)
 	}
 	d.log.Infof("job %s was sent again to minions that have not acknowledged it: %s", id, strings.Join(minions, ", "))
-	return nil
+	return false, nil
 }
 
 // meant leaves out the minions that a target may not mean: they could not decide for themselves, since a job that is sent again

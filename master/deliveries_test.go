@@ -234,6 +234,26 @@ func TestMinionsThatAreBackGetTheirJobsOnceTheJobCacheAnswers(t *testing.T) {
 	r.wants(t, id, "ours1=acknowledged ours2=sent real1=sent real2=sent")
 }
 
+// TestJobsWhoseTargetIsGoneAreTriedOnce has a minion come back after the node group of its job was removed: the fault is told once, not
+// at each look.
+func TestJobsWhoseTargetIsGoneAreTriedOnce(t *testing.T) {
+	r := newRoute(t)
+	r.parts.settings.now().Nodegroups = data.NewMap("g", "L@ours1,ours2,real1,real2")
+	_, err := r.pub.publish(t.Context(), commandOf(t, "publish", "", r.load("g", "nodegroup", "test.ping", []any{})))
+	must(t, err)
+	r.looks(t, 0)
+	r.now = r.now.Add(time.Second)
+	r.pub.offline.remembers("ours1")
+	r.parts.settings.now().Nodegroups = data.NewMap()
+	if err := r.pub.deliveries.look(t.Context()); err == nil || !strings.Contains(err.Error(), `unknown node group: "g"`) {
+		t.Errorf("the first look: %v", err)
+	}
+	for range 3 {
+		r.now = r.now.Add(time.Second)
+		must(t, r.pub.deliveries.look(t.Context()))
+	}
+}
+
 // TestSignInsWaitForJobsThatAreTakenUpLate has a minion sign in while the job cache is locked and a later job is on its way: the job of
 // the earlier master is sent to it once it is taken up.
 func TestSignInsWaitForJobsThatAreTakenUpLate(t *testing.T) {

@@ -332,12 +332,8 @@ func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bo
 	if err := o.senders.may(ctx, item.Owner, load, item.Minions); err != nil {
 		return o.refuse(w, err)
 	}
-	waits, err := o.queue.Begin(w.id, w.minion)
-	if err != nil || !waits {
+	if err := o.send(ctx, item, load, w); err != nil || !o.queue.Waits(w.id, w.minion) {
 		return err
-	}
-	if err := o.pub.again(ctx, item, load, w.minion); err != nil {
-		return fmt.Errorf("send queued job %s to %s: %w", w.id, w.minion, err)
 	}
 	o.log.Infof("queued job %s was sent to minion %s, which is back", w.id, w.minion)
 	o.sent[w] = now
@@ -346,6 +342,25 @@ func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bo
 		o.deliveries.handedOver(w, now)
 	}
 	return nil // until it says that it has the job
+}
+
+// send sends a job that still waits. What can fail for want of the job cache comes before the queue notes that sending has begun: after
+// that a minion of Salt's is never sent the job again.
+func (o *offline) send(ctx context.Context, item queue.Item, load *data.Map, w waiting) error {
+	if !o.queue.Waits(w.id, w.minion) {
+		return nil
+	}
+	pub, err := o.pub.prepare(ctx, item, load, w.minion)
+	if err != nil {
+		return fmt.Errorf("send queued job %s to %s: %w", w.id, w.minion, err)
+	}
+	if waits, err := o.queue.Begin(w.id, w.minion); err != nil || !waits {
+		return err
+	}
+	if err := o.pub.publisher.Publish(pub, []string{w.minion}); err != nil {
+		return fmt.Errorf("send queued job %s to %s: %w", w.id, w.minion, err)
+	}
+	return nil
 }
 
 // refuse drops a job that its user may not send any more.
@@ -384,9 +399,18 @@ func loadOf(item queue.Item) (*data.Map, error) {
 	return load, nil
 }
 
-// again publishes a job once more, for some of its minions. A job whose record was dropped meanwhile gets one anew, so that its
-// return finds it.
+// again publishes a job once more, for some of its minions.
 func (p *publishing) again(ctx context.Context, item queue.Item, load *data.Map, minions ...string) error {
+	pub, err := p.prepare(ctx, item, load, minions...)
+	if err != nil {
+		return err
+	}
+	return p.publisher.Publish(pub, minions)
+}
+
+// prepare returns the publication of a job for some of its minions. A job whose record was dropped meanwhile gets one anew, so that
+// its return finds it.
+func (p *publishing) prepare(ctx context.Context, item queue.Item, load *data.Map, minions ...string) (*job.Publication, error) {
 	kwargs, _ := load.Value("kwargs").(*data.Map)
 	kwargs = kwargs.Clone()
 	kwargs.Delete("delimiter") // the target is a list
@@ -394,16 +418,16 @@ func (p *publishing) again(ctx context.Context, item queue.Item, load *data.Map,
 	load.Set("tgt_type", "list")
 	pub, err := p.publication(load, kwargs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := p.jobs.Job(ctx, item.ID); errors.Is(err, returners.ErrUnknownJob) {
 		err = p.jobs.SaveJob(ctx, &returners.Job{ID: item.ID, Load: item.Load, Minions: item.Minions, NoCache: !p.keepJobs,
 			Started: p.now()})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return p.publisher.Publish(pub, minions)
+	return pub, nil
 }
 
 // ping asks minions for a sign of life.

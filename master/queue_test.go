@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -45,6 +46,42 @@ func (b *bench) queueJob(t *testing.T, pub *publishing, load *data.Map) job.ID {
 	reply, err := pub.publish(t.Context(), commandOf(t, "publish", "", load))
 	must(t, err)
 	return job.ID(reply.(*data.Map).Value("load").(*data.Map).Text("jid"))
+}
+
+// droppedJobs is a job cache that has dropped all jobs, and that is locked where it is told so.
+type droppedJobs struct {
+	returners.JobCache
+	locked bool
+}
+
+func (*droppedJobs) Job(context.Context, job.ID) (*returners.Job, error) {
+	return nil, returners.ErrUnknownJob
+}
+
+func (d *droppedJobs) SaveJob(ctx context.Context, j *returners.Job) error {
+	if d.locked {
+		return errLocked
+	}
+	return d.JobCache.SaveJob(ctx, j)
+}
+
+// TestQueuedJobOutlivesALockedJobCache sends a queued job whose record was dropped to a minion of Salt's while the job cache is locked:
+// nothing was sent, so that it is sent once the cache answers, and not given up.
+func TestQueuedJobOutlivesALockedJobCache(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	pub, told := b.queues()
+	id := b.queueJob(t, pub, rootLoad(b))
+	jobs := &droppedJobs{pub.jobs, true}
+	pub.jobs = jobs
+	before := len(b.wire.messages())
+	if err := pub.offline.giveAll(t.Context(), "web1"); !errors.Is(err, errLocked) {
+		t.Errorf("with a locked job cache: %v", err)
+	}
+	jobs.locked = false
+	must(t, pub.offline.giveAll(t.Context(), "web1"))
+	if sent := len(b.wire.messages()) - before; sent != 1 || !pub.offline.Has(id) {
+		t.Errorf("%d publications, want 1; it waits: %v; its progress: %v", sent, pub.offline.Has(id), told["web1"])
+	}
 }
 
 // TestQueuedJobOfAUserWhoLostHisRightsIsNotSent takes a right from users after their jobs were queued: these are not sent, and

@@ -132,7 +132,7 @@ func (r *returning) store(ctx context.Context, jid job.ID, id string, load paylo
 	}
 	if r.cacheReturns && !known.NoCache {
 		fresh, err := r.jobs.SaveReturn(ctx, jid, &returners.Return{Minion: id, Load: raw, Received: r.now()})
-		if (err != nil || !fresh) && known.own {
+		if (err != nil || !fresh) && known.own && !known.fresh { // a new job's record stays, and counts
 			r.quota.refund(id, len(raw))
 		}
 		if err != nil || !fresh {

@@ -287,6 +287,31 @@ func TestReturnsThatCannotBeSavedAreNotBooked(t *testing.T) {
 	}
 }
 
+// unsavedReturns is a job cache that keeps jobs and no returns.
+type unsavedReturns struct{ returners.JobCache }
+
+func (unsavedReturns) SaveReturn(context.Context, job.ID, *returners.Return) (bool, error) {
+	return false, errLocked
+}
+
+// TestRecordsOfJobsCountWithoutTheirReturns has a minion send returns for ever new jobs that cannot be saved: their records are bounded.
+func TestRecordsOfJobsCountWithoutTheirReturns(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	cache := b.parts.jobs
+	b.parts.jobs = unsavedReturns{cache}
+	requests := newRequests(b.parts, newPublishing(b.parts))
+	ids := job.NewIDs(nil)
+	for range ownJobs + 10 {
+		_, err := requests.Encrypted(t.Context(), commandOf(t, "_return", "web1", returnOf("web1", ids.Next(), true)))
+		if err != nil && !errors.Is(err, errLocked) {
+			t.Fatal(err)
+		}
+	}
+	if got := len(b.jobs.all()); got != ownJobs {
+		t.Errorf("%d records of jobs are kept, want %d", got, ownJobs)
+	}
+}
+
 func TestOwnQuota(t *testing.T) {
 	now := time.Unix(0, 0)
 	q := newOwnQuota(func() time.Time { return now }, func() time.Duration { return 10 * time.Hour })
