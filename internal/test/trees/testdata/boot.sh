@@ -32,7 +32,7 @@ if [ "$3" = own ]; then
   own
 fi
 exec 3<&0 < /dev/null
-{ cat <&3; kill -KILL $$; } > /dev/null 2>&1 &
+({ cat <&3; kill -KILL $$; } > /dev/null 2>&1 &) # no child of this process: that is its systemd alone
 exec 3<&-
 mkdir -p "$changes/upper" "$changes/work" "$changes/root" "$changes/groups"
 mount -t cgroup2 cgroup2 "$changes/groups"
