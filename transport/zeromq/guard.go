@@ -317,6 +317,7 @@ func (g *guard) borrow(limit int) (ok bool) {
 		n = maxFrame
 	}
 	g.lent, ok = g.strangers.Take(transport.SourceOf(g.RemoteAddr()), n, g.limits.MessageTimeout)
+	g.slow = false // the time that the peer waited for room is not time that it took
 	if g.draining.Load() {
 		return true // the next read tells
 	}
