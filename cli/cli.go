@@ -41,7 +41,7 @@ import (
 const (
 	exitOK       = 0
 	exitGeneric  = 1
-	exitUsage    = 64
+	ExitUsage    = 64 // a wrong command line
 	exitNoTarget = 42 // incomplete command lines of salt
 )
 

@@ -245,7 +245,7 @@ func (o *KeyOptions) checkAll() error {
 		name, letter string
 	}{{o.AcceptAll, "accept", "a"}, {o.RejectAll, "reject", "r"}, {o.DeleteAll, "delete", "d"}} {
 		if c.all {
-			return &Exit{Code: exitUsage, Stderr: fmt.Sprintf("%sError: %s all takes no arguments. Use -%s to %s specified keys\n",
+			return &Exit{Code: ExitUsage, Stderr: fmt.Sprintf("%sError: %s all takes no arguments. Use -%s to %s specified keys\n",
 				o.Warnings, strings.ToUpper(c.name[:1])+c.name[1:], c.letter, c.name)}
 		}
 	}

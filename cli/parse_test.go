@@ -84,7 +84,7 @@ func checkParse(t *testing.T, c *vectors.Case, root string) {
 	var exit *Exit
 	if errors.As(err, &exit) {
 		if args := texts(c.Value("argv")); c.Text("program") == "salt-master" && args[len(args)-1] == "x" { // Salt passes over it
-			if exit.Code != exitUsage || !strings.Contains(exit.Stderr, `no argument "x"`) {
+			if exit.Code != ExitUsage || !strings.Contains(exit.Stderr, `no argument "x"`) {
 				t.Errorf("exit: %v", exit)
 			}
 			return
@@ -403,7 +403,7 @@ func TestArgumentsThatAProgramDoesNotTake(t *testing.T) {
 		_, err := parseAny(words[0], Invocation{Args: words[1:], Dir: "/", Env: empty, Stdin: strings.NewReader("")})
 		var exit *Exit
 		last := words[len(words)-1]
-		if !errors.As(err, &exit) || exit.Code != exitUsage || !strings.Contains(exit.Stderr, `no argument "`+last+`"`) {
+		if !errors.As(err, &exit) || exit.Code != ExitUsage || !strings.Contains(exit.Stderr, `no argument "`+last+`"`) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}

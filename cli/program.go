@@ -94,7 +94,7 @@ func (p *program) usageLine() string {
 // fail returns the Exit for a wrong command line.
 func (p *program) fail(format string, args ...any) *Exit {
 	message := fmt.Sprintf(format, args...)
-	return &Exit{Code: exitUsage, Stderr: fmt.Sprintf("%s\n%s: error: %s\n", p.usageLine(), p.name, message)}
+	return &Exit{Code: ExitUsage, Stderr: fmt.Sprintf("%s\n%s: error: %s\n", p.usageLine(), p.name, message)}
 }
 
 // programs returns the table of a program by its name.

@@ -117,7 +117,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestPathsBelowRootDirHaveItsPlace where no file sets them themselves.
+// TestPathsBelowRootDirHaveItsPlace checks whose place the error of a path has: its own where a file sets it, else that of root_dir.
 func TestPathsBelowRootDirHaveItsPlace(t *testing.T) {
 	dir := tree(t, map[string]string{"master": "timeout: 5\nroot_dir: /srv/r\nlog_file: /x/log\n"})
 	_, r, err := LoadMaster(dir, nil)

@@ -332,7 +332,7 @@ func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bo
 	if err := o.senders.may(ctx, item.Owner, load, item.Minions); err != nil {
 		return o.refuse(w, err)
 	}
-	if err := o.send(ctx, item, load, w); err != nil || !o.queue.Waits(w.id, w.minion) {
+	if sent, err := o.send(ctx, item, load, w); !sent {
 		return err
 	}
 	o.log.Infof("queued job %s was sent to minion %s, which is back", w.id, w.minion)
@@ -344,23 +344,23 @@ func (o *offline) give(ctx context.Context, item queue.Item, w waiting, begun bo
 	return nil // until it says that it has the job
 }
 
-// send sends a job that still waits. What can fail for want of the job cache comes before the queue notes that sending has begun: after
-// that a minion of Salt's is never sent the job again.
-func (o *offline) send(ctx context.Context, item queue.Item, load *data.Map, w waiting) error {
+// send sends a job to its minion, and reports whether it did: one that was cancelled meanwhile is not sent. Its record in the job cache
+// is made before the queue notes that sending has begun, since a minion of Salt's is never sent a job again after that note.
+func (o *offline) send(ctx context.Context, item queue.Item, load *data.Map, w waiting) (sent bool, err error) {
 	if !o.queue.Waits(w.id, w.minion) {
-		return nil
+		return false, nil
 	}
 	pub, err := o.pub.prepare(ctx, item, load, w.minion)
 	if err != nil {
-		return fmt.Errorf("send queued job %s to %s: %w", w.id, w.minion, err)
+		return false, fmt.Errorf("send queued job %s to %s: %w", w.id, w.minion, err)
 	}
 	if waits, err := o.queue.Begin(w.id, w.minion); err != nil || !waits {
-		return err
+		return false, err
 	}
 	if err := o.pub.publisher.Publish(pub, []string{w.minion}); err != nil {
-		return fmt.Errorf("send queued job %s to %s: %w", w.id, w.minion, err)
+		return false, fmt.Errorf("send queued job %s to %s: %w", w.id, w.minion, err)
 	}
-	return nil
+	return true, nil
 }
 
 // refuse drops a job that its user may not send any more.

@@ -37,14 +37,11 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 		return 0
 	case errors.As(err, &wrong):
 		fmt.Fprintf(stderr, "Usage: salt-swarm [options]\n\nsalt-swarm: error: %v\n", err)
-		return exitUsage
+		return cli.ExitUsage
 	}
 	fmt.Fprintf(stderr, "salt-swarm: %v\n", err)
 	return 1
 }
-
-// exitUsage is the code for a wrong command line, as in Salt's programs (os.EX_USAGE).
-const exitUsage = 64
 
 // A usageError is a command line that the program does not understand.
 type usageError struct{ error }

@@ -8,7 +8,8 @@ import (
 	"github.com/brineproject/brine/cli"
 )
 
-// TestWrongCommandLines end with the code of Salt's programs, 64, and name what is wrong; a crowd that cannot be made ends with 1.
+// TestWrongCommandLines checks that a wrong command line ends with 64, as in Salt's programs, and is told; a crowd that cannot be made ends
+// with 1.
 func TestWrongCommandLines(t *testing.T) {
 	for _, tt := range []struct {
 		line, want string

@@ -163,7 +163,8 @@ func (g *guard) borrow() (ok bool) {
 		return true
 	}
 	g.lent, ok = g.strangers.Take(transport.SourceOf(g.conn.RemoteAddr()), g.limit(), g.limits.MessageTimeout)
-	g.armed = none                 // the time that the peer waited for room is not time that it took
+	// The time that the peer waited for room is not time that it took.
+	g.armed = none
 	return ok || g.draining.Load() // which the next read tells
 }
 
