@@ -18,8 +18,12 @@ func peerOf(conn net.Conn) (uid int, ok bool) {
 	return int(cred.Uid), true
 }
 
-// holderOf returns the process that has begun to listen on the socket that conn leads to. A socket outlives it in a process that it
-// forked, as those of the jobs of Salt's minion are. A process that cannot be seen from here, as in another container, counts as there.
+// holderWords is how many words of a command line are told: an interpreter, its script and what that calls itself. What follows may
+// hold a password.
+const holderWords = 3
+
+// holderOf returns the process that began to listen on the socket that conn leads to. It is gone when that process has ended: the
+// socket may then be open in a process that it forked, such as a job of Salt's minion. One of another container is not seen as gone.
 func holderOf(conn net.Conn) holder {
 	cred, ok := credentials(conn)
 	if !ok || cred.Pid <= 0 {
@@ -34,6 +38,9 @@ func holderOf(conn net.Conn) holder {
 		return holder{text: ": process " + pid}
 	}
 	words := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
+	if len(words) > holderWords {
+		words = append(words[:holderWords], "...")
+	}
 	return holder{text: ": process " + pid + ", " + strconv.Quote(strings.Join(words, " "))}
 }
 

@@ -133,12 +133,12 @@ type unixListener struct {
 	own  fs.FileInfo
 }
 
+// Close removes the file while it still answers: once nobody listens there, another process may put its own in its place.
 func (l *unixListener) Close() error {
-	err := l.UnixListener.Close()
-	if now, e := os.Lstat(l.path); e == nil && os.SameFile(now, l.own) {
+	if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.own) {
 		os.Remove(l.path)
 	}
-	return err
+	return l.UnixListener.Close()
 }
 
 // errTaken is returned for a socket on which another process listens.

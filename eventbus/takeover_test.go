@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestServeWaitsForTheOther holds that a bus waits for another one on its sockets to end, tells once that it does, and gives up after
+// TestServeWaitsForTheOther checks that a bus waits for another one on its sockets to end, tells once that it does, and gives up after
 // its patience or with its context.
 func TestServeWaitsForTheOther(t *testing.T) {
 	for _, name := range []string{"pub", "pull"} {
@@ -34,8 +34,16 @@ func TestServeWaitsForTheOther(t *testing.T) {
 	if err := New(Options{}).Serve(t.Context(), s, ServeOptions{Patience: time.Nanosecond}); !errors.Is(err, errTaken) || !strings.Contains(err.Error(), s.Pub) {
 		t.Errorf("without patience: %v", err)
 	}
+	told := 0
+	err := New(Options{}).Serve(t.Context(), s, ServeOptions{Patience: 2*look + look/2, Wait: func(error) { told++ }})
+	if !errors.Is(err, errTaken) || told != 1 {
+		t.Errorf("after three looks: %v, told %d times", err, told)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	if err := New(Options{}).Serve(ctx, s, ServeOptions{Patience: time.Hour, Wait: func(error) { stop() }}); err != nil {
 		t.Errorf("at the end of the context: %v", err)
+	}
+	if err := removeStale(ctx, s.Pub); !errors.Is(err, context.Canceled) {
+		t.Errorf("a look at a socket after the end of the context: %v", err)
 	}
 }
