@@ -48,6 +48,7 @@ type deliveries struct {
 	dirty   bool                 // jobs were sent since the file was written
 	written time.Time            // when it was
 	dropped time.Time            // when the oldest job began for which there was no room; zero where there was room for all
+	crowded time.Time            // when the newest of these began
 	resumed bool                 // what an earlier master left was taken up
 	early   map[string]time.Time // minions of ours that have signed in before that, and when
 
@@ -131,13 +132,18 @@ func (d *deliveries) put(id job.ID, one *delivery) {
 }
 
 // drop leaves out a job for which there is no room: this master does not send it again and does not say who missed it. The file keeps
-// its time, so that the next master takes it up where it is one of the newest that list reads. The caller holds mu.
+// its time for as long as such a job can be on its way, so that the next master takes it up where it is one of the newest that list
+// reads. The caller holds mu.
 func (d *deliveries) drop(id job.ID, one *delivery) {
 	if d.dropped.IsZero() {
-		d.log.Warnf("job %s: %d jobs are on their way, and no more are followed: minions that lose their connection may miss it", id, mostOpen)
+		d.log.Warnf("job %s: %d jobs wait for acknowledgments, and no more are followed: minions that lose their connection may miss it",
+			id, mostOpen)
 	}
 	if d.dropped.IsZero() || one.started.Before(d.dropped) {
 		d.dropped = one.started
+	}
+	if one.started.After(d.crowded) {
+		d.crowded = one.started
 	}
 	d.dirty = true
 }
@@ -580,7 +586,8 @@ func (d *deliveries) resumeJob(ctx context.Context, j *returners.Job) error {
 	return nil
 }
 
-// silentOf returns the minions of which nothing is known but that a job was sent to them; none of a job that is not kept any more.
+// silentOf returns the minions that a job was sent to and that have told nothing of it since. For a job that is no longer kept it
+// returns none.
 func (d *deliveries) silentOf(ctx context.Context, id job.ID) (silent []string, err error) {
 	states, err := returners.ProgressOf(ctx, d.jobs, id)
 	if errors.Is(err, returners.ErrUnknownJob) {
@@ -603,6 +610,9 @@ func (d *deliveries) mark() error {
 	d.mu.Lock()
 	due := d.resumed && d.dirty && now.Sub(d.written).Abs() >= markPause
 	oldest := now
+	if now.Sub(d.crowded) > deliveryMost+deliveryRest {
+		d.dropped = time.Time{}
+	}
 	if !d.dropped.IsZero() && d.dropped.Before(oldest) {
 		oldest = d.dropped
 	}
@@ -612,7 +622,7 @@ func (d *deliveries) mark() error {
 		}
 	}
 	if due {
-		d.written, d.dirty = now, len(d.open) > 0
+		d.written, d.dirty = now, len(d.open) > 0 || !d.dropped.IsZero()
 	}
 	d.mu.Unlock()
 	if oldest = oldest.Add(-markMargin); !due || oldest.Equal(d.behind) {

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
+
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
@@ -254,6 +257,37 @@ func TestJobsWhoseTargetIsGoneAreTriedOnce(t *testing.T) {
 	}
 }
 
+// TestJobsThatAreKeptNoMoreAreTriedOnce has a minion come back after the record of its job was dropped: the fault is told once, not at
+// each look.
+func TestJobsThatAreKeptNoMoreAreTriedOnce(t *testing.T) {
+	r := newRoute(t)
+	r.order(t, nil)
+	r.now = r.now.Add(time.Second)
+	r.pub.offline.remembers("ours1")
+	r.pub.deliveries.jobs = &droppedJobs{JobCache: r.pub.deliveries.jobs}
+	if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, returners.ErrUnknownJob) {
+		t.Errorf("the first look: %v", err)
+	}
+	for range 3 {
+		r.now = r.now.Add(time.Second)
+		must(t, r.pub.deliveries.look(t.Context()))
+	}
+}
+
+// TestAcknowledgedJobIsNotSentOnceTheJobCacheAnswers has a minion acknowledge a job that could not be sent to it again.
+func TestAcknowledgedJobIsNotSentOnceTheJobCacheAnswers(t *testing.T) {
+	r := newRoute(t)
+	id := r.order(t, nil)
+	r.now = r.now.Add(time.Second)
+	r.pub.offline.remembers("ours1")
+	r.pub.deliveries.jobs = &lockedJobs{JobCache: r.pub.deliveries.jobs, one: 1}
+	if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, errLocked) {
+		t.Errorf("a look at a locked job cache: %v", err)
+	}
+	r.ack(t, id, "ours1")
+	r.looks(t, 0)
+}
+
 // TestSignInsWaitForJobsThatAreTakenUpLate has a minion sign in while the job cache is locked and a later job is on its way: the job of
 // the earlier master is sent to it once it is taken up.
 func TestSignInsWaitForJobsThatAreTakenUpLate(t *testing.T) {
@@ -270,9 +304,12 @@ func TestSignInsWaitForJobsThatAreTakenUpLate(t *testing.T) {
 		if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, errLocked) {
 			t.Errorf("a look at a locked job cache: %v", err)
 		}
-		before := len(r.wire.messages())
+		var hook *test.Hook
+		r.pub.deliveries.log, hook = test.NewNullLogger()
 		must(t, r.pub.deliveries.look(t.Context()))
-		if got := len(r.wire.messages()) - before; got == 0 {
+		if !slices.ContainsFunc(hook.AllEntries(), func(e *logrus.Entry) bool {
+			return strings.HasPrefix(e.Message, "job "+string(id)+" was sent again to ") && strings.Contains(e.Message, "ours1")
+		}) {
 			t.Errorf("job_acks %t: job %s is not sent to the minion that is back", acks, id)
 		}
 	}
@@ -359,7 +396,8 @@ func TestAnswersWhileOthersAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestJobsBeyondTheBoundAreNoted sends more jobs than are followed: the file keeps the time of those that are not, for the next master.
+// TestJobsBeyondTheBoundAreNoted sends more jobs than are followed: the file keeps the time of those that are not, for the next master,
+// for as long as they can be on their way.
 func TestJobsBeyondTheBoundAreNoted(t *testing.T) {
 	r := newRoute(t)
 	d := r.pub.deliveries
@@ -372,11 +410,16 @@ func TestJobsBeyondTheBoundAreNoted(t *testing.T) {
 	for i := range mostOpen {
 		d.settled(job.ID(strconv.Itoa(i)), "ours1")
 	}
-	r.now = begun.Add(time.Hour)
-	must(t, d.mark())
-	want := begun.Add(mostOpen*time.Millisecond - markMargin).Truncate(time.Microsecond)
-	if at, err := readMark(d.file); err != nil || !at.Equal(want) || len(d.open) != 0 {
-		t.Errorf("the file says %v, %v; want %v; %d jobs are followed", at, err, want, len(d.open))
+	if len(d.open) != 0 {
+		t.Errorf("%d jobs are followed", len(d.open))
+	}
+	for _, tt := range []struct{ after, want time.Duration }{{deliveryMost, mostOpen * time.Millisecond}, {time.Hour, time.Hour}} {
+		r.now = begun.Add(tt.after)
+		must(t, d.mark())
+		want := begun.Add(tt.want - markMargin).Truncate(time.Microsecond)
+		if at, err := readMark(d.file); err != nil || !at.Equal(want) {
+			t.Errorf("after %v the file says %v, %v; want %v", tt.after, at, err, want)
+		}
 	}
 }
 
