@@ -146,6 +146,7 @@ func TestFaults(t *testing.T) {
 			`DIR/master:1: reactor: expected a list, got a mapping of 1; write it as lines that begin with a dash below reactor`},
 		{"a list for a map", "file_roots:\n  - /srv\n",
 			`DIR/master:1: file_roots: expected a mapping, got a list of 1; write it as NAME: VALUE lines below file_roots, without the dashes`},
+		{"a list for a secret", "gitfs_password: [hunter2]\n", "DIR/master:1: gitfs_password: expected text"},
 		{"a list for text", "interface: [10.0.0.1]\n",
 			`DIR/master:1: interface: expected text, got a list of 1; write interface: 10.0.0.1`},
 		{"port out of range", "ret_port: 70000\n", `DIR/master:1: ret_port: 70000 is out of range; it must be from 1 to 65535`},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/internal/test/testsalt"
+	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/pki/keyring"
 )
@@ -182,7 +183,7 @@ func TestMasterKeyThatNobodyHandedOverTo(t *testing.T) {
 	m := testsalt.StartMaster(t, testsalt.MasterConfig(filepath.Join(dir, "m")))
 	starts := m.Listen(t, "salt/minion/")
 	cfg := testsalt.MinionConfig(filepath.Join(dir, "web1"), "web1", m.Address)
-	minion := testsalt.StartMinion(t, cfg)
+	web1 := testsalt.StartMinion(t, cfg)
 	testsalt.AwaitEvent(t, starts, "salt/minion/web1/start")
 	for _, half := range []string{"master.pem", "master.pub"} {
 		if err := os.Remove(filepath.Join(m.Config.PKIDir, half)); err != nil {
@@ -198,22 +199,31 @@ func TestMasterKeyThatNobodyHandedOverTo(t *testing.T) {
 	if back := pingAll(t, m.Client(t), "web1"); !back["web1"] {
 		t.Error("the minion does not answer under the key that the master has")
 	}
-	if err := minion.Stop(); err != nil {
+	if err := web1.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	m.Stop(t)
 	again := *m.Config
 	m = testsalt.StartMaster(t, &again)
 	auth := m.Listen(t, "salt/auth")
-	minion = testsalt.StartMinion(t, cfg)
+	web1 = testsalt.StartMinion(t, cfg)
 	for range 2 { // it comes again and again, and is not content
 		testsalt.AwaitEvent(t, auth, "salt/auth")
 	}
-	if err := minion.Stop(); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := web1.Stop(); err != nil && !errors.Is(err, os.ErrClosed) {
 		t.Fatal(err)
 	}
 	if text(t, filepath.Join(dir, "web1", "pki", "minion_master.pub")) == text(t, filepath.Join(m.Config.PKIDir, "master.pub")) {
 		t.Error("the minion took a key that nobody handed over to")
+	}
+	c, err := minion.NewCaller(t.Context(), cfg, cfg.Map(), testsalt.MinionOptions(t, cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	stored := filepath.Join(dir, "web1", "pki", "minion_master.pub")
+	if err := c.Join(t.Context()); err == nil || !strings.Contains(err.Error(), "The stored key is "+stored) {
+		t.Errorf("a call with the key of another master: %v; want %s named", err, stored)
 	}
 }
 
