@@ -4,7 +4,9 @@ import "strings"
 
 // ClassText returns v as Str does, but with each Map as Python 3.11 prints its Class: OrderedDict([('a', 1)]).
 func ClassText(v any) string {
-	if _, composite := items(v); !composite {
+	switch v.(type) {
+	case []any, Tuple, *Map:
+	default:
 		return Str(v)
 	}
 	var b strings.Builder
@@ -12,53 +14,41 @@ func ClassText(v any) string {
 	return b.String()
 }
 
-// items returns what a value holds: the elements of a list or tuple, the pairs of a Map. Others hold nothing.
-func items(v any) ([]any, bool) {
-	switch v := v.(type) {
-	case []any:
-		return v, true
-	case Tuple:
-		return v, true
-	case *Map:
-		pairs := make([]any, 0, v.Len())
-		for key, value := range v.All() {
-			pairs = append(pairs, Tuple{key, value})
-		}
-		return pairs, true
-	}
-	return nil, false
-}
-
-// defaultFactory is what DefaultOrderedDict tells of itself (salt/utils/datastructures.py of 3006.18).
+// defaultFactory is the factory that DefaultOrderedDict prints before its items (salt/utils/datastructures.py of 3006.18).
 const defaultFactory = "<class 'salt.utils.datastructures.HashableOrderedDict'>, "
 
 func writeClasses(b *strings.Builder, v any) {
-	held, composite := items(v)
-	m, isMap := v.(*Map)
-	tuple, isTuple := v.(Tuple)
-	switch {
-	case !composite:
-		b.WriteString(Repr(v))
-	case isMap && m.Class() == Dict:
-		writeDict(b, m)
-	case isMap:
-		writeOrdered(b, m.Class(), held)
-	case isTuple && len(tuple) == 1:
-		writeItems(b, "(", held, ",)")
-	case isTuple:
-		writeItems(b, "(", held, ")")
+	switch v := v.(type) {
+	case *Map:
+		if v.Class() == Dict {
+			writeDict(b, v)
+			return
+		}
+		writeOrdered(b, v)
+	case Tuple:
+		end := ")"
+		if len(v) == 1 {
+			end = ",)"
+		}
+		writeItems(b, "(", v, end)
+	case []any:
+		writeItems(b, "[", v, "]")
 	default:
-		writeItems(b, "[", held, "]")
+		b.WriteString(Repr(v))
 	}
 }
 
-func writeOrdered(b *strings.Builder, class Class, pairs []any) {
-	name, end := class.String()+"(", ")"
-	if class == DefaultOrderedDict {
+func writeOrdered(b *strings.Builder, m *Map) {
+	name, end := m.Class().String()+"(", ")"
+	if m.Class() == DefaultOrderedDict {
 		name, end = name+defaultFactory+name, "))"
 	}
 	b.WriteString(name)
-	if len(pairs) > 0 {
+	if m.Len() > 0 {
+		pairs := make([]any, 0, m.Len())
+		for key, value := range m.All() {
+			pairs = append(pairs, Tuple{key, value})
+		}
 		writeItems(b, "[", pairs, "]")
 	}
 	b.WriteString(end)
