@@ -61,7 +61,7 @@ func TestMinionKeepsToItsSize(t *testing.T) {
 	keepsToSize(t, minionBudget, "", "./cmd/salt-minion", "GOARCH=amd64")
 }
 
-// keepsToSize also holds that the linker may drop methods that nobody calls, which it cannot where methods are looked up by
+// keepsToSize also checks that the linker may drop methods that nobody calls, which it cannot where methods are looked up by
 // name (reflect.Value.MethodByName).
 func keepsToSize(t *testing.T, budget int64, tags, program string, env ...string) {
 	t.Helper()

@@ -103,7 +103,7 @@ func (g *Gate) SetOptions(o Options) error {
 			g.warnOfRules("external_auth: "+data.Str(system), m)
 		}
 		if _, err := h.system(data.Str(system)); err != nil {
-			g.log.WithError(err).Info("nobody can log in there")
+			g.log.WithError(err).Infof("external_auth: nobody can log in through %s", data.Str(system))
 		}
 	}
 	g.held.Store(h)

@@ -73,7 +73,7 @@ func sourceOf(a net.Addr) (source string, here bool) {
 	if err != nil {
 		return host, false
 	}
-	return transport.NetworkOf(ip).String(), ip.Unmap().IsLoopback()
+	return transport.NetworkOf(ip).String(), ip.IsLoopback()
 }
 
 // sharesOf returns the budgets that a login uses, with the most that each may have.

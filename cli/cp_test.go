@@ -103,7 +103,7 @@ func (s *site) cp(t *testing.T, argv []string) (stdout, stderr string, code int)
 	return s.original(out.String()), s.original(errs.String()), code
 }
 
-// sameFile holds that two files have the same content, and the same mode where that is sent.
+// sameFile checks that two files have the same content, and the same mode where that is sent.
 func sameFile(t *testing.T, came, sent string, mode bool) {
 	t.Helper()
 	got, err := os.ReadFile(came)

@@ -229,7 +229,7 @@ func (o *KeyOptions) check() error {
 		return o.fail("The maximum value for keysize is 32768")
 	}
 	if err := o.checkAll(); err != nil || len(o.Args) == 0 || o.FingerAll {
-		return err // operators of Salt type -F master, whose argument says what they look for
+		return err // operators type `salt-key -F master`, which Salt takes
 	}
 	return o.fail("salt-key takes no argument %q; names stand behind an option, with commas between them: salt-key -a web1,web2", o.Args[0])
 }
@@ -385,7 +385,7 @@ func (l *Line) noArguments() error {
 	if len(l.Args) == 0 {
 		return nil
 	}
-	return l.fail("%s takes options alone, and no argument %q", l.program.name, l.Args[0])
+	return l.fail("%s takes options only, and no argument %q", l.program.name, l.Args[0])
 }
 
 // ParseSyndic reads the command line of salt-syndic, as ParseSalt does.

@@ -394,7 +394,7 @@ func TestDaemonsTakeDisableKeepalive(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatAProgramDoesNotTake holds that nothing is started, listed or changed for them. Salt passes over them.
+// TestArgumentsThatAProgramDoesNotTake checks that nothing is started, listed or changed for them. Salt passes over them.
 func TestArgumentsThatAProgramDoesNotTake(t *testing.T) {
 	empty := func(string) string { return "" }
 	for _, line := range []string{"salt-master junk", "salt-minion -d start", "salt-syndic junk", "salt-key nonsense",

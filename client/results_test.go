@@ -359,7 +359,7 @@ func TestReturnsDoNotSteerTheClient(t *testing.T) {
 	}
 }
 
-// TestAnswersComeFromTheirMinion holds that a minion cannot say in the name of another that it runs the job.
+// TestAnswersComeFromTheirMinion checks that a minion cannot say in the name of another that it runs the job.
 func TestAnswersComeFromTheirMinion(t *testing.T) {
 	rounds := 0
 	m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {

@@ -27,7 +27,7 @@ func read(t *testing.T, path string) string {
 	return string(body)
 }
 
-// nothingPartial holds that no file is left that is not whole, in the cache and beside dest.
+// nothingPartial checks that no file is left that is not whole, in the cache and beside dest.
 func nothingPartial(t *testing.T, c *Client, dest string) {
 	t.Helper()
 	for _, area := range []string{areaFiles, areaExtern, areaLocal} {
@@ -103,7 +103,7 @@ func TestCacheFileTwice(t *testing.T) {
 	nothingPartial(t, c, c.opts.CacheDir)
 }
 
-// TestPiecesAreAskedForTogether holds that several pieces are under way, that these are bounded, and that their order does not count.
+// TestPiecesAreAskedForTogether checks that several pieces are under way, that these are bounded, and that their order does not count.
 func TestPiecesAreAskedForTogether(t *testing.T) {
 	body := long(40_000)
 	m := newMaster(map[string]string{"base/f": body})
@@ -292,7 +292,7 @@ func TestFileThatChangesMeanwhile(t *testing.T) {
 	nothingPartial(t, c, dest)
 }
 
-// TestContentWithAnotherHashIsRefused holds that what was damaged, or exchanged, on the way does not take the place of the file.
+// TestContentWithAnotherHashIsRefused checks that what was damaged, or exchanged, on the way does not take the place of the file.
 func TestContentWithAnotherHashIsRefused(t *testing.T) {
 	m := newMaster(map[string]string{"base/f": "right"})
 	m.after = func(load, reply *data.Map) *data.Map {
@@ -457,7 +457,7 @@ func TestFilesThatAreNotThere(t *testing.T) {
 	}
 }
 
-// TestLinksOutOfTheCache holds that nothing is written through a link that leads out of the cache.
+// TestLinksOutOfTheCache checks that nothing is written through a link that leads out of the cache.
 func TestLinksOutOfTheCache(t *testing.T) {
 	c := newMaster(map[string]string{"base/d/f": "x"}).client(t)
 	outside := t.TempDir()

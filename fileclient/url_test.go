@@ -101,7 +101,7 @@ func TestCachePathsAreSalts(t *testing.T) {
 	}
 }
 
-// FuzzCachePath holds that no URL and no environment leads out of the cache (CVE-2021-21996).
+// FuzzCachePath checks that no URL and no environment leads out of the cache (CVE-2021-21996).
 func FuzzCachePath(f *testing.F) {
 	for _, url := range []string{"http://../..//x", "http://../../../etc/passwd", "salt://../../x", "salt://|../x?saltenv=../..", "https://h/%2e%2e/../../x",
 		"http://h?../../..", "ftp://@../x", "http://h\\..\\..\\x", "salt://a/../../b?saltenv=..", "//../x", "|../../x", "file://../x"} {

@@ -79,7 +79,7 @@ func batchCommands(b *batches) map[string]command {
 
 // publish takes an order for a batch. The fields are those of publish; kwargs has batch, and may have batch_wait, failhard, timeout
 // and gather_job_timeout. The reply comes before anything is sent, with the minions that the target names. It is empty for a
-// user whose rights come with his password alone and cannot be looked up at each step: as beside a master that runs no batches, his
+// user whose rights come with their password alone and cannot be looked up at each step: as beside a master that runs no batches, their
 // client drives the batch and logs in for each.
 func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) {
 	who, load, kwargs, err := b.pub.publisherOf(ctx, c)

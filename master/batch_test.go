@@ -350,7 +350,7 @@ func TestBatchOutlastsARestartDuringItsFirstPing(t *testing.T) {
 	})
 }
 
-// TestWhoSurelyHasNoConnection holds that nobody is where a connection may be anybody's, and that those of before a restart are expected
+// TestWhoSurelyHasNoConnection checks that nobody is where a connection may be anybody's, and that those of before a restart are expected
 // for some seconds.
 func TestWhoSurelyHasNoConnection(t *testing.T) {
 	now := time.Unix(1e9, 0)

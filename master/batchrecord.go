@@ -56,8 +56,8 @@ func (b *batches) read(id job.ID) (*batchJob, error) {
 	return j, nil
 }
 
-// ownerIn returns who ordered a batch. Older records have no more than his name: unless he is the master's user, his rights are
-// those that his name has now.
+// ownerIn returns who ordered a batch. Older records have only their name: unless they are the master's user, their rights are
+// those that this name has now.
 func (b *batches) ownerIn(order, load *data.Map) (queue.Owner, error) {
 	name := order.Text("owner")
 	if order.Has("full") {

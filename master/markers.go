@@ -94,7 +94,7 @@ func (m *markers) returned(id job.ID, minion string, load data.Raw) (found bool,
 	return true, nil
 }
 
-// share lets every user of the host read the marker of a job that one of them ordered who is not the master's, as his command line looks
+// share lets every user of the host read the marker of a job that a user other than the master's ordered, as their command line looks
 // for it. What the job was called with is not in it then.
 func (m *markers) share(id job.ID, load *data.Map) error {
 	if m.off {

@@ -133,7 +133,7 @@ func TestMirrorIsBounded(t *testing.T) {
 	}
 }
 
-// TestMirrorIsOffWithoutSalt holds that local_cache_hours decides, and that nothing is mirrored into Salt's own job cache.
+// TestMirrorIsOffWithoutSalt checks that local_cache_hours decides, and that nothing is mirrored into Salt's own job cache.
 func TestMirrorIsOffWithoutSalt(t *testing.T) {
 	for hours, want := range map[int]bool{0: false, 5: true} {
 		b := newBench(t, func(c *config.Master) { c.LocalCacheHours = hours })

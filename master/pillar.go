@@ -104,7 +104,8 @@ func (p *pillars) compile(ctx context.Context, c *channel.Command, r pillar.Requ
 	return compiled, err
 }
 
-// requesterOf names who asks: a minion, and for requests without proof the host besides, as who passes for a minion is not to stop it.
+// requesterOf names who asks: the minion, and its host too where nothing proves that it is the minion. Somebody who uses a minion's
+// name then cannot use up what is allowed to it.
 func requesterOf(c *channel.Command) string {
 	if c.Caller.Proved {
 		return c.Caller.ID

@@ -150,7 +150,7 @@ func TestMinionsThatNameTheirConnectionsHaveNoOthers(t *testing.T) {
 	steps("ours1 real1", "10.0.0.1", "10.0.0.1")
 }
 
-// TestForgottenMinionsAreNotConnected holds that a connection is nobody's when the key of its minion is gone.
+// TestForgottenMinionsAreNotConnected checks that a connection is nobody's when the key of its minion is gone.
 func TestForgottenMinionsAreNotConnected(t *testing.T) {
 	c := &crowd{}
 	p := newPresence(c, map[string]string{"old": "10.0.0.3"}, newSettings(config.DefaultMaster()), time.Now)
@@ -197,7 +197,7 @@ func starts(t testing.TB, others int) (start func()) {
 	}
 }
 
-// TestStartsCostTheSameInALargeCrowd holds that the memory which a start takes does not grow with the minions that are connected: looking
+// TestStartsCostTheSameInALargeCrowd checks that the memory which a start takes does not grow with the minions that are connected: looking
 // at all of them for each start made a fleet come up in a time that grew with its square.
 func TestStartsCostTheSameInALargeCrowd(t *testing.T) {
 	var allocs, bytes [2]uint64
@@ -234,7 +234,7 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(float64(took[1])/float64(took[0]), "ratio")
 }
 
-// TestStartWaitsForItsConnection holds that the start of a minion is announced when the publish port knows its connection, and
+// TestStartWaitsForItsConnection checks that the start of a minion is announced when the publish port knows its connection, and
 // that one that never comes does not hold it up for long.
 func TestStartWaitsForItsConnection(t *testing.T) {
 	for _, tt := range []struct {
@@ -266,7 +266,7 @@ func TestStartWaitsForItsConnection(t *testing.T) {
 	}
 }
 
-// TestOneStartWaits holds that a minion cannot take more places of those who wait than one.
+// TestOneStartWaits checks that a minion cannot take more places of those who wait than one.
 func TestOneStartWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPresence(&crowd{}, nil, newSettings(config.DefaultMaster()), time.Now)

@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/master/queue"
 )
 
-// senders know whose the jobs are that are sent some time after they were ordered, and whether he may still send them then.
+// senders know whose the jobs are that are sent some time after they were ordered, and whether they may still send them then.
 type senders struct{ gate *gatekeeper }
 
 // of returns who gives an order. One without credentials is of the master itself, as of its reactor: who comes over the wire

@@ -58,7 +58,7 @@ func (c fuzzCache) Minion(id string) (grains, pillar *data.Map, ok bool) {
 
 func (c fuzzCache) IDs() []string { return []string{c.m.ID} }
 
-// FuzzGroups holds that groups lie within the text, and that both engines agree on whether there is a match.
+// FuzzGroups checks that groups lie within the text, and that both engines agree on whether there is a match.
 func FuzzGroups(f *testing.F) {
 	for _, s := range [][2]string{{`(\w)\1`, "aab"}, {`(?P<q>['"]).*?(?P=q)`, `'b"'`}, {`(?<=é)(?!c)`, "éx"}, {`(<)?a(?(1)>|$)`, "<a>"}, {`[\W\d[^]+?`, "a-["}, {`(?imx: a # )
 )`, "A"}} {

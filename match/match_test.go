@@ -214,7 +214,7 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-// TestCircularNodegroupsAreNamed holds that a target that has no meaning because its groups name one another says so, and that one
+// TestCircularNodegroupsAreNamed checks that a target that has no meaning because its groups name one another says so, and that one
 // that has a meaning all the same keeps it, as in Salt.
 func TestCircularNodegroupsAreNamed(t *testing.T) {
 	groups := data.NewMap("a", "web1 or N@b", "b", "N@a", "c", "N@b and x", "self", "N@self or y", "fine", "L@web1,web2", "half", []any{"N@fine", "or", "db1"})

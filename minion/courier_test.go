@@ -303,7 +303,7 @@ func TestLargeReturnThatBreaksTheConnectionGivesWay(t *testing.T) {
 	})
 }
 
-// TestReturnThatTheMasterCannotKeepIsSentAgain holds that only an acknowledgement counts as one: a master whose disk is
+// TestReturnThatTheMasterCannotKeepIsSentAgain checks that only an acknowledgement counts as one: a master whose disk is
 // full answers with an empty text.
 func TestReturnThatTheMasterCannotKeepIsSentAgain(t *testing.T) {
 	dir := t.TempDir()

@@ -92,7 +92,7 @@ func (h *holdup) hold(in, out net.Conn) {
 	_, _ = out.Write(said)
 }
 
-// TestFirstJobAfterTheStart holds that a minion whose subscription takes long to count neither says that it is ready nor
+// TestFirstJobAfterTheStart checks that a minion whose subscription takes long to count neither says that it is ready nor
 // announces its start before, so that the first job that is ordered then reaches it.
 func TestFirstJobAfterTheStart(t *testing.T) {
 	f := &fleet{master: testsalt.StartMaster(t, testsalt.MasterConfig(testsalt.Dir(t))), dir: testsalt.Dir(t)}
@@ -152,7 +152,7 @@ func runMinion(t *testing.T, cfg *config.Minion, o minion.Options) <-chan struct
 	return ready
 }
 
-// TestReadyWithoutMaster holds that a minion whose master is not there is ready all the same, without waiting for long.
+// TestReadyWithoutMaster checks that a minion whose master is not there is ready all the same, without waiting for long.
 func TestReadyWithoutMaster(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

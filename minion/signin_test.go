@@ -114,7 +114,7 @@ func TestThreatUnprovedRefusalMeansWait(t *testing.T) {
 	})
 }
 
-// TestChangedMasterKeyNamesTheFile holds that the minion asks on, as Salt's does, and that its log says once which file holds the key.
+// TestChangedMasterKeyNamesTheFile checks that the minion asks on, as Salt's does, and that its log says once which file holds the key.
 func TestChangedMasterKeyNamesTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := &config.Minion{ID: "web1", AcceptanceWaitTime: 10 * time.Second, PKIDir: "/etc/salt/pki/minion"}

@@ -44,7 +44,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestProgressOfMany holds that a line is drawn once a column or a second.
+// TestProgressOfMany checks that a line is drawn once a column or a second.
 func TestProgressOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b strings.Builder

@@ -155,7 +155,7 @@ func freePorts(t *testing.T) (int, int) {
 	return ports[0], ports[1]
 }
 
-// TestDockerfileUsesTheList holds that the image has nothing but what rootfs.sh makes, for the user of the list.
+// TestDockerfileUsesTheList checks that the image has nothing but what rootfs.sh makes, for the user of the list.
 func TestDockerfileUsesTheList(t *testing.T) {
 	body := text(t, "docker/Dockerfile")
 	for line := range strings.Lines(body) {

@@ -33,7 +33,7 @@ func packages(t *testing.T, format, version, arch string) map[string]string {
 	return out
 }
 
-// TestPackagesAreForTheirMachines holds that packages name machines as Debian and the makers of rpm do.
+// TestPackagesAreForTheirMachines checks that packages name machines as Debian and the makers of rpm do.
 func TestPackagesAreForTheirMachines(t *testing.T) {
 	for arch, want := range map[string][2]string{
 		"amd64": {"amd64", "x86_64"}, "arm7": {"armhf", "armv7hl"},

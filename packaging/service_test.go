@@ -83,7 +83,7 @@ func TestScriptsSignalTheirDaemonAlone(t *testing.T) {
 	}
 }
 
-// TestScriptsOfLogrotateSignalNobody holds that root never sends a signal to what a file of a user names.
+// TestScriptsOfLogrotateSignalNobody checks that root never sends a signal to what a file of a user names.
 func TestScriptsOfLogrotateSignalNobody(t *testing.T) {
 	for _, file := range files(t, staged(t), "logrotate/*") {
 		if body := text(t, file); strings.Contains(body, "kill") || !strings.Contains(body, "\n/var/log/salt/") {

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/internal/sources"
 )
 
-// TestPackageVersionsSort holds that the versions of packages sort as what git says of the commits does.
+// TestPackageVersionsSort checks that the versions of packages sort as what git says of the commits does.
 func TestPackageVersionsSort(t *testing.T) {
 	for system, newer := range map[string]func(t *testing.T, a, b string) bool{"dpkg": newerDeb, "rpm": newerRPM} {
 		t.Run(system, func(t *testing.T) {
@@ -39,7 +39,7 @@ func newerRPM(t *testing.T, a, b string) bool {
 	return in(t, ".", "rpm", "--eval", fmt.Sprintf("%%{lua: print(rpm.vercmp('%s', '%s'))}", a, b)) == "1\n"
 }
 
-// TestVersionOutsideGit holds that sources from an archive know their version.
+// TestVersionOutsideGit checks that sources from an archive know their version.
 func TestVersionOutsideGit(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "VERSION"), []byte("v1.2.3\n"), 0o600); err != nil {

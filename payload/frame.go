@@ -59,8 +59,8 @@ func (f *FrameReader) SetMax(max int) {
 	f.walker.size = f.limits.Size
 }
 
-// SetRoom changes how many bytes of memory the reader keeps while there is nothing to read, which are 4096. It is called
-// before the first frame.
+// SetRoom sets how many bytes of memory the reader keeps while there is nothing to read; without it these are 4096. It is
+// called before the first frame.
 func (f *FrameReader) SetRoom(n int) { f.chunk = n }
 
 // Buffered returns how many bytes of the next frames have come. Zero means that no frame has begun.

@@ -30,7 +30,7 @@ func seed(f *testing.F, fields ...string) {
 	}
 }
 
-// FuzzUnmarshal holds that what was decoded encodes, and that the encoding decodes to the same.
+// FuzzUnmarshal checks that what was decoded encodes, and that the encoding decodes to the same.
 func FuzzUnmarshal(f *testing.F) {
 	seed(f, "dumps", "dumps_bin", "bytes")
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -58,7 +58,7 @@ func checkAgain(t *testing.T, src []byte, read func([]byte, payload.Limits) (any
 	}
 }
 
-// FuzzCheck holds that Check takes all that a decoder takes.
+// FuzzCheck checks that Check takes all that a decoder takes.
 func FuzzCheck(f *testing.F) {
 	seed(f, "dumps", "dumps_bin", "bytes")
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -85,7 +85,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzRewrite holds that Rewrite does what decoding and encoding does.
+// FuzzRewrite checks that Rewrite does what decoding and encoding does.
 func FuzzRewrite(f *testing.F) {
 	seed(f, "dumps", "dumps_bin", "bytes")
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -95,7 +95,7 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
-// FuzzRewriteWithin holds that a value is rewritten in place as it is rewritten elsewhere, with what stands around it.
+// FuzzRewriteWithin checks that a value is rewritten in place as it is rewritten elsewhere, with what stands around it.
 func FuzzRewriteWithin(f *testing.F) {
 	seed(f, "dumps", "dumps_bin", "bytes")
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -145,7 +145,7 @@ func marshalOrFail(t *testing.T, v any) data.Raw {
 	return b
 }
 
-// FuzzEnvelope holds that an envelope written again is read as the same.
+// FuzzEnvelope checks that an envelope written again is read as the same.
 func FuzzEnvelope(f *testing.F) {
 	for _, name := range []string{"04-auth.json", "05-request.json", "07-clear-requests.json"} {
 		for _, b := range collect(vectors.Load(f, name).Top, "request_frame") {
@@ -166,7 +166,7 @@ func FuzzEnvelope(f *testing.F) {
 	})
 }
 
-// FuzzFrame holds that a stream gives the same frames whole and in small pieces.
+// FuzzFrame checks that a stream gives the same frames whole and in small pieces.
 func FuzzFrame(f *testing.F) {
 	seed(f, "frame_msg", "frame_msg_ipc")
 	for _, b := range collect(vectors.Load(f, "08-events.json").Top, "pull_bytes") {

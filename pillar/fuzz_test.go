@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/pillar"
 )
 
-// FuzzCompile holds that top files and SLS of any form give a pillar, and none that ends the program.
+// FuzzCompile checks that top files and SLS of any form give a pillar, and none that ends the program.
 func FuzzCompile(f *testing.F) {
 	f.Add("base:\n  '*':\n    - p\n", "include:\n  - p\n  - q:\n      key: a:b\n      defaults: {x: 1}\na: 1\n")
 	f.Add("include: [p]\nbase:\n  a: [{match: list}, {order: x}, p, 1]\n", "base: {'*': q}\n")

@@ -136,7 +136,7 @@ func checkFound(t *testing.T, intent Intent, pid int) {
 	}
 }
 
-// checkOthers holds that one sign that differs makes a program another's.
+// checkOthers checks that one sign that differs makes a program another's.
 func checkOthers(t *testing.T, intent Intent, pid int) {
 	t.Helper()
 	all := table()

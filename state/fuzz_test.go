@@ -31,7 +31,7 @@ func (f oneFile) CacheFile(context.Context, string, string, fileclient.Fetch) (s
 
 func (f oneFile) MasterTops(context.Context, *data.Map) (*data.Map, error) { return nil, nil }
 
-// FuzzCompile holds that no SLS and no top file, whatever it says, stops a compiler.
+// FuzzCompile checks that no SLS and no top file, whatever it says, stops a compiler.
 func FuzzCompile(f *testing.F) {
 	for _, seed := range []string{
 		"include: [b, .b, {base: '*'}, 1]\nextend: {x: {test: [nop, {require: [{test: y}]}]}}\nexclude: [{id: z}, {sls: q}, 3]\n" +

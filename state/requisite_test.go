@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestRequisiteThatNamesNoID holds that a list or a dictionary in the place of an ID stops the run. Salt fails with a TypeError.
+// TestRequisiteThatNamesNoID checks that a list or a dictionary in the place of an ID stops the run. Salt fails with a TypeError.
 func TestRequisiteThatNamesNoID(t *testing.T) {
 	const text = "Invalid requisite KEY of ID 'x' in SLS 'bad': ['a'] is not the ID of a state"
 	for sls, want := range map[string]string{

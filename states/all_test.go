@@ -241,7 +241,7 @@ func TestTestStates(t *testing.T) {
 	h.check(t, false, "test.check_pillar", data.NewMap("string", "k", "integer", []any{"i", "k"}), step{false, false, "Pillar key \"k\" is not <class 'int'>.\n"})
 }
 
-// TestEveryStateIsDocumented also holds that each function has a name of Python's and an example.
+// TestEveryStateIsDocumented also checks that each function has a name of Python's and an example.
 func TestEveryStateIsDocumented(t *testing.T) {
 	functions, err := loader.NewRegistry(&loader.Env{Opts: &data.Map{}}, nil)
 	if err != nil {

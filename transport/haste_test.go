@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestHasteIsForgotten holds that what was said while there was a connection ends a pause that comes soon after, and none days
+// TestHasteIsForgotten checks that what was said while there was a connection ends a pause that comes soon after, and none days
 // later: else all minions of a master that starts again would dial at the same moment.
 func TestHasteIsForgotten(t *testing.T) {
 	for _, tt := range []struct {

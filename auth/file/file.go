@@ -78,7 +78,7 @@ func Open(opts *data.Map) (auth.System, error) {
 	return u, err
 }
 
-// Check says what would keep all users out at their login, so that a mistake shows when the master starts.
+// Check returns an error where no user could log in, so that a mistake shows when the master starts.
 func (u *users) Check() error {
 	info, err := os.Stat(u.file)
 	if err == nil && !info.Mode().IsRegular() {

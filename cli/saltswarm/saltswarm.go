@@ -74,7 +74,7 @@ func flags() []urfave.Flag {
 
 func act(c *urfave.Context, stdout, stderr io.Writer) error {
 	if c.NArg() > 0 {
-		return &usageError{fmt.Errorf("salt-swarm takes options alone, and no argument %q", c.Args().First())}
+		return &usageError{fmt.Errorf("salt-swarm takes options only, and no argument %q", c.Args().First())}
 	}
 	ctx, cancel := context.WithCancel(c.Context)
 	defer cancel()

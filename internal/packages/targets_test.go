@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// TestTargets holds that a package that cannot be downloaded fails a state with a text, as in Salt 3006.0, and not as an exception.
+// TestTargets checks that a package that cannot be downloaded fails a state with a text, as in Salt 3006.0, and not as an exception.
 func TestTargets(t *testing.T) {
 	for class, want := range map[string]loader.Kind{"salt.exceptions.MinionError": loader.KindExecution, "KeyError": loader.KindException} {
 		env := &loader.Env{Call: func(context.Context, string, []any, *data.Map) (any, error) {

@@ -304,7 +304,7 @@ func TestEngineWithoutMinions(t *testing.T) {
 	}
 }
 
-// TestBatchDoesNotWaitForThoseWithoutAConnection holds that the ping waits for the others alone, and that who answers all the same
+// TestBatchDoesNotWaitForThoseWithoutAConnection checks that the ping waits for the others alone, and that who answers all the same
 // is taken in.
 func TestBatchDoesNotWaitForThoseWithoutAConnection(t *testing.T) {
 	for _, tt := range []struct {

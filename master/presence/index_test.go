@@ -216,7 +216,7 @@ func (s *sketch) act(x *Index, rnd *rand.Rand, hosts []string, now time.Time) st
 	return "nothing"
 }
 
-// TestAwaitEndsWhenTheMinionIsConnected holds that who waits for a minion is told once, and that one waits.
+// TestAwaitEndsWhenTheMinionIsConnected checks that who waits for a minion is told once, and that one waits.
 func TestAwaitEndsWhenTheMinionIsConnected(t *testing.T) {
 	x := NewIndex(nil, time.Now)
 	x.Note("web1", "10.0.0.1")
@@ -243,7 +243,7 @@ func TestAwaitEndsWhenTheMinionIsConnected(t *testing.T) {
 	}
 }
 
-// TestAwaitTakesNoConnectionOfAnotherMinion holds that a minion of Salt that comes back is waited for until its own
+// TestAwaitTakesNoConnectionOfAnotherMinion checks that a minion of Salt that comes back is waited for until its own
 // connection is there, though the index gives it one that is another's: both bear no name and come from one host.
 func TestAwaitTakesNoConnectionOfAnotherMinion(t *testing.T) {
 	x := NewIndex(nil, time.Now)
@@ -282,7 +282,7 @@ func TestAwaitTakesNoConnectionOfAnotherMinion(t *testing.T) {
 	}
 }
 
-// TestAwaitEndsWhenAnotherMinionIsForgotten holds that a minion which is known no more holds nobody up.
+// TestAwaitEndsWhenAnotherMinionIsForgotten checks that a minion which is known no more holds nobody up.
 func TestAwaitEndsWhenAnotherMinionIsForgotten(t *testing.T) {
 	x := NewIndex(nil, time.Now)
 	x.Note("web2", "10.0.0.1")

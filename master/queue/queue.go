@@ -79,7 +79,7 @@ const maxLoad = 4 << 20
 type Owner struct {
 	Name   string // tells one from another
 	Full   bool   // may do everything
-	Rights []byte // what the program needs to look up later what he may do
+	Rights []byte // what the program needs to look up later what they may do
 }
 
 // An Item is a job that waits.

@@ -77,7 +77,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestNewaliasesRuns holds that the database of the mail system is renewed after a change, and after none not.
+// TestNewaliasesRuns checks that the database of the mail system is renewed after a change, and after none not.
 func TestNewaliasesRuns(t *testing.T) {
 	dir, ran := t.TempDir(), []any{}
 	program := filepath.Join(dir, "newaliases")

@@ -119,7 +119,7 @@ func TestRetcodeOfRemoval(t *testing.T) {
 	}
 }
 
-// TestJobThatStays holds that only jobs which are gone are reported as removed.
+// TestJobThatStays checks that only jobs which are gone are reported as removed.
 func TestJobThatStays(t *testing.T) {
 	dir := testat.Install(t)
 	r := newShelf(t, data.NewMap("os", "Debian"))
@@ -136,7 +136,7 @@ func TestJobThatStays(t *testing.T) {
 	}
 }
 
-// TestDenied holds that a queue which cannot be read is not taken for an empty one.
+// TestDenied checks that a queue which cannot be read is not taken for an empty one.
 func TestDenied(t *testing.T) {
 	dir := testat.Install(t)
 	if err := os.WriteFile(filepath.Join(dir, "deny"), nil, 0o600); err != nil {
@@ -180,7 +180,7 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestTagIsOneLine holds that a tag brings no command with it.
+// TestTagIsOneLine checks that a tag brings no command with it.
 func TestTagIsOneLine(t *testing.T) {
 	dir := testat.Install(t)
 	got, err := newShelf(t, nil).Invoke(t.Context(), "at.at", []any{"midnight", "true"}, data.NewMap("tag", "t\nreboot"))

@@ -15,7 +15,7 @@ import (
 
 const hostsText = "# c\n127.0.0.1 localhost a b\n10.0.0.1   x # note\n\n::1 localhost\n127.0.0.1 more\n"
 
-// TestHosts holds what salt-call 3006.18 returns and writes, one call after the other.
+// TestHosts checks what salt-call 3006.18 returns and writes, one call after the other.
 func TestHosts(t *testing.T) {
 	m := &module{}
 	r := newShelf(t, m)
@@ -73,7 +73,7 @@ v6 3600 IN AAAA 2001:db8::1
 ftp IN CNAME www
 `
 
-// TestZones holds what salt-call 3006.18 returns, the oddities among it.
+// TestZones checks what salt-call 3006.18 returns, the oddities among it.
 func TestZones(t *testing.T) {
 	m := &module{}
 	r := newShelf(t, m)
@@ -110,7 +110,7 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// FuzzZone holds that no zone ends the program.
+// FuzzZone checks that no zone ends the program.
 func FuzzZone(f *testing.F) {
 	f.Add(zoneText)
 	f.Add("$A\n(\n)\nIN IN IN A\n@ SOA")
@@ -120,7 +120,7 @@ func FuzzZone(f *testing.F) {
 	})
 }
 
-// TestSerial holds that a number grows each time that it is updated, within a day and with the days.
+// TestSerial checks that a number grows each time that it is updated, within a day and with the days.
 func TestSerial(t *testing.T) {
 	kept := data.NewMap()
 	grains := loader.Plugin{Name: "grains", New: func(*loader.Env) (*loader.Module, error) {

@@ -72,7 +72,7 @@ func newShelf(t *testing.T, m *module) *loader.Registry {
 	return r
 }
 
-// TestRecords holds what salt-call 3006.18 returns with dig 9.18 for the same records.
+// TestRecords checks what salt-call 3006.18 returns with dig 9.18 for the same records.
 func TestRecords(t *testing.T) {
 	for _, lies := range []bool{false, true} {
 		s := startServer(t, world())
@@ -161,7 +161,7 @@ func TestRetcode(t *testing.T) {
 	}
 }
 
-// TestServersOfTheHost holds that the servers in resolv.conf are asked, those after one that does not answer too.
+// TestServersOfTheHost checks that the servers in resolv.conf are asked, those after one that does not answer too.
 func TestServersOfTheHost(t *testing.T) {
 	s := startServer(t, world())
 	m := &module{port: s.port, dig: true}
@@ -185,7 +185,7 @@ func TestServersOfTheHost(t *testing.T) {
 	}
 }
 
-// TestWithoutDig holds what Salt returns of a host where there is no dig and no server is named.
+// TestWithoutDig checks what Salt returns of a host where there is no dig and no server is named.
 func TestWithoutDig(t *testing.T) {
 	r := newShelf(t, &module{})
 	for _, tt := range []struct{ fun, host, want string }{
@@ -213,7 +213,7 @@ func TestCheckIP(t *testing.T) {
 	}
 }
 
-// TestNames holds how names are printed, and which are refused: pointers that lead to themselves or nowhere, among
+// TestNames checks how names are printed, and which are refused: pointers that lead to themselves or nowhere, among
 // others.
 func TestNames(t *testing.T) {
 	for packed, want := range map[string]string{
@@ -237,7 +237,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzAnswer holds that no answer ends the program.
+// FuzzAnswer checks that no answer ends the program.
 func FuzzAnswer(f *testing.F) {
 	s := &server{records: world()}
 	for _, record := range []struct {

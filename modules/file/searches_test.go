@@ -329,7 +329,7 @@ func TestRestorecon(t *testing.T) {
 	}
 }
 
-// FuzzFind holds that options of any content are answered, and that nothing is found that is not there.
+// FuzzFind checks that options of any content are answered, and that nothing is found that is not there.
 func FuzzFind(f *testing.F) {
 	for _, s := range []string{"1w2d", "-1.5k", "*.txt", "[a", "f,l", "root", "path,size"} {
 		f.Add(s)

@@ -65,7 +65,7 @@ func (h *host) call(fun string, words ...any) string {
 	return strings.ReplaceAll(data.Repr(v), h.dir, "@")
 }
 
-// TestRetcodeOfIsWorktree holds that the job fails where git does, as in Salt 3006.18.
+// TestRetcodeOfIsWorktree checks that the job fails where git does, as in Salt 3006.18.
 func TestRetcodeOfIsWorktree(t *testing.T) {
 	h := newHost(t)
 	for dir, want := range map[string]int64{h.dir: 128, filepath.Join(h.dir, "r"): 0} {

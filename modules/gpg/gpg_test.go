@@ -332,7 +332,7 @@ func TestMessages(t *testing.T) {
 	h.fails("ValueError: Invalid passphrase", "create_key", "use_passphrase", true)
 }
 
-// TestPassphraseIsNotInTheCommandLine holds that nobody sees the passphrase in the list of processes, nor in the
+// TestPassphraseIsNotInTheCommandLine checks that nobody sees the passphrase in the list of processes, nor in the
 // environment.
 func TestPassphraseIsNotInTheCommandLine(t *testing.T) {
 	need.Program(t, "gpg", "gpgconf")
@@ -405,7 +405,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestServers holds what is asked of key servers, and what gpg 2.2.40 then says.
+// TestServers checks what is asked of key servers, and what gpg 2.2.40 then says.
 func TestServers(t *testing.T) {
 	const fpr = "11BB3673631BCA58B9B5EEDF23992F59CBA5F458"
 	dir := t.TempDir()
@@ -498,7 +498,7 @@ func TestCryptStatus(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that no list of gpg's ends the program: names in it are anybody's.
+// FuzzParse checks that no list of gpg's ends the program: names in it are anybody's.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("pub:u:2048:1:23992F59CBA5F458:1795404000:::u:::scESC::::::23::0:\nfpr:::::::::11BB:\nuid:u::::1795404000::H::A \\x3a \\xff\\n::::::::::0:\n"))
 	f.Add([]byte("uid\nfpr:\nsub\npub"))

@@ -17,7 +17,7 @@ func FuzzElements(f *testing.F) {
 	})
 }
 
-// FuzzCookies holds that what is written is read as it was.
+// FuzzCookies checks that what is written is read as it was.
 func FuzzCookies(f *testing.F) {
 	for _, src := range []string{
 		lwpHead + `Set-Cookie3: last="v w"; path="/"; domain="127.0.0.1"; path_spec; expires="2038-01-01 00:00:00Z"; HttpOnly=None; version=0` + "\n",

@@ -67,7 +67,7 @@ func TestLoadMapFindsItsFiles(t *testing.T) {
 	}
 }
 
-// TestDictionariesArePlain holds that outputters sort what is returned, as they do with Salt's (salt/modules/jinja.py, _strip_odict).
+// TestDictionariesArePlain checks that outputters sort what is returned, as they do with Salt's (salt/modules/jinja.py, _strip_odict).
 func TestDictionariesArePlain(t *testing.T) {
 	srv := t.TempDir()
 	files := map[string]string{

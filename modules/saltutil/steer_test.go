@@ -398,7 +398,7 @@ func TestSyncTellsOfPython(t *testing.T) {
 	}
 }
 
-// TestControlIsAJob holds that functions of the master run as jobs of their own where the host lends that, and that an orchestration
+// TestControlIsAJob checks that functions of the master run as jobs of their own where the host lends that, and that an orchestration
 // hears of the arguments first.
 func TestControlIsAJob(t *testing.T) {
 	f := newFake(t)

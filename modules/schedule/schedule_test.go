@@ -287,7 +287,7 @@ func TestJobStatus(t *testing.T) {
 	})
 }
 
-// TestJobsThatNeverRun holds that a job which the scheduler would pass over is refused, with the text that it logs.
+// TestJobsThatNeverRun checks that a job which the scheduler would pass over is refused, with the text that it logs.
 func TestJobsThatNeverRun(t *testing.T) {
 	inMinion(t, "", "", func(f *fake) {
 		for times, comment := range map[string]string{

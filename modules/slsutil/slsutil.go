@@ -1,7 +1,7 @@
 // Package slsutil is Salt's module slsutil: what SLS files and templates are written with (salt/modules/slsutil.py).
 //
 // merge.go merges dictionaries, renderer.go renders files and texts, banner.go writes comments for files that are managed, tree.go
-// looks for files in the state tree. Package serializer does the work of serialize and deserialize.
+// looks for files in the state tree. Package serializers does the work of serialize and deserialize.
 //
 // What differs from Salt: a renderer that is not there is an error, where Salt returns an empty dictionary; parts of upd do not
 // become parts of dest in a template, but copies. For differences of formats see package serializers.

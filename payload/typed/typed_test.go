@@ -45,7 +45,7 @@ func TestStructs(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal holds that what is read as a message is read the same after it was written again.
+// FuzzUnmarshal checks that what is read as a message is read the same after it was written again.
 func FuzzUnmarshal(f *testing.F) {
 	for _, src := range []string{"\x80", "\x81\xa3cmd\xa1x", "\x82\xa1n\x07\xa3tok\x91\x01", "\x81\xa4blob\xc4\x01\xff"} {
 		f.Add([]byte(src))

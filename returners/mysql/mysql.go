@@ -1,5 +1,5 @@
 // Package mysql is Salt's returner of that name (salt/returners/mysql.py): returns, events and a master's job cache in a
-// MySQL or MariaDB database. Package returner/sqlcache tells how a job cache uses Salt's tables.
+// MySQL or MariaDB database. Package returners/sqlcache tells how a job cache uses Salt's tables.
 //
 // Options stand below mysql., or returner.mysql. where those are not set: host, user, pass, db (all of them "salt"), port
 // (3306), ssl_ca, ssl_cert, ssl_key (files). With ssl_ca the server's certificate must be of that authority; without, TLS is

@@ -1,5 +1,5 @@
 // Package postgres is Salt's returners postgres and pgjsonb (salt/returners/postgres.py, pgjsonb.py): returns, events and a
-// master's job cache in a PostgreSQL database, as text or as jsonb. Package returner/sqlcache tells how a job cache uses
+// master's job cache in a PostgreSQL database, as text or as jsonb. Package returners/sqlcache tells how a job cache uses
 // Salt's tables.
 //
 // Options stand below returner.postgres. or returner.pgjsonb.: host (localhost), user, db (both "salt"), the password

@@ -1,5 +1,5 @@
 // Package sqlite3 is Salt's returner of that name (salt/returners/sqlite3_return.py): returns and a master's job cache in a
-// SQLite file with Salt's tables. Package returner/sqlcache tells how a job cache uses them. Salt has no table of events in
+// SQLite file with Salt's tables. Package returners/sqlcache tells how a job cache uses them. Salt has no table of events in
 // it; one of the same form as in its other databases is made for event_return.
 //
 // Options: sqlite3.database, the file, which who gives an order cannot choose, and sqlite3.timeout, how long to wait for

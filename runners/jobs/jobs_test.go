@@ -229,7 +229,7 @@ func BenchmarkListJobs(b *testing.B) {
 	}
 }
 
-// TestStatusOfNoJob holds that a job which is not there gives a sentence and no traceback.
+// TestStatusOfNoJob checks that a job which is not there gives a sentence and no traceback.
 func TestStatusOfNoJob(t *testing.T) {
 	r := filled(t)
 	for jid, want := range map[string]string{

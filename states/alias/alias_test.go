@@ -30,7 +30,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestTestModeWritesNothing holds that test mode leaves the file alone.
+// TestTestModeWritesNothing checks that test mode leaves the file alone.
 func TestTestModeWritesNothing(t *testing.T) {
 	shelf, file := newShelf(t)
 	shelf.Run(t, true, "alias.present", "web", data.NewMap("target", "a@example.com"))
@@ -41,7 +41,7 @@ func TestTestModeWritesNothing(t *testing.T) {
 	}
 }
 
-// TestTargetsThatAreNone holds that a target which is no address never comes to the file.
+// TestTargetsThatAreNone checks that a target which is no address never comes to the file.
 func TestTargetsThatAreNone(t *testing.T) {
 	shelf, file := newShelf(t)
 	for _, target := range []any{nil, []any{}, data.NewMap("a", "b")} {

@@ -344,7 +344,7 @@ func TestSSH(t *testing.T) {
 	}
 }
 
-// TestASilentServerEndsAtTheLimit also holds that what was fetched before is there.
+// TestASilentServerEndsAtTheLimit also checks that what was fetched before is there.
 func TestASilentServerEndsAtTheLimit(t *testing.T) {
 	s := newSource(t)
 	s.commit(map[string]string{"a": "one"})

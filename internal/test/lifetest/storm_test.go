@@ -52,7 +52,7 @@ func stormTime(t *testing.T) time.Duration {
 	return long
 }
 
-// testStorm holds that each order which the master took and told its sender of is answered once by each minion that it was sent to
+// testStorm checks that each order which the master took and told its sender of is answered once by each minion that it was sent to
 // or is kept for, and runs once there. Without a queue an order may miss a minion, and then its state says so and why.
 func testStorm(t *testing.T, bin string, kwargs *data.Map) {
 	long, n := stormTime(t), seed(t)

@@ -185,7 +185,7 @@ func runs(sls string) int {
 	return 2
 }
 
-// TestOrchestrationAsAWhole holds what an orchestration is besides its states: order, failhard, test mode, pillar, exclude, its job, its
+// TestOrchestrationAsAWhole checks what an orchestration is besides its states: order, failhard, test mode, pillar, exclude, its job, its
 // events, and the other functions that run states on the master.
 func TestOrchestrationAsAWhole(t *testing.T) {
 	c := newConductor(t, map[string]string{
@@ -229,7 +229,7 @@ func TestOrchestrationAsAWhole(t *testing.T) {
 	}
 }
 
-// checkJob holds that an orchestration is a job, and that its steps are told of.
+// checkJob checks that an orchestration is a job, and that its steps are told of.
 func (c *conductor) checkJob(t *testing.T) {
 	t.Helper()
 	const jid = "20261122010203040506"
