@@ -126,9 +126,17 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 	m.Address = reply.String()
 	cfg.RetPort, cfg.PublishPort = reply.(*net.TCPAddr).Port, publish.(*net.TCPAddr).Port
 	m.done = make(chan error, 1)
-	go func() { m.done <- m.Master.Run(ctx, func() {}) }()
+	ready := make(chan struct{})
+	go func() { m.done <- m.Master.Run(ctx, func() { close(ready) }) }()
 	t.Cleanup(func() { m.Stop(t) })
-	m.await(t)
+	select {
+	case <-ready:
+	case err := <-m.done:
+		m.done = nil
+		t.Fatalf("the master ends at its start: %v", err)
+	case <-time.After(time.Minute):
+		t.Fatal("the master does not become ready within a minute")
+	}
 	return m
 }
 
@@ -147,22 +155,6 @@ func TryMaster(t testing.TB, cfg *config.Master) error {
 		return err
 	}
 	return m.Run(ctx, func() {})
-}
-
-// await waits until the master's bus takes connections.
-func (m *Master) await(t testing.TB) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; {
-		c, err := eventbus.Dial(t.Context(), eventbus.MasterSockets(m.Config.SockDir), eventbus.ClientOptions{})
-		if err == nil {
-			c.Close()
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the master's bus does not open: %v", err)
-		}
-		time.Sleep(5 * time.Millisecond) // there is no event before the bus is open
-	}
 }
 
 // Stop ends the master and waits for its end.
