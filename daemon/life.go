@@ -145,7 +145,7 @@ func (l *life) reload() {
 	}
 	l.notify.reloading()
 	l.reopen()
-	l.files.take()
+	l.files.begin()
 	done, role := make(chan error, 1), l.role
 	l.reloading = done
 	go func() { done <- safely(func() error { return role.Reload(l.ctx) }) }()
@@ -157,7 +157,7 @@ func (l *life) reloaded(err error) {
 	if err != nil && !l.stopping {
 		l.Log.Errorf("the configuration was not reloaded, the old one stays in force: %v", err)
 	}
-	l.files.taken()
+	l.files.end()
 	l.notify.send("READY=1\nSTATUS=" + l.status())
 	l.reloadAgain()
 }

@@ -2,8 +2,8 @@ package daemon
 
 import (
 	"fmt"
+	"maps"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -12,15 +12,26 @@ type fileWatch struct {
 	files  func() []string
 	every  time.Duration
 	ticker *time.Ticker
-	known  string // as last reported
-	taking []string
-	seen   string // as last looked at
+	known  stamps    // as last reported, or read
+	seen   stamps    // as last looked at
+	taken  time.Time // when the reading of the files began
 }
+
+// stamps tell files and folders by what changes with them, by path.
+type stamps map[string]stamp
+
+type stamp struct {
+	text     string
+	modified time.Time
+}
+
+// stampSlack is how much older a file can seem than it is: the clock of file systems goes by the ticks of the kernel.
+const stampSlack = 50 * time.Millisecond
 
 // newFileWatch returns a watch that knows the files as they are now.
 func newFileWatch(files func() []string) *fileWatch {
 	w := &fileWatch{files: files}
-	w.take()
+	w.begin()
 	w.seen = w.known
 	return w
 }
@@ -54,43 +65,51 @@ func (w *fileWatch) close() {
 // changed reports whether the files differ from when that was last reported, and have rested since the last look: one that
 // is being written is not read.
 func (w *fileWatch) changed() bool {
-	now := fingerprint(w.files())
-	rested := now == w.seen
+	now := look(w.files())
+	rested := maps.Equal(now, w.seen)
 	w.seen = now
-	if !rested || now == w.known {
+	if !rested || maps.Equal(now, w.known) {
 		return false
 	}
 	w.known = now
 	return true
 }
 
-// take is called before the files are read: as they are now they are known.
-func (w *fileWatch) take() {
+// begin is called before the files are read: as they are now they are known.
+func (w *fileWatch) begin() {
 	if w.files != nil {
-		w.taking = w.files()
-		w.known = fingerprint(w.taking)
+		w.taken = time.Now()
+		w.known = look(w.files())
 	}
 }
 
-// taken is called when they have been read: there may be more of them now. Those that have changed meanwhile are noticed at
-// the next look.
-func (w *fileWatch) taken() {
-	if w.files != nil && fingerprint(w.taking) == w.known {
-		w.known = fingerprint(w.files())
-		w.seen = w.known
+// end is called when they have been read: there may be more of them now. Those that have changed since begin are noticed at the next
+// look.
+func (w *fileWatch) end() {
+	if w.files == nil {
+		return
 	}
+	w.seen = look(w.files())
+	known := stamps{}
+	for path, now := range w.seen {
+		if before, ok := w.known[path]; ok {
+			known[path] = before
+		} else if now.modified.Before(w.taken.Add(-stampSlack)) {
+			known[path] = now
+		}
+	}
+	w.known = known
 }
 
-// fingerprint tells files and folders by what changes with them.
-func fingerprint(paths []string) string {
-	var b strings.Builder
+func look(paths []string) stamps {
+	all := stamps{}
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			fmt.Fprintf(&b, "%s -\n", path)
+			all[path] = stamp{}
 			continue
 		}
-		fmt.Fprintf(&b, "%s %d %d %v\n", path, info.Size(), info.ModTime().UnixNano(), info.Mode())
+		all[path] = stamp{fmt.Sprintf("%d %v", info.Size(), info.Mode()), info.ModTime()}
 	}
-	return b.String()
+	return all
 }
