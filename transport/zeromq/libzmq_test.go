@@ -196,10 +196,13 @@ func TestLibzmqSubscribers(t *testing.T) {
 				t.Error("heartbeats broke the connection")
 			}
 			stop()
-			var err error
-			if p, err = ListenPub(t.Context(), endpoint, transport.Options{}); err != nil {
-				t.Fatal(err)
-			}
+			eventually(t, "the port is free", func() bool { // the peer may connect to itself meanwhile, by the same port
+				again, err := ListenPub(t.Context(), endpoint, transport.Options{})
+				if err == nil {
+					p = again
+				}
+				return err == nil
+			})
 			stop = run(t, p.Serve)
 			hear()
 			z.kill()
