@@ -209,6 +209,11 @@ func (r *run) notJoined(err error) int {
 		r.log.Warn(err)
 		r.out.Printf("Minion failed to authenticate with the master, has the minion key been accepted?\n")
 		return exitNotAccepted
+	case errors.Is(err, channel.ErrDenied):
+		id := data.Str(r.opts.Value("id"))
+		r.log.Log(logrus.FatalLevel, fmt.Sprintf("The Salt Master knows another key for the id %[1]s: another host has that id, or this host was installed "+
+			"anew. Compare the keys on the Salt Master with: salt-key -f %[1]s; and take the new one with: salt-key -a %[1]s --include-denied", id))
+		return exitRejected
 	case errors.Is(err, channel.ErrRejected):
 		r.log.Log(logrus.FatalLevel, "The Salt Master has rejected this minion's public key!\nTo repair this issue, delete the public key for this "+
 			"minion on the Salt Master.\nOr restart the Salt Master in open mode to clean out the keys. The Salt Minion will now exit.")
