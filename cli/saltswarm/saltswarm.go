@@ -82,6 +82,9 @@ func act(c *urfave.Context, stdout, stderr io.Writer) error {
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
+	if c.Int("count") < 1 {
+		return &usageError{fmt.Errorf("--count: a crowd has one minion at least, not %d", c.Int("count"))}
+	}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	if c.Bool("verbose") {
@@ -126,7 +129,7 @@ func options(c *urfave.Context, log *logrus.Logger) (swarm.Options, error) {
 func watch(cancel context.CancelFunc, c *urfave.Context, s *swarm.Swarm, start time.Time, done <-chan error, stdout io.Writer) error {
 	tick := time.NewTicker(c.Duration("report"))
 	defer tick.Stop()
-	ready, loaded := s.Ready(), s.Loaded()
+	ready, loaded, asked := s.Ready(), s.Loaded(), false
 	if c.Int("events")+c.Int("returns")+c.Int("pings") == 0 && c.String("fetch") == "" {
 		loaded = nil
 	}
@@ -145,6 +148,11 @@ func watch(cancel context.CancelFunc, c *urfave.Context, s *swarm.Swarm, start t
 			return err
 		case <-tick.C:
 			report(stdout, s, start)
+			if !asked && s.Stats.SignedIn.Load() == 0 {
+				asked = true
+				fmt.Fprintf(stdout, "nobody has signed in: does a master listen on %s, and does it accept the keys (auto_accept: True, or salt-key -A)?\n",
+					c.String("master"))
+			}
 		}
 	}
 }
