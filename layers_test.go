@@ -15,7 +15,7 @@ import (
 const module = "github.com/brineproject/brine/"
 
 // layers is the plan of the house: a package may import packages of its own layer and of those below.
-// A name that ends in a slash stands for everything below that folder.
+// A name that ends in a slash stands for everything below that directory.
 var layers = [][]string{
 	0: {
 		"data", "job", "yaml", "jinja", "version", "internal/accounts", "internal/atomicfile", "internal/difflib",

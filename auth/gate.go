@@ -86,7 +86,7 @@ func New(o Options) (*Gate, error) {
 	return g, nil
 }
 
-// SetOptions replaces the options. Users who come to rights get key files, others lose them; folders, hash and clock stay
+// SetOptions replaces the options. Users who come to rights get key files, others lose them; directories, hash and clock stay
 // as they were. Rules that cannot be read are logged and allow nothing.
 func (g *Gate) SetOptions(o Options) error {
 	h := &held{Options: o, blacklist: newBlacklist(o.Blacklist), systems: map[string]System{}, expansions: newExpansions()}

@@ -49,7 +49,7 @@ const tempToken = ".token-"
 // maxToken is the longest file of a token, in bytes. It has the rights of a user with keep_acl_in_token.
 const maxToken = 1 << 20
 
-// OpenTokens opens the folder of the tokens, and makes it if it is not there. hash is the algorithm that decides how long new
+// OpenTokens opens the directory of the tokens, and makes it if it is not there. hash is the algorithm that decides how long new
 // tokens are (hash_type). now may be nil.
 func OpenTokens(dir, hash string, now func() time.Time) (*Tokens, error) {
 	if now == nil {
@@ -77,7 +77,7 @@ func OpenTokens(dir, hash string, now func() time.Time) (*Tokens, error) {
 	return t, nil
 }
 
-// Close gives the folder back.
+// Close gives the directory back.
 func (t *Tokens) Close() error { return t.root.Close() }
 
 // Add keeps a new token with m, in which it sets token. It refuses when there are a hundred thousand.
@@ -150,7 +150,7 @@ func (t *Tokens) read(name string) ([]byte, error) {
 	return raw, err
 }
 
-// openPlain opens a file that is no pipe, device or folder.
+// openPlain opens a file that is no pipe, device or directory.
 func openPlain(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Lstat(name)
 	if err != nil {

@@ -44,7 +44,7 @@ type Policy struct {
 	MaxMinions int // 0 means no limit
 }
 
-// SignIn answers _auth: it decides by the key folders and the rules whom the master knows, and hands out session keys
+// SignIn answers _auth: it decides by the key directories and the rules whom the master knows, and hands out session keys
 // (salt/channel/server.py, ReqServerChannel._auth).
 //
 // Private-key operations and new files are what a stranger can make a master spend; so many sign-ins at once do them as
@@ -237,7 +237,7 @@ func (c *claim) badAlgorithm() string {
 	return ""
 }
 
-// judge decides by key folders and rules, carries that out and announces it.
+// judge decides by key directories and rules, carries that out and announces it.
 func (s *SignIn) judge(c *claim, r transport.Request) pki.Verdict {
 	policy := s.policy.Load()
 	in := pki.SignIn{ID: c.id, PEM: c.pub, OpenMode: policy.OpenMode, Full: s.full(policy.MaxMinions, c.id)}

@@ -126,7 +126,7 @@ func ruleFile(t *testing.T, text string) string {
 	return path
 }
 
-// grainRules makes a folder of rules that the grains of the request satisfy.
+// grainRules makes a directory of rules that the grains of the request satisfy.
 func grainRules(t *testing.T, c *vectors.Case) string {
 	t.Helper()
 	dir := t.TempDir()

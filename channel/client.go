@@ -39,7 +39,7 @@ type ClientOptions struct {
 	MaxReply       int // longest reply, in bytes; 0 means 100 MiB
 }
 
-// Keys is what a [Client] needs of the minion's key folder.
+// Keys is what a [Client] needs of the minion's key directory.
 type Keys interface {
 	// Master returns the PEM text of the stored key of the master, or "" where there is none.
 	Master() (pem string, err error)

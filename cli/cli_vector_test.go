@@ -29,7 +29,7 @@ import (
 
 const fixture = "/tmp/s" // where the original ran
 
-// A site is the fixture of the vectors, laid out below a folder and running.
+// A site is the fixture of the vectors, laid out below a directory and running.
 type site struct {
 	root   string
 	ids    []string

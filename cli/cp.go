@@ -190,10 +190,10 @@ func (c *copying) command(ctx context.Context, fun string, arg ...any) (*data.Ma
 type tree struct {
 	files []string
 	modes map[string]any
-	empty []string // folders
+	empty []string // directories
 }
 
-// listTree returns the files and empty folders of sources and all that is below them (salt/cli/cp.py, _recurse).
+// listTree returns the files and empty directories of sources and all that is below them (salt/cli/cp.py, _recurse).
 func listTree(sources []string) (*tree, error) {
 	t := &tree{modes: map[string]any{}}
 	for _, name := range sources {
@@ -236,7 +236,7 @@ func (t *tree) add(name string) error {
 	return nil
 }
 
-// remote returns where on a minion a file or folder goes.
+// remote returns where on a minion a file or directory goes.
 func (c *copying) remote(t *tree, name string) string {
 	dest := c.files.Dest
 	inside := len(t.empty) > 0 || len(t.files) > 1 || strings.HasSuffix(dest, "/") || strings.HasSuffix(dest, `\`)

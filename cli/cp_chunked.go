@@ -32,7 +32,7 @@ func modeOf(info os.FileInfo) any {
 	return mode
 }
 
-// sendChunked sends files piece by piece, each piece as a job, and makes empty folders. It holds one piece in memory.
+// sendChunked sends files piece by piece, each piece as a job, and makes empty directories. It holds one piece in memory.
 func (c *copying) sendChunked(ctx context.Context, t *tree) error {
 	for _, name := range t.files {
 		s := &sending{copying: c, name: name, to: c.remote(t, name), mode: t.modes[name], failed: data.NewMap()}

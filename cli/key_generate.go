@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/pki/keyring"
 )
 
-// makeKeysDir makes the folder that --gen-keys writes to.
+// makeKeysDir makes the directory that --gen-keys writes to.
 func (k *keyRun) makeKeysDir() error {
 	if k.o.GenKeys == "" {
 		return nil
@@ -46,7 +46,7 @@ func (k *keyRun) makePair(name string) error {
 	return k.denied(keyring.MakePair(name, int(k.o.KeySize), pass), filepath.Dir(name))
 }
 
-// denied gives the error of a folder that may not be written to Salt's text.
+// denied gives the error of a directory that may not be written to Salt's text.
 func (k *keyRun) denied(err error, dir string) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("Write access denied to \"%s\" for user \"%s\".", dir, userName()) //nolint:staticcheck // Salt's text

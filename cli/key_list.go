@@ -39,7 +39,7 @@ func (k *keyRun) list(word string) error {
 	return errors.Join(k.display(keyring.Shown(shown)), k.tellStrangers(shown))
 }
 
-// canList returns why a folder cannot be listed, with its path.
+// canList returns why a directory cannot be listed, with its path.
 func canList(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

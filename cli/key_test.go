@@ -53,7 +53,7 @@ func TestKeyMistakes(t *testing.T) {
 		name           string
 		args           []string
 		code           int
-		stdout, stderr string // ROOT stands for the folder of the test
+		stdout, stderr string // ROOT stands for the directory of the test
 	}{
 		{"unknown id", []string{"-y", "-a", "nosuch"}, 0, "The key glob 'nosuch' does not match any unaccepted keys.\n", ""},
 		{"glob that never closes", []string{"-d", "web[12"}, 0, "The key glob 'web[12' does not match any unaccepted keys.\n", ""},
@@ -143,7 +143,7 @@ func TestKeyUnreadable(t *testing.T) {
 	h.run(t, "", "-y", "-a", "new1").check(t, 0, "", fmt.Sprintf("Error: [Errno 13] Permission denied: '%s/pki/minions'\n", h.root))
 }
 
-// checkWording checks the wording alone, for root: no folder is closed to root.
+// checkWording checks the wording alone, for root: no directory is closed to root.
 func checkWording(t *testing.T) {
 	t.Helper()
 	err := fmt.Errorf("list: %w", &fs.PathError{Op: "open", Path: "/srv/pki", Err: syscall.EACCES})
@@ -226,7 +226,7 @@ func TestKeyClearsUp(t *testing.T) {
 	}
 }
 
-// cached returns what lies in the folders of the cache.
+// cached returns what lies in the directories of the cache.
 func (h *keyHome) cached(t *testing.T) []string {
 	t.Helper()
 	names, err := filepath.Glob(h.path("cache/*/*"))

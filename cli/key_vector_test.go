@@ -145,7 +145,7 @@ func unlogged(stderr string) string {
 	return b.String()
 }
 
-// A keyHome is a master's host for a test: configuration and key tree below a folder.
+// A keyHome is a master's host for a test: configuration and key tree below a directory.
 type keyHome struct {
 	root string
 	env  map[string]string
@@ -196,7 +196,7 @@ func (h *keyHome) write(t *testing.T, name, text string) {
 	}
 }
 
-// lay writes a key tree: a map of folder to id to the name of a pair.
+// lay writes a key tree: a map of directory to id to the name of a pair.
 func (h *keyHome) lay(t *testing.T, pairs, tree *data.Map) {
 	t.Helper()
 	h.write(t, "pki/master.pem", pairs.Value("master").(*data.Map).Text("pem"))

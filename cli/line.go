@@ -230,7 +230,7 @@ func texts(v any) []string {
 	return list
 }
 
-// configDir makes the option absolute and warns when the folder is not there.
+// configDir makes the option absolute and warns when the directory is not there.
 func (l *Line) configDir() {
 	dir := l.in.expand(data.Str(l.values.Value("config_dir")))
 	if !isDir(l.in.path(dir)) {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// ownerOf returns the user of a file, or of the folder that keeps the running user from looking at it; "" where nobody can tell.
+// ownerOf returns the user of a file, or of the directory that keeps the running user from looking at it; "" where nobody can tell.
 func ownerOf(path string) string {
 	for {
 		info, err := os.Stat(path)

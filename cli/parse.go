@@ -283,7 +283,7 @@ func ParseCall(in Invocation) (*CallOptions, error) {
 	return o, nil
 }
 
-// moduleDirs makes the folders absolute; each option may list several, with commas.
+// moduleDirs makes the directories absolute; each option may list several, with commas.
 func (l *Line) moduleDirs() []any {
 	dirs := []any{}
 	for _, list := range texts(l.Value("module_dirs")) {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestGoldenParse compares with whole runs of the original's parsers: environment, Saltfile, standard input, the
-// configuration before and after, and the texts. /ROOT stands for the scratch folder.
+// configuration before and after, and the texts. /ROOT stands for the scratch directory.
 func TestGoldenParse(t *testing.T) {
 	src, err := os.ReadFile("testdata/parse.json")
 	if err != nil {
@@ -37,7 +37,7 @@ func TestGoldenParse(t *testing.T) {
 	}
 }
 
-// inRoot returns v with /ROOT replaced by the scratch folder in all texts.
+// inRoot returns v with /ROOT replaced by the scratch directory in all texts.
 func inRoot(v any, root string) any {
 	switch v := v.(type) {
 	case string:

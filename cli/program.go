@@ -18,7 +18,7 @@ const (
 	choice                  // takes one of the choices
 	repeated                // takes a string each time
 	optional                // takes a string behind =, and is "yes" without
-	logFile                 // takes a path; one without a folder is in the working directory
+	logFile                 // takes a path; one without a directory is in the working directory
 	showVersion             // prints the version and ends
 	showHelp                // prints the help and ends
 )

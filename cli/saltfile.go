@@ -120,7 +120,7 @@ func readBounded(path string) ([]byte, error) {
 }
 
 // ReadClientConfig adds to the options of a master what its clients have of their own: the user's saltrc
-// (SALT_CLIENT_CONFIG, else ~/.config/salt/saltrc where that folder is, else ~/.saltrc), the path of the token file as
+// (SALT_CLIENT_CONFIG, else ~/.config/salt/saltrc where that directory is, else ~/.saltrc), the path of the token file as
 // token_file, and the token in it, unless it is older than token_expire seconds, as token. It follows client_config of
 // salt/config/__init__.py.
 func ReadClientConfig(opts *data.Map, in Invocation, now time.Time) error {

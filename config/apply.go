@@ -103,7 +103,7 @@ func (a *assembly) backends() {
 	a.opts.Set("fileserver_backend", list)
 }
 
-// idDirs puts the id into the folders that append_minionid_config_dirs names.
+// idDirs puts the id into the directories that append_minionid_config_dirs names.
 func (a *assembly) idDirs() {
 	id := a.text("id")
 	for _, name := range words(a.opts.Value("append_minionid_config_dirs")) {
@@ -119,7 +119,7 @@ func (a *assembly) idDirs() {
 	}
 }
 
-// dirs derives the folders that others name.
+// dirs derives the directories that others name.
 func (a *assembly) dirs() {
 	cache := a.text("cachedir")
 	if len(a.text("sock_dir")) > len(cache)+10 { // the path of a socket is short
@@ -209,7 +209,7 @@ func (a *assembly) common() {
 	}
 }
 
-// roots returns the folders of each environment, with patterns replaced by what they match.
+// roots returns the directories of each environment, with patterns replaced by what they match.
 func (a *assembly) roots(name, otherwise string) *data.Map {
 	roots, ok := a.opts.Value(name).(*data.Map)
 	if !ok {
@@ -269,7 +269,7 @@ func (a *assembly) prependRoot() {
 		root = a.text("root_dir")
 	}
 	for _, name := range names {
-		if v, ok := a.opts.Get(name); ok && v != nil && v != "" { // no path is no file, where Salt takes the root folder
+		if v, ok := a.opts.Get(name); ok && v != nil && v != "" { // no path is no file, where Salt takes the root directory
 			a.opts.Set(name, underRoot(data.Str(v), root, localLayout().root))
 			a.report.rooted = append(a.report.rooted, name)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// tree writes files, named relative to a new folder, and returns it.
+// tree writes files, named relative to a new directory, and returns it.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -111,7 +111,7 @@ func TestDefaultsFitTheirKinds(t *testing.T) {
 	}
 }
 
-// A faultCase is a configuration of a master and its error, in which DIR stands for the folder.
+// A faultCase is a configuration of a master and its error, in which DIR stands for the directory.
 type faultCase struct{ name, conf, want string }
 
 func TestFaults(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Folders tells of folders that do not exist in an option such as file_roots, a mapping of environments to folders, where a file sets
-// the option. It is a doubt: they may come later.
+// Folders tells of directories that do not exist in an option such as file_roots, a mapping of environments to directories, where a file
+// sets the option. It is a doubt: they may come later.
 func (r *Report) Folders(option string, roots *data.Map) {
 	if _, set := r.Sources[option]; !set {
 		return
@@ -18,7 +18,7 @@ func (r *Report) Folders(option string, roots *data.Map) {
 	_ = r.Judge(option, NoFolders(roots)) // doubts are warnings
 }
 
-// NoFolders returns a doubt for each folder in a mapping of environments to lists of folders that does not exist or is none; nil
+// NoFolders returns a doubt for each directory in a mapping of environments to lists of directories that does not exist or is none; nil
 // where all do, or cannot be seen.
 func NoFolders(roots *data.Map) error {
 	var odd []error
@@ -33,7 +33,7 @@ func NoFolders(roots *data.Map) error {
 	return errors.Join(odd...)
 }
 
-// noFolder says what is wrong with the path of a folder; "" where nothing is.
+// noFolder says what is wrong with the path of a directory; "" where nothing is.
 func noFolder(dir string) string {
 	info, err := os.Stat(dir)
 	switch {

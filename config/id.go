@@ -88,7 +88,7 @@ func (a *assembly) cachedID() string {
 	return line
 }
 
-// idFile is below root_dir, in the folder that this system has for configuration, also when the files were read
+// idFile is below root_dir, in the directory that this system has for configuration, also when the files were read
 // from another.
 func idFile(root string) string {
 	l := localLayout()

@@ -29,7 +29,7 @@ func load(r role, dir string, env func(string) string, h host) (opts, set *data.
 }
 
 // mainFile returns the file of a role, and the one to read in its place: SALT_MASTER_CONFIG or SALT_MINION_CONFIG, when
-// no other than the default folder was asked for (salt.config.load_config).
+// no other than the default directory was asked for (salt.config.load_config).
 func mainFile(r role, dir string, env func(string) string) (main, override string) {
 	if dir == "" {
 		dir = env("SALT_CONFIG_DIR")

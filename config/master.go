@@ -160,8 +160,8 @@ type Master struct {
 	MineGet                 *data.Map     `yaml:"mine_get" live:"yes"`
 
 	// Files.
-	FileRoots       *data.Map `yaml:"file_roots" live:"yes"`   // environment → list of folders
-	PillarRoots     *data.Map `yaml:"pillar_roots" live:"yes"` // environment → list of folders
+	FileRoots       *data.Map `yaml:"file_roots" live:"yes"`   // environment → list of directories
+	PillarRoots     *data.Map `yaml:"pillar_roots" live:"yes"` // environment → list of directories
 	FileRecv        bool      `yaml:"file_recv" live:"yes"`
 	FileRecvMaxSize int       `yaml:"file_recv_max_size" min:"0" live:"yes"` // MB
 	FileBufferSize  int       `yaml:"file_buffer_size" min:"1" live:"yes"`   // bytes

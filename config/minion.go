@@ -63,7 +63,7 @@ type Minion struct {
 	CacheDir         string `yaml:"cachedir" needed:"yes"`
 	SockDir          string `yaml:"sock_dir" needed:"yes"`
 	PidFile          string `yaml:"pidfile"`
-	ExtensionModules string `yaml:"extension_modules" live:"yes"` // folder of what saltutil.sync_all and its like fetch
+	ExtensionModules string `yaml:"extension_modules" live:"yes"` // directory of what saltutil.sync_all and its like fetch
 
 	// Log.
 	LogFile           string    `yaml:"log_file" live:"yes"`
@@ -115,8 +115,8 @@ type Minion struct {
 	SaltEnv                   string        `yaml:"saltenv" live:"yes"`
 	PillarEnv                 string        `yaml:"pillarenv" live:"yes"`
 
-	FileRoots   *data.Map `yaml:"file_roots" live:"yes"`   // environment → list of folders, for file_client local
-	PillarRoots *data.Map `yaml:"pillar_roots" live:"yes"` // environment → list of folders, for file_client local
+	FileRoots   *data.Map `yaml:"file_roots" live:"yes"`   // environment → list of directories, for file_client local
+	PillarRoots *data.Map `yaml:"pillar_roots" live:"yes"` // environment → list of directories, for file_client local
 	FileClient  string    `yaml:"file_client" oneof:"remote local"`
 
 	// Schedule holds jobs by name, and settings for all of them.
@@ -167,7 +167,7 @@ func DefaultMinion() *Minion {
 // that of SALT_CONFIG_DIR, or DefaultDir. env looks up the environment; nil has none. The error joins the *Error of
 // every fault found; the report is there all the same.
 //
-// The ID is the option id; else what the file minion_id holds, below root_dir in the system's folder for
+// The ID is the option id; else what the file minion_id holds, below root_dir in the system's directory for
 // configuration; else a guess from the names and addresses of this host, for which name servers are asked for at most
 // ten seconds. An id_function is not called here: see IDFunction.
 func LoadMinion(dir string, env func(string) string) (*Minion, *Report, error) {

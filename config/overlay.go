@@ -7,7 +7,7 @@ import (
 )
 
 // Overlay returns a copy of a minion's options with those of a file, and of the files that it includes, over them, as the
-// argument localconfig of functions of states has it. A file that is not there changes nothing. Folders that were derived
+// argument localconfig of functions of states has it. A file that is not there changes nothing. Directories that were derived
 // from others, and the id, stay as they are (salt/utils/state.py, get_sls_opts).
 func Overlay(file string, opts *data.Map, env func(string) string) (*data.Map, error) {
 	if env == nil {

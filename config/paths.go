@@ -28,7 +28,7 @@ func localLayout() layout {
 	return layout{"/", "/etc/salt"}
 }
 
-// DefaultDir returns the folder that configuration lies in on this system, /etc/salt on Linux.
+// DefaultDir returns the directory that configuration lies in on this system, /etc/salt on Linux.
 func DefaultDir() string { return localLayout().config }
 
 // localPath moves a path of Linux to where this system has it, and leaves what is none alone.

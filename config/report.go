@@ -8,7 +8,7 @@ import (
 // A Report says what was found while options were loaded.
 type Report struct {
 	Files    []string          // read, in order
-	Watch    []string          // files and folders that a change of the configuration would change
+	Watch    []string          // files and directories that a change of the configuration would change
 	Warnings []string          // whole sentences, to be logged
 	Unknown  []string          // options that nobody knows, in order
 	Sources  map[string]Origin // by option; options that are not named have their default

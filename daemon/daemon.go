@@ -5,7 +5,7 @@
 //
 //  1. with Background the program starts itself again without a terminal, and the first process ends when the second answers
 //  2. the pid file is taken with a lock of the kernel: a second start is refused, a file that a dead process left is not
-//  3. Start binds ports; it calls settle then, which makes the folders, gives them to the user and becomes that user
+//  3. Start binds ports; it calls settle then, which makes the directories, gives them to the user and becomes that user
 //  4. Role.Run works. When it is ready the service manager is told, and the first process of 1 ends
 //  5. signals and changed files are answered (see Signals) until one of them, or a failure, ends Role.Run
 //
@@ -40,8 +40,8 @@ type Daemon struct {
 	PIDFile    string // "" is none
 	User       string // whom the daemon runs as; "" is who starts it
 	Folders    []Folder
-	Files      []string // that the daemon writes to outside of Folders; made, and given to User
-	Permissive bool     // folders that a group of User may read keep their group (permissive_pki_access)
+	Files      []string // that the daemon writes to outside of Directories; made, and given to User
+	Permissive bool     // directories that a group of User may read keep their group (permissive_pki_access)
 	Codes      []ExitCode
 
 	// Start takes what only the user who started the program may take, such as ports, calls settle, and opens the rest.
@@ -124,7 +124,7 @@ func (d *Daemon) exitCode(err error) int {
 	return exitGeneric
 }
 
-// settle makes the folders and becomes the user.
+// settle makes the directories and becomes the user.
 func (d *Daemon) settle() error {
 	who, err := LookUp(d.User)
 	if err == nil {

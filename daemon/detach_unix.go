@@ -70,7 +70,7 @@ func (d *Daemon) startAgain() (*exec.Cmd, *os.File, error) {
 	return cmd, said, nil
 }
 
-// leaveTerminal tells that the daemon is ready, leaves the folder it was started in, and puts /dev/null in the place of standard input, output and error.
+// leaveTerminal tells that the daemon is ready, leaves the directory of its start, and connects standard input and output to /dev/null.
 func leaveTerminal() error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passing opens a folder only to go through it, and pinning a file only to change its owner: neither needs a right to read.
+// passing opens a directory only to go through it, and pinning a file only to change its owner: neither needs a right to read.
 const (
 	passing = unix.O_PATH
 	pinning = unix.O_PATH

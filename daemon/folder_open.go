@@ -15,10 +15,10 @@ import (
 // maxLinks is how many links a path may lead through, as in Linux.
 const maxLinks = 40
 
-// OpenFile opens a file of the configuration as os.OpenFile does, and makes the folders that are missing. While the
-// process is root no link of another user is followed, and in a folder that another user may write to only a file is opened
-// that has no other name: those folders cannot lead root elsewhere. Where the configuration names a link of root, or a
-// device, in a folder of root, that is what root gets.
+// OpenFile opens a file of the configuration as os.OpenFile does, and makes the directories that are missing. While the
+// process is root no link of another user is followed, and in a directory that another user may write to only a file is opened
+// that has no other name: those directories cannot lead root elsewhere. Where the configuration names a link of root, or a
+// device, in a directory of root, that is what root gets.
 func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	if os.Geteuid() != 0 {
 		return openPlainly(path, flag, perm)
@@ -49,7 +49,7 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// openFolder opens a folder to read it, and makes it where it is missing, as OpenFile does.
+// openFolder opens a directory to read it, and makes it where it is missing, as OpenFile does.
 func openFolder(path string) (*os.File, error) {
 	parent, name, err := walkPath(path, true)
 	if err != nil {
@@ -65,8 +65,8 @@ func openFolder(path string) (*os.File, error) {
 	return openAt(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 }
 
-// walkPath goes through the folders of a path one by one and makes those that are missing. It returns the last folder and
-// the name in it, which is no link unless followLast is false. The folder is nil for a path that the system itself answers
+// walkPath goes through the directories of a path one by one and makes those that are missing. It returns the last directory and
+// the name in it, which is no link unless followLast is false. The directory is nil for a path that the system itself answers
 // for: those below /proc, and the root of all.
 func walkPath(path string, followLast bool) (parent *os.File, name string, err error) {
 	if path, err = filepath.Abs(path); err != nil {
@@ -116,7 +116,7 @@ func walkOnce(path string, followLast bool) (parent *os.File, name, to string, e
 	return parent, name, "", nil
 }
 
-// enter opens a folder in a folder, and makes it where it is missing.
+// enter opens a directory in a directory, and makes it where it is missing.
 func enter(parent *os.File, name string) (*os.File, error) {
 	if err := makeAt(parent, name); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func enter(parent *os.File, name string) (*os.File, error) {
 	return openAt(parent, name, passing|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 }
 
-// linkAt returns where a link leads; "" is no link. A link is followed when it and its folder are root's, and no other user
+// linkAt returns where a link leads; "" is no link. A link is followed when it and its directory are root's, and no other user
 // can have put another one there.
 func linkAt(parent *os.File, name string) (string, error) {
 	path := filepath.Join(parent.Name(), name)
@@ -156,7 +156,7 @@ func linkAt(parent *os.File, name string) (string, error) {
 	return filepath.Join(parent.Name(), string(buf[:n])), nil
 }
 
-// makeAt makes a folder in a folder unless something of that name is there.
+// makeAt makes a directory in a directory unless something of that name is there.
 func makeAt(parent *os.File, name string) error {
 	if err := unix.Mkdirat(int(parent.Fd()), name, 0o755); err != nil && err != unix.EEXIST {
 		var there unix.Stat_t
@@ -168,7 +168,7 @@ func makeAt(parent *os.File, name string) error {
 	return nil
 }
 
-// openAt opens what lies in a folder.
+// openAt opens what lies in a directory.
 func openAt(parent *os.File, name string, flag int, perm fs.FileMode) (*os.File, error) {
 	path := filepath.Join(parent.Name(), name)
 	for {
@@ -182,7 +182,7 @@ func openAt(parent *os.File, name string, flag int, perm fs.FileMode) (*os.File,
 	}
 }
 
-// isRoots reports whether only root may write to a folder.
+// isRoots reports whether only root may write to a directory.
 func isRoots(folder *os.File) (bool, error) {
 	var at unix.Stat_t
 	if err := unix.Fstat(int(folder.Fd()), &at); err != nil {

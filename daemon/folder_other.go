@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passing opens a folder only to go through it, and pinning a file only to change its owner.
+// passing opens a directory only to go through it, and pinning a file only to change its owner.
 const (
 	passing = unix.O_RDONLY
 	pinning = unix.O_RDONLY | unix.O_NONBLOCK

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settle makes the folder and gives it away. Root goes by descriptors all the way: a folder in the path may belong to a
+// settle makes the directory and gives it away. Root goes by descriptors all the way: a directory in the path may belong to a
 // user who puts a link in its place meanwhile.
 func (f Folder) settle(who Account, permissive bool) error {
 	if os.Geteuid() != 0 {
@@ -42,9 +42,9 @@ func (f Folder) settle(who Account, permissive bool) error {
 	return nil
 }
 
-// give gives the folder, and the folders and files that lie in it, to a user. What lies in the job cache stays as it is, as
+// give gives the directory, and the directories and files that lie in it, to a user. What lies in the job cache stays as it is, as
 // in Salt. So do files with a second name, which may lie elsewhere, and devices, pipes, sockets and links: whoever owns the
-// folder can remove them.
+// directory can remove them.
 func (f Folder) give(dir *os.File, who Account, permissive bool) error {
 	g := giver{who: who, permissive: permissive}
 	if err := g.give(dir); err != nil || f.Shallow {
@@ -59,7 +59,7 @@ type giver struct {
 	permissive bool
 }
 
-// entriesAtOnce is how many names of a folder are read at a time.
+// entriesAtOnce is how many names of a directory are read at a time.
 const entriesAtOnce = 1024
 
 func (g giver) giveContent(dir *os.File) error {
@@ -123,7 +123,7 @@ func (g giver) giveRegular(parent *os.File, name string, at *unix.Stat_t) error 
 	return g.give(f)
 }
 
-// give gives an open folder, or an open file that has no other name.
+// give gives an open directory, or an open file that has no other name.
 func (g giver) give(f *os.File) error {
 	var at unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &at); err != nil {
@@ -143,7 +143,7 @@ func (g giver) give(f *os.File) error {
 	return nil
 }
 
-// chownFolder changes the owner of a folder that was opened to read it.
+// chownFolder changes the owner of a directory that was opened to read it.
 func chownFolder(f *os.File, who Account) error { return unix.Fchown(int(f.Fd()), who.UID, who.GID) }
 
 // isGiven reports whether a file is the user's, or one that the user may read as a member of its group and is to stay.
@@ -151,7 +151,7 @@ func (g giver) isGiven(at *unix.Stat_t) bool {
 	return int(at.Uid) == g.who.UID && int(at.Gid) == g.who.GID || g.permissive && g.who.inGroup(int(at.Gid))
 }
 
-// giveFile makes a file where it is missing, since the user may not write to its folder, and gives it to the user. Devices
+// giveFile makes a file where it is missing, since the user may not write to its directory, and gives it to the user. Devices
 // and pipes stay as they are, and so does a file with a second name: that may be anybody's.
 func giveFile(path string, who Account) error {
 	if path == "" {

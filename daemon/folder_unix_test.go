@@ -37,7 +37,7 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// TestGivingIsNotLedElsewhere swaps a folder for a link to one of root while root gives the folder away.
+// TestGivingIsNotLedElsewhere swaps a directory for a link to one of root while root gives the directory away.
 func TestGivingIsNotLedElsewhere(t *testing.T) {
 	need.Root(t, "to change owners")
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestGivingIsNotLedElsewhere(t *testing.T) {
 	}
 }
 
-// swap puts a link in the place of a folder, and the folder back.
+// swap puts a link in the place of a directory, and the directory back.
 func swap(folder, link, away string) {
 	_ = os.Rename(folder, away)
 	_ = os.Rename(link, folder)
@@ -108,12 +108,12 @@ func TestWhatIsNotGiven(t *testing.T) {
 	}
 }
 
-// TestPathOfAFolder has links in the path of a folder.
+// TestPathOfAFolder has links in the path of a directory.
 func TestPathOfAFolder(t *testing.T) {
 	need.Root(t, "to change owners")
 	for _, tt := range []struct {
 		name     string
-		folder   int // whose the folder of the link is
+		folder   int // whose the directory of the link is
 		mode     os.FileMode
 		link     int // whose the link is
 		followed bool
@@ -161,7 +161,7 @@ func TestOpenFileOfRoot(t *testing.T) {
 	need.Root(t, "to change owners")
 	for _, tt := range []struct {
 		name  string
-		owner int // of the folder
+		owner int // of the directory
 		make  func(outside, path string) error
 		want  string // in the error; "" is none
 	}{

@@ -18,7 +18,7 @@ type PIDFile struct {
 	file *os.File
 }
 
-// TakePIDFile writes the number of this process to a file and holds its lock; the folder is made where it is missing. The
+// TakePIDFile writes the number of this process to a file and holds its lock; the directory is made where it is missing. The
 // error wraps ErrRunning, and names the process, when another one holds it. No path gives no file.
 func TakePIDFile(path string) (*PIDFile, error) {
 	if path == "" {

@@ -13,9 +13,9 @@
 //
 // A file is asked for its hash first, and comes over the network only when the copy at its destination differs. Its pieces are asked for
 // a few at a time and written in order to a file in .partial; when all of it is there and has the hash that was told, it takes its
-// place by a rename, so that a reader sees the old file or the new one. A download that was broken off goes on where it ended as long as the file on
-// the server is the same. Memory does not grow with the size of a file; a compressed piece may not grow beyond what is left of the
-// size that the server told.
+// place by a rename, so that a reader sees the old file or the new one. A download that was broken off goes on where it ended as long as
+// the file on the server is the same. Memory does not grow with the size of a file; a compressed piece may not grow beyond what is left of
+// the size that the server told.
 //
 // Names come from templates, URLs and masters: whatever they say, nothing is written outside of the cachedir but to the destination
 // that the caller names.
@@ -39,7 +39,7 @@ var (
 	ErrHash = errors.New("content does not have the hash that was told")
 	// ErrReply is wrapped when a file server answers what makes no sense.
 	ErrReply = errors.New("malformed reply of the file server")
-	// ErrNoFolder is wrapped when the folder of a destination is missing and is not to be made.
+	// ErrNoFolder is wrapped when the directory of a destination is missing and is not to be made.
 	ErrNoFolder = errors.New("the directory of the destination does not exist")
 	// ErrScheme is wrapped when nothing can get files of a URL's scheme.
 	ErrScheme = errors.New("no way to get files of this scheme")

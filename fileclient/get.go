@@ -18,12 +18,12 @@ import (
 // A Get says how a file of the file server is got.
 type Get struct {
 	Env      string // environment, unless the URL names one; "" means base
-	Makedirs bool   // make the folder of the destination
+	Makedirs bool   // make the directory of the destination
 	Gzip     int    // level from 1 to 9 by which the server compresses; 0 is none
 }
 
 // GetFile brings a file of a salt:// URL to dest and returns where it is now: dest, the file of that name in dest where that is a
-// folder or ends in a slash, or with dest "" its place in the cache. A file that is there already, by its hash, is not got. The
+// directory or ends in a slash, or with dest "" its place in the cache. A file that is there already, by its hash, is not got. The
 // error wraps ErrNotFound, ErrNoFolder, ErrPath, ErrHash or ErrScheme (salt/fileclient.py, RemoteClient.get_file).
 func (c *Client) GetFile(ctx context.Context, url, dest string, g Get) (string, error) {
 	file, env, ok := ParseURL(url)
@@ -55,7 +55,7 @@ func (g Get) env() string {
 	return g.Env
 }
 
-// inFolder returns the path of a file of that name in dest where dest is a folder or ends like one, and dest otherwise.
+// inFolder returns the path of a file of that name in dest where dest is a directory or ends like one, and dest otherwise.
 func inFolder(dest, name string) string {
 	if info, err := os.Stat(dest); err == nil && info.IsDir() || strings.HasSuffix(dest, "/") || strings.HasSuffix(dest, `\`) {
 		return filepath.Join(dest, name)
@@ -63,7 +63,7 @@ func inFolder(dest, name string) string {
 	return dest
 }
 
-// makeFolder makes the folder of a destination, or finds fault that it is missing.
+// makeFolder makes the directory of a destination, or finds fault that it is missing.
 func makeFolder(dest string, mayMake bool) error {
 	dir := filepath.Dir(dest)
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {

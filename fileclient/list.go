@@ -20,12 +20,12 @@ func (c *Client) Files(ctx context.Context, env, prefix string) ([]string, error
 	return c.opts.Source.Files(ctx, env, prefix)
 }
 
-// Dirs returns the folders of an environment.
+// Dirs returns the directories of an environment.
 func (c *Client) Dirs(ctx context.Context, env, prefix string) ([]string, error) {
 	return c.opts.Source.Dirs(ctx, env, prefix)
 }
 
-// EmptyDirs returns the folders of an environment that hold nothing.
+// EmptyDirs returns the directories of an environment that hold nothing.
 func (c *Client) EmptyDirs(ctx context.Context, env, prefix string) ([]string, error) {
 	return c.opts.Source.EmptyDirs(ctx, env, prefix)
 }

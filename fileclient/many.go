@@ -74,10 +74,10 @@ func fileURL(file string) string {
 // looked for in it.
 type Choice struct {
 	Include, Exclude []string // none: everything, nothing
-	Empty            bool     // folders that hold nothing, too
+	Empty            bool     // directories that hold nothing, too
 }
 
-// CacheDir caches the files below a folder of the file server and returns where they are (salt/fileclient.py, Client.cache_dir).
+// CacheDir caches the files below a directory of the file server and returns where they are (salt/fileclient.py, Client.cache_dir).
 func (c *Client) CacheDir(ctx context.Context, url, env string, choice Choice) ([]string, error) {
 	dir, _, ok := ParseURL(url)
 	if !ok {
@@ -105,7 +105,7 @@ func (c *Client) CacheDir(ctx context.Context, url, env string, choice Choice) (
 	return append(paths, made...), err
 }
 
-// cacheEmpty makes in the cache the folders below dir that hold nothing.
+// cacheEmpty makes in the cache the directories below dir that hold nothing.
 func (c *Client) cacheEmpty(ctx context.Context, dir, env string) ([]string, error) {
 	empty, err := c.EmptyDirs(ctx, env, "")
 	if err != nil {
@@ -168,8 +168,8 @@ func patterns(texts []string) (func(path string) bool, error) {
 	}, nil
 }
 
-// GetDir brings the files and empty folders below a folder of the file server to dest, in a folder of its name, and returns where they
-// are, sorted. Gzip and Env of g count (salt/fileclient.py, Client.get_dir).
+// GetDir brings the files and empty directories below a directory of the file server to dest, in a directory of its name, and returns where
+// they are, sorted. Gzip and Env of g count (salt/fileclient.py, Client.get_dir).
 func (c *Client) GetDir(ctx context.Context, url, dest string, g Get) ([]string, error) {
 	dir, _, ok := ParseURL(url)
 	if !ok {
@@ -198,13 +198,13 @@ func (c *Client) GetDir(ctx context.Context, url, dest string, g Get) ([]string,
 	return paths, err
 }
 
-// belowDir lists what is below a folder.
+// belowDir lists what is below a directory.
 func (c *Client) belowDir(ctx context.Context, list func(context.Context, string, string) ([]string, error), env, dir string) ([]string, error) {
 	all, err := list(ctx, env, dir)
 	return slices.DeleteFunc(slices.Clone(all), func(f string) bool { return !strings.HasPrefix(f, dir+"/") }), err
 }
 
-// makeEmpty makes the empty folders below dir at dest.
+// makeEmpty makes the empty directories below dir at dest.
 func (c *Client) makeEmpty(ctx context.Context, dir, dest, env string) ([]string, error) {
 	empty, err := c.belowDir(ctx, c.opts.Source.EmptyDirs, env, dir)
 	if err != nil {
@@ -221,7 +221,7 @@ func (c *Client) makeEmpty(ctx context.Context, dir, dest, env string) ([]string
 	return empty, nil
 }
 
-// target returns where in dest a file below the folder dir goes. The names are those of a file server.
+// target returns where in dest a file below the directory dir goes. The names are those of a file server.
 func target(dest, dir, file string) (string, error) {
 	rel := strings.TrimLeft(strings.TrimPrefix(file, parent(dir)), "/")
 	if !filepath.IsLocal(filepath.FromSlash(rel)) || path.Clean(rel) != rel {

@@ -22,7 +22,7 @@ func tree(t *testing.T) *fakeMaster {
 	return m
 }
 
-// under returns paths as they are below a folder.
+// under returns paths as they are below a directory.
 func under(t *testing.T, dir string, paths []string) []string {
 	t.Helper()
 	out := make([]string, len(paths))
@@ -164,7 +164,7 @@ func TestGetDirTwice(t *testing.T) {
 	}
 }
 
-// TestNamesOfAFileServerStayInside lists files whose names lead out of the folder that is got.
+// TestNamesOfAFileServerStayInside lists files whose names lead out of the directory that is got.
 func TestNamesOfAFileServerStayInside(t *testing.T) {
 	for _, name := range []string{"dir/../../evil", "dir//../../evil", "dir/./x", "dir/..", "dir/sub/../../../evil"} {
 		m := newMaster(map[string]string{"base/" + name: "evil", "base/dir/good": "good"})

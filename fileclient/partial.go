@@ -30,7 +30,7 @@ type partial struct {
 	unlock func() error
 }
 
-// area opens one of the folders of the cache, which is made where it is missing.
+// area opens one of the directories of the cache, which is made where it is missing.
 func (c *Client) area(name string) (*os.Root, error) {
 	dir := filepath.Join(c.opts.CacheDir, name)
 	if err := os.MkdirAll(filepath.Join(dir, partialDir), 0o700); err != nil {
@@ -152,7 +152,7 @@ func (p *partial) put(pl place) error {
 	return nil
 }
 
-// makeWay makes the folders above a path, in place of files that stand there, and removes a folder that stands at the path.
+// makeWay makes the directories above a path, in place of files that stand there, and removes a directory that stands at the path.
 func (p *partial) makeWay(rel string) error {
 	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
 		if info, err := p.root.Lstat(dir); err == nil && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0 {
@@ -170,7 +170,7 @@ func (p *partial) makeWay(rel string) error {
 	return nil
 }
 
-// putAt makes the file the destination dest, whose folder must be there. A file that it replaces gives it mode and owner, and a link
+// putAt makes the file the destination dest, whose directory must be there. A file that it replaces gives it mode and owner, and a link
 // stays, as where Salt writes into the file; devices and pipes are written to.
 func (p *partial) putAt(dest string) error {
 	defer p.discard()

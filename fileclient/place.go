@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// Folders of the cachedir.
+// Directories of the cachedir.
 const (
 	areaFiles  = "files"
 	areaExtern = "extrn_files"
 	areaLocal  = "localfiles"
-	// partialDir is where files lie, in each of these folders, while they are not whole.
+	// partialDir is where files lie, in each of these directories, while they are not whole.
 	partialDir = ".partial"
 )
 
 // maxName is the length in letters from which the path of a URL is replaced by its hash.
 const maxName = 255
 
-// A place is a file of the cache: a folder of the cachedir and the path below it, with slashes.
+// A place is a file of the cache: a directory of the cachedir and the path below it, with slashes.
 type place struct{ area, rel string }
 
 // saltPlace returns where a file of the file server is cached.
@@ -62,13 +62,13 @@ func newPlace(area, env, rel string) (place, error) {
 	return place{area, whole}, nil
 }
 
-// localName reports whether a clean path names something inside of the folder that it is relative to.
+// localName reports whether a clean path names something inside of the directory that it is relative to.
 func localName(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	return name != "." && first != partialDir && !strings.ContainsRune(name, 0) && filepath.IsLocal(filepath.FromSlash(name))
 }
 
-// below reports whether a clean path lies below a folder.
+// below reports whether a clean path lies below a directory.
 func below(name, folder string) bool { return strings.HasPrefix(name, folder+"/") }
 
 // path returns the path of a place in the file system.

@@ -64,7 +64,7 @@ func TestURLsAreTakenApartAsBySalt(t *testing.T) {
 	}
 }
 
-// stricter are URLs that Salt gives a path which is that of a folder, or of another environment.
+// stricter are URLs that Salt gives a path which is that of a directory, or of another environment.
 var stricter = []string{"salt://", "http://../x"}
 
 // ported takes the colons out of a server with a port, as 3006.18 does: the cases are of 3006.0.

@@ -1,7 +1,7 @@
 // Package fileserver serves the files of environments to minions and to the programs of the master's own host
 // (salt/fileserver/__init__.py).
 //
-// A [Server] asks its backends in order: folders (fileserver/roots), what minions pushed (fileserver/minionfs), git
+// A [Server] asks its backends in order: directories (fileserver/roots), what minions pushed (fileserver/minionfs), git
 // (fileserver/gitfs). The first that has a path serves it; lists are those of all backends together. [Build] makes the
 // backends that the option fileserver_backend names, out of those that a program brings along.
 //

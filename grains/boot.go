@@ -129,8 +129,8 @@ func (c *collection) firmware(context.Context) *data.Map {
 	return g
 }
 
-// secureBoot reads the variable SecureBoot, which is a file in efivars and had a folder in vars. As in Salt 3007; 3006.0 looks for the
-// folder in both, and so finds nothing on kernels of today.
+// secureBoot reads the variable SecureBoot, which is a file in efivars and had a directory in vars. As in Salt 3007; 3006.0 looks for the
+// directory in both, and so finds nothing on kernels of today.
 func (h *host) secureBoot(dir string) bool {
 	part := "/data"
 	if path.Base(dir) == "efivars" {

@@ -91,7 +91,7 @@ func TestCacheContents(t *testing.T) {
 	}
 }
 
-// A folder that cannot be written costs the cache alone.
+// A directory that cannot be written costs the cache alone.
 func TestCacheCannotBeWritten(t *testing.T) {
 	c := New(Options{Opts: data.NewMap("cachedir", filepath.Join(t.TempDir(), "none"), "grains_cache", true), Root: t.TempDir()})
 	for range 2 {

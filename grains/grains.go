@@ -24,11 +24,11 @@ const (
 // Options tell a Collector where it is and what the minion's configuration says.
 type Options struct {
 	Opts     *data.Map                                                              // the effective options of the minion; nil for none
-	Root     string                                                                 // the folder whose /proc, /etc, /sys and programs are read; "" is /
+	Root     string                                                                 // whose /proc, /etc, /sys and programs are read; "" is /
 	Env      func(name string) string                                               // the environment; nil is that of the process
 	Run      func(ctx context.Context, name string, args ...string) ([]byte, error) // runs a helper program and returns its standard output; nil runs it through package process
 	Log      logrus.FieldLogger                                                     // nil is silent
-	ConfFile string                                                                 // the minion's configuration file, or the folder of it; "" takes the option conf_file
+	ConfFile string                                                                 // the minion's configuration file or its directory; "" takes the option conf_file
 }
 
 // A Collector collects the grains of this host. Several goroutines may use it.
@@ -135,7 +135,7 @@ type collection struct {
 type source func(context.Context) *data.Map
 
 // sources lists the sources in the order in which Salt merges them: salt/grains/core.py by the names of its
-// functions, then the other files of that folder by name.
+// functions, then the other files of that directory by name.
 func (c *collection) sources() []source {
 	core := []source{
 		c.appendDomain, c.cwd, c.gateway, c.resolvConf, c.fqdns, c.machineID, c.master, c.serverID, c.hostname,

@@ -89,7 +89,7 @@ func (h *host) isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// list returns the names in a folder, in order.
+// list returns the names in a directory, in order.
 func (h *host) list(dir string) []string {
 	entries, err := os.ReadDir(h.at(dir))
 	if err != nil {
@@ -102,7 +102,7 @@ func (h *host) list(dir string) []string {
 	return names
 }
 
-// which returns the path of a program, "" when there is none. Like Salt it knows the usual folders even when
+// which returns the path of a program, "" when there is none. Like Salt it knows the usual directories even when
 // PATH lacks them (salt/utils/path.py, which).
 func (h *host) which(name string) string {
 	if filepath.IsAbs(name) {

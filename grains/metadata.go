@@ -58,7 +58,7 @@ func (s *metadataServer) ec2(ctx context.Context) (*data.Map, error) {
 	return m, err
 }
 
-// walk returns what lies below path, a folder when it ends in a slash: a map by name, or the text of what is no list of
+// walk returns what lies below path, a directory when it ends in a slash: a map by name, or the text of what is no list of
 // names. What is not there is an empty map. The error is about what ended the walk, with what was found before it.
 func (s *metadataServer) walk(ctx context.Context, path string, depth int) (any, error) {
 	m := data.NewMap()
@@ -79,7 +79,7 @@ func (s *metadataServer) walk(ctx context.Context, path string, depth int) (any,
 	return m, nil
 }
 
-// entry returns name and value of one line of a list: a folder, which has a slash, or is of the first level, or a list by its name; an
+// entry returns name and value of one line of a list: a directory, which has a slash, or is of the first level, or a list by its name; an
 // index and a name with an equal sign between; or the name of a text.
 func (s *metadataServer) entry(ctx context.Context, path, line string, depth int) (name string, v any, err error) {
 	switch key, value, pair := strings.Cut(line, "="); {

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// File returns the path of the grains file of a minion with that configuration file or folder (salt/grains/extra.py, config).
+// File returns the path of the grains file of a minion with that configuration file or directory (salt/grains/extra.py, config).
 func File(confFile string) string {
 	if st, err := os.Stat(confFile); err == nil && st.IsDir() {
 		return filepath.Join(confFile, "grains")

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// disks gives disks and ssds (salt/grains/disks.py). The names stand in the folder's order, which is Salt's.
+// disks gives disks and ssds (salt/grains/disks.py). The names stand in the directory's order, which is Salt's.
 func (c *collection) disks(context.Context) *data.Map {
 	if !onLinux() {
 		return nil
@@ -32,7 +32,7 @@ func (c *collection) disks(context.Context) *data.Map {
 	return data.NewMap("disks", disks, "ssds", ssds)
 }
 
-// unsorted returns the names in a folder that are not hidden, as the system lists them.
+// unsorted returns the names in a directory that are not hidden, as the system lists them.
 func (h *host) unsorted(dir string) []string {
 	f, err := os.Open(h.at(dir))
 	if err != nil {

@@ -18,14 +18,14 @@ type Loader interface {
 	// ID tells loaders apart that give the same name to different templates.
 	ID() string
 	// Find returns the template that parent means by name. It returns ErrNotFound, wrapped or as it is, when there is
-	// none. Name is as the template has it and may try to leave the loader's folder.
+	// none. Name is as the template has it and may try to leave the loader's directory.
 	Find(ctx context.Context, name, parent string) (Source, error)
 }
 
 // ErrNotFound is returned by a Loader that has no such template.
 var ErrNotFound error = &Error{Kind: NotFound, Message: "template not found"}
 
-// A MapLoader finds templates in memory, by name; a name that begins with ./ or ../ counts from the parent's folder.
+// A MapLoader finds templates in memory, by name; a name that begins with ./ or ../ counts from the parent's directory.
 type MapLoader map[string]string
 
 // ID implements Loader.

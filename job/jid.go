@@ -1,7 +1,7 @@
 package job
 
 import (
-	"crypto/md5"  // the name of a folder, not a secret
+	"crypto/md5"  // the name of a directory, not a secret
 	"crypto/sha1" // likewise
 	"crypto/sha256"
 	"crypto/sha512"
@@ -115,7 +115,7 @@ func isInteger(s string) bool {
 	return true
 }
 
-// Dir returns the folder of the job below the job cache of Salt's local_cache, as "33/f441…": the hash of the id
+// Dir returns the directory of the job below the job cache of Salt's local_cache, as "33/f441…": the hash of the id
 // (salt/utils/jid.py, jid_dir). The name of the hash is that of the option hash_type.
 func (id ID) Dir(hashType string) (string, error) {
 	var h hash.Hash

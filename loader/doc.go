@@ -2,7 +2,7 @@
 // shelves of plug-ins.
 //
 // A plug-in is a [Plugin]: its names and a factory. The factory gets an [Env], which is all that the engine lends (options,
-// grains, pillar, other functions by name, the command runner, the root folder, the log), and returns a [Module]; an error
+// grains, pillar, other functions by name, the command runner, the root directory, the log), and returns a [Module]; an error
 // is Salt's __virtual__ saying no. A [Registry] builds modules when they are first needed and calls their functions with
 // the arguments of a publication:
 //

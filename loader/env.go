@@ -26,7 +26,7 @@ type Env struct {
 
 	Host Host                                           // the daemon around the plug-ins
 	Run  func(ctx context.Context, cmd *exec.Cmd) error // runs a program; nil means process.Run
-	Root string                                         // root folder of the system; "" means /
+	Root string                                         // root directory of the system; "" means /
 	Log  logrus.FieldLogger                             // never nil after NewRegistry
 }
 

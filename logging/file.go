@@ -32,7 +32,7 @@ type file struct {
 	backups  int
 }
 
-// openFile opens a log file for appending, and makes it and its folder where they are missing. Root is not led elsewhere by
+// openFile opens a log file for appending, and makes it and its directory where they are missing. Root is not led elsewhere by
 // what another user has put there: see daemon.OpenFile.
 func openFile(path string) (*file, error) {
 	f := &file{path: path}

@@ -33,7 +33,7 @@ import (
 	"github.com/brineproject/brine/transport/zeromq"
 )
 
-// childDir is set in the environment of a test binary that is to be a master in that folder.
+// childDir is set in the environment of a test binary that is to be a master in that directory.
 const childDir = "BRINE_TEST_MASTER"
 
 func TestMain(m *testing.M) {

@@ -321,7 +321,7 @@ func TestCVE2024_38824(t *testing.T) {
 	}
 }
 
-// whole describes everything below a folder.
+// whole describes everything below a directory.
 func whole(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder

@@ -24,7 +24,7 @@ const markerLife = time.Hour
 const mirrorMark = ".brine.mirror"
 
 // markers show young jobs to Salt's own command line, which does not wait for a job that it cannot find in the job cache
-// of Salt (salt/client/__init__.py, get_iter_returns): a folder jobs/HH/REST in the cachedir with the files jid and
+// of Salt (salt/client/__init__.py, get_iter_returns): a directory jobs/HH/REST in the cachedir with the files jid and
 // .load.p (salt/returners/local_cache.py). They are for other programs only; this master never reads them. With returns
 // they are the mirror of jobs, which local_cache_hours bounds, and Salt's runners find results in them.
 type markers struct {
@@ -113,14 +113,14 @@ func (m *markers) share(id job.ID, load *data.Map) error {
 	folder := filepath.Join(m.dir, filepath.FromSlash(name))
 	file := filepath.Join(folder, ".load.p")
 	err = errors.Join(os.WriteFile(file, raw, 0o600), os.Chmod(file, 0o644), os.Chmod(filepath.Join(folder, ".minions.p"), 0o644),
-		os.Chmod(folder, 0o711), os.Chmod(filepath.Dir(folder), 0o711)) // names of folders are no secrets, and cannot be listed
+		os.Chmod(folder, 0o711), os.Chmod(filepath.Dir(folder), 0o711)) // names of directories are no secrets, and cannot be listed
 	if err != nil {
 		return fmt.Errorf("marker of job %s: %w", id, err)
 	}
 	return nil
 }
 
-// clean removes old markers, and never a folder of Salt's own that holds returns.
+// clean removes old markers, and never a directory of Salt's own that holds returns.
 func (m *markers) clean() error {
 	if m.off || m.now().Sub(m.cleaned).Abs() < m.life/24 {
 		return nil

@@ -4,10 +4,10 @@
 // [New] binds ports and opens everything, so that a fault shows before anything runs; [Master.Run] works until its
 // context ends. The type Master only wires small parts, one file a noun: parts.go makes them, supervise.go runs them,
 // requests.go says which commands there are, publish.go does publish, returns.go takes returns, events.go what minions
-// fire, pillar.go their requests for pillar, which compiling.go compiles, files.go those for files, access.go who may give orders, tokens.go tokens, fleet.go whom a target names, presence.go
-// who is connected, maintain.go what is done now and then. Who sent a request has been proved before it comes here
-// (package channel), with one exception of the protocol: minions of Salt 3006.0 to 3006.11 send no proof with some of
-// their requests. What such a request says of its minion is believed only where the minion last proved itself.
+// fire, pillar.go their requests for pillar, which compiling.go compiles, files.go those for files, access.go who may give orders,
+// tokens.go tokens, fleet.go whom a target names, presence.go who is connected, maintain.go what is done now and then. Who sent a request
+// has been proved before it comes here (package channel), with one exception of the protocol: minions of Salt 3006.0 to 3006.11 send no
+// proof with some of their requests. What such a request says of its minion is believed only where the minion last proved itself.
 package master
 
 import (
@@ -142,7 +142,7 @@ type Master struct {
 }
 
 // New opens keys, caches and ports of a master, the ports first: nothing on disk is changed when they are taken. The
-// error wraps ErrPorts then, and ErrRunning when another master uses the folders.
+// error wraps ErrPorts then, and ErrRunning when another master uses the directories.
 func New(ctx context.Context, cfg *config.Master, o Options) (m *Master, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -242,7 +242,7 @@ func portFault(option, host string, err error) error {
 	return &config.About{Option: option, Err: fmt.Errorf("%w: %s: %w", ErrPorts, option, err)}
 }
 
-// occupy makes the folders and takes them: a second master with the same ones is refused.
+// occupy makes the directories and takes them: a second master with the same ones is refused.
 func (m *Master) occupy(ctx context.Context, o Options) error {
 	if err := makeFolders(m.cfg); err != nil {
 		return err
@@ -266,7 +266,7 @@ func (m *Master) occupy(ctx context.Context, o Options) error {
 	return nil
 }
 
-// makeFolders makes the folders of a master with the modes that Salt gives them.
+// makeFolders makes the directories of a master with the modes that Salt gives them.
 func makeFolders(cfg *config.Master) error {
 	private := []string{filepath.Join(cfg.CacheDir, "sessions"), filepath.Join(cfg.CacheDir, batchFolder)}
 	shared := []string{cfg.CacheDir, cfg.SockDir, filepath.Join(cfg.CacheDir, "jobs"),

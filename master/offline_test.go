@@ -19,7 +19,7 @@ import (
 	"github.com/brineproject/brine/returners/jobstore"
 )
 
-// a scene is a master and minions with folders of their own, and a log of what minions ran.
+// a scene is a master and minions with directories of their own, and a log of what minions ran.
 type scene struct {
 	dir    string
 	master *testsalt.Master

@@ -200,7 +200,7 @@ func (c countingTop) Top(context.Context, tops.Query) (*data.Map, error) {
 	return data.NewMap(), nil
 }
 
-// An environment that a minion asks for stands in the path of folders: it leads nowhere else.
+// An environment that a minion asks for stands in the path of directories: it leads nowhere else.
 func TestPillarEnvironmentIsNoPath(t *testing.T) {
 	dir := t.TempDir()
 	for _, file := range []string{"envs/dev/top.sls", "other/top.sls"} {
@@ -347,7 +347,7 @@ func TestTurnsForgetSources(t *testing.T) {
 	}
 }
 
-// TestPillarThatCannotBeKeptIsServed has a cache whose folder is gone.
+// TestPillarThatCannotBeKeptIsServed has a cache whose directory is gone.
 func TestPillarThatCannotBeKeptIsServed(t *testing.T) {
 	k := newTestPillarCompiler(t, 1, func(context.Context, pillar.Query) (*data.Map, error) { return data.NewMap("a", "1"), nil })
 	opts, dir := k.settings.all().Clone(), t.TempDir()

@@ -125,7 +125,7 @@ func TestReactionsSeeGrainsAndOptions(t *testing.T) {
 	}
 }
 
-// loaded is the configuration of a file, with the folders and rules of cfg.
+// loaded is the configuration of a file, with the directories and rules of cfg.
 func loaded(t *testing.T, cfg *config.Master, text string) *config.Master {
 	t.Helper()
 	dir := t.TempDir()

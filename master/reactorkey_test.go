@@ -74,7 +74,7 @@ func TestMinionsDoNotOrderTheReactor(t *testing.T) {
 	}
 }
 
-// socketDir is a folder with a name that the path of a socket can hold.
+// socketDir is a directory with a name that the path of a socket can hold.
 func socketDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "bus")

@@ -99,7 +99,7 @@ func (f *follower) hasSucceeded(t *testing.T) {
 	}
 }
 
-// TestSucceedAfterAFault has a folder in the place of each file for the time of one call.
+// TestSucceedAfterAFault has a directory in the place of each file for the time of one call.
 func TestSucceedAfterAFault(t *testing.T) {
 	for _, file := range []string{masterKeyFile + ".20260301T120000Z", leftKeysFile} {
 		t.Run(file, func(t *testing.T) {

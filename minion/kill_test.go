@@ -19,7 +19,7 @@ import (
 	"github.com/brineproject/brine/minion"
 )
 
-// asMinion is the environment variable that makes the test program a minion: it holds a folder, a space and HOST:PORT
+// asMinion is the environment variable that makes the test program a minion: it holds a directory, a space and HOST:PORT
 // of the master.
 const asMinion = "BRINE_TEST_MINION"
 

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// isOwn reports whether an entry of a folder belongs to the user of this process: what another user has put there must not say
+// isOwn reports whether an entry of a directory belongs to the user of this process: what another user has put there must not say
 // whom root signals.
 func isOwn(e fs.DirEntry) bool {
 	info, err := e.Info()

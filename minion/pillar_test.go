@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/pillar"
 )
 
-// lay writes files of pillar below a folder.
+// lay writes files of pillar below a directory.
 func lay(t *testing.T, dir string, files ...string) {
 	t.Helper()
 	for i := 0; i < len(files); i += 2 {
@@ -32,7 +32,7 @@ func lay(t *testing.T, dir string, files ...string) {
 	}
 }
 
-// masterless returns the configuration of a minion that compiles its own pillar from the folder pillar below dir.
+// masterless returns the configuration of a minion that compiles its own pillar from the directory pillar below dir.
 func masterless(t *testing.T, dir string) *config.Minion {
 	cfg := testsalt.MinionConfig(dir, "web1", "127.0.0.1:1")
 	cfg.FileClient, cfg.MasterType = "local", "disable"

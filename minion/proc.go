@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// procDir is the folder of files that tell others on the host, Salt's own tools among them, which jobs run: each holds
+// procDir is the directory of files that tell others on the host, Salt's own tools among them, which jobs run: each holds
 // the load of a publication and a process id (salt/minion.py, _thread_return; salt/utils/minion.py, running). After an
 // end without warning they tell which jobs were running then.
 type procDir struct {

@@ -17,7 +17,7 @@ import (
 // programs remembers on disk which programs the jobs of this minion run, so that a minion that was killed, or that left
 // some running when it ended, leaves none for good: the next run ends them.
 //
-// A program is an empty file in the folder; its name holds the job and, from before the start, the intent to start it, and
+// A program is an empty file in the directory; its name holds the job and, from before the start, the intent to start it, and
 // then the mark of the process. The file goes when the program has ended.
 //
 // What remains: a program of which the minion is killed right at its start, so that there is its intent only, is not found
@@ -84,7 +84,7 @@ func (p programs) forget(file string) {
 	}
 }
 
-// end ends what programs of earlier runs are left. No other minion may run with these folders.
+// end ends what programs of earlier runs are left. No other minion may run with these directories.
 //
 // Those that are at work on the minion itself are spared: one by which this minion was started, and one that names it, as
 // when a job installs a new version or has the system start the minion again.
@@ -122,7 +122,7 @@ func noted(entries []os.DirEntry) (marks []process.Mark, intents []process.Inten
 // namesMinion reports whether a command line names the minion's program, package or service.
 func namesMinion(cmdline string) bool { return strings.Contains(cmdline, "salt-minion") }
 
-// makePrograms makes the folder of programs.
+// makePrograms makes the directory of programs.
 func makePrograms(dir string, log logrus.FieldLogger) (programs, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return programs{}, fmt.Errorf("make directory: %w", err)

@@ -103,7 +103,7 @@ func TestProgramsThatWereLeftAreEnded(t *testing.T) {
 	}
 }
 
-// TestNotesOfOthersAreNotBelieved puts the mark of a program of a job into the folder as another user would.
+// TestNotesOfOthersAreNotBelieved puts the mark of a program of a job into the directory as another user would.
 func TestNotesOfOthersAreNotBelieved(t *testing.T) {
 	need.Root(t, "to give a file to another user")
 	p, err := makePrograms(t.TempDir(), quiet())
@@ -149,7 +149,7 @@ func (killedNote) Started(int) {
 	select {}
 }
 
-// waitForNothing is a script that tells its number and waits; its argument is a folder.
+// waitForNothing is a script that tells its number and waits; its argument is a directory.
 const waitForNothing = `echo $$ >"$1.pid"; read x <"$1.never"`
 
 func TestProgramThatWasStartedRightBeforeAKillIsEnded(t *testing.T) {

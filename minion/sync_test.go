@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
-// formOf are the functions that fetch one kind of modules, and the folders of the kinds.
+// formOf are the functions that fetch one kind of modules, and the directories of the kinds.
 var formOf = map[string]string{
 	"sync_beacons": "beacons", "sync_clouds": "clouds", "sync_engines": "engines", "sync_executors": "executors", "sync_grains": "grains",
 	"sync_log_handlers": "log_handlers", "sync_matchers": "matchers", "sync_modules": "modules", "sync_output": "output",

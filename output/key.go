@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// key prints what salt-key lists: a map of key folder to a list of ids, or to a map of id to text
+// key prints what salt-key lists: a map of key directory to a list of ids, or to a map of id to text
 // (salt/output/key.py).
 type key struct {
 	colours
@@ -30,13 +30,13 @@ func (k key) Format(v any) (string, error) {
 	}
 	folders, ok := sortedKeys(m)
 	if !ok {
-		return "", fmt.Errorf("folders: %w", ErrValue)
+		return "", fmt.Errorf("directories: %w", ErrValue)
 	}
 	var b strings.Builder
 	for _, f := range folders {
 		title, light, colour := k.folder(f)
 		if title == "" {
-			return "", fmt.Errorf("folder %s: %w", data.Repr(f), ErrKey)
+			return "", fmt.Errorf("directory %s: %w", data.Repr(f), ErrKey)
 		}
 		fmt.Fprintf(&b, "%s%s%s:%s\n", k.indent, light, title, k.normal)
 		if err := k.ids(&b, m.Value(f), colour); err != nil {
@@ -46,13 +46,13 @@ func (k key) Format(v any) (string, error) {
 	return b.String(), nil
 }
 
-// notFolders is the error of a value that is no map. Salt looks the elements of whatever has some up as folders; what
+// notFolders is the error of a value that is no map. Salt looks the elements of whatever has some up as directories; what
 // has none prints nothing.
 func notFolders(v any) error {
 	switch v := v.(type) {
 	case string, []byte:
 		if data.Truth(v) {
-			return fmt.Errorf("folders in %T: %w", v, ErrKey)
+			return fmt.Errorf("directories in %T: %w", v, ErrKey)
 		}
 		return nil
 	case []any:
@@ -60,7 +60,7 @@ func notFolders(v any) error {
 	case data.Tuple:
 		return noFolder(v)
 	}
-	return fmt.Errorf("folders in %T: %w", v, ErrValue)
+	return fmt.Errorf("directories in %T: %w", v, ErrValue)
 }
 
 func noFolder(list []any) error {
@@ -73,9 +73,9 @@ func noFolder(list []any) error {
 	}
 	names, ok := sortedKeys(m)
 	if title, _, _ := (key{}).folder(names[0]); !ok || title != "" {
-		return fmt.Errorf("folders in a list: %w", ErrValue)
+		return fmt.Errorf("directories in a list: %w", ErrValue)
 	}
-	return fmt.Errorf("folder %s: %w", data.Repr(names[0]), ErrKey)
+	return fmt.Errorf("directory %s: %w", data.Repr(names[0]), ErrKey)
 }
 
 // asKeys returns a map with the elements of list as keys.
@@ -106,7 +106,7 @@ func (k key) folder(name any) (title, light, colour string) {
 	return "", "", ""
 }
 
-// ids writes the ids of a folder: those of a list, or those of a map with their texts. Text and tuples print nothing.
+// ids writes the ids of a directory: those of a list, or those of a map with their texts. Text and tuples print nothing.
 func (k key) ids(b *strings.Builder, v any, colour string) error {
 	m, isMap := v.(*data.Map)
 	switch v := v.(type) {

@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/internal/sources"
 )
 
-// TestDistIsReproducible builds the archive of a platform in two folders, at different places and umasks, and checks that
+// TestDistIsReproducible builds the archive of a platform in two directories, at different places and umasks, and checks that
 // they are the same to the byte.
 func TestDistIsReproducible(t *testing.T) {
 	requires(t, false, "git", "make", "tar", "gzip", "sha256sum")

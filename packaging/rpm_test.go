@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/internal/sources"
 )
 
-// placeholders returns a folder with a file in place of each program, which is enough to look at packages.
+// placeholders returns a directory with a file in place of each program, which is enough to look at packages.
 func placeholders(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()

@@ -24,7 +24,7 @@ func requires(t *testing.T, root bool, programs ...string) {
 	need.Program(t, programs...)
 }
 
-// in runs a command in a folder and returns what it printed; a failure ends the test.
+// in runs a command in a directory and returns what it printed; a failure ends the test.
 func in(t *testing.T, dir string, command ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
@@ -37,7 +37,7 @@ func in(t *testing.T, dir string, command ...string) string {
 	return string(out)
 }
 
-// staged puts what is shipped beside the programs into a folder and returns that.
+// staged puts what is shipped beside the programs into a directory and returns that.
 func staged(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

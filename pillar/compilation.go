@@ -52,7 +52,7 @@ func (c *Compiler) compilation(ctx context.Context, r Request) (*compilation, er
 	return w, w.renew()
 }
 
-// open takes the files; those of folders as they are at this moment.
+// open takes the files; those of directories as they are at this moment.
 func (w *compilation) open(ctx context.Context) error {
 	w.files = w.Compiler.Files(w.environment())
 	if f, ok := w.files.(folders); ok {

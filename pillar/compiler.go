@@ -27,7 +27,7 @@ type Options struct {
 	Opts *data.Map
 	// Engine makes the engine that renders for one compilation; see [Engines]. It must not be nil.
 	Engine func(Scope) (*render.Engine, error)
-	// Files returns the files of a compilation, where __env__ of pillar_roots stands for env; nil takes the folders of
+	// Files returns the files of a compilation, where __env__ of pillar_roots stands for env; nil takes the directories of
 	// the option pillar_roots, see Roots.
 	Files func(env string) Files
 	// Sources are the external pillars that ext_pillar may name; two of one name are an error.

@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// maxDepth is how deep folders of pillar_roots may nest.
+// maxDepth is how deep directories of pillar_roots may nest.
 const maxDepth = 64
 
 // Files are the files of pillar. Several goroutines may use them.
@@ -31,8 +31,8 @@ type Files interface {
 	List(ctx context.Context, env string) ([]string, error)
 }
 
-// Roots returns the folders of the option pillar_roots. A folder may hold wildcards of the shell, as in Salt. The
-// environment __env__ becomes the one that is asked for, also in the names of its folders, where that one is not in
+// Roots returns the directories of the option pillar_roots. A directory may hold wildcards of the shell, as in Salt. The
+// environment __env__ becomes the one that is asked for, also in the names of its directories, where that one is not in
 // the option (salt/pillar/__init__.py, Pillar.__gen_opts); it must be a plain name, as it becomes part of a path.
 func Roots(opts *data.Map) func(env string) Files {
 	return func(env string) Files {
@@ -44,7 +44,7 @@ func Roots(opts *data.Map) func(env string) Files {
 	}
 }
 
-// isDynamic reports whether the folders depend on the environment that is asked for.
+// isDynamic reports whether the directories depend on the environment that is asked for.
 func isDynamic(opts *data.Map) bool {
 	roots, _ := opts.Value("pillar_roots").(*data.Map)
 	return roots.Has("__env__")
@@ -119,7 +119,7 @@ func (f folders) walk(ctx context.Context, env string, now time.Time) ([]string,
 	return slices.Sorted(maps.Keys(versions)), versions, nil
 }
 
-// A walk goes through a folder and follows symbolic links, but not into a folder that it is in already.
+// A walk goes through a directory and follows symbolic links, but not into a directory that it is in already.
 type walk struct {
 	root  string
 	now   time.Time
@@ -184,7 +184,7 @@ func slsNames(files []string) []string {
 type sls struct {
 	text string
 	path string
-	init bool // it is the init.sls of a folder
+	init bool // it is the init.sls of a directory
 }
 
 // find returns the file of an SLS; nil when there is none (Client.get_state).

@@ -16,9 +16,9 @@ import (
 )
 
 // FileTree is the external pillar file_tree: the files below ROOT/nodegroups/GROUP, for each node group of the minion, and
-// over them those below ROOT/hosts/ID, as a tree of folders with the contents as bytes (salt/pillar/file_tree.py). With
-// template true the contents are rendered. A root_dir that makes no sense is told of in the log only. Lists of renderers of its own are refused: renderer_whitelist and
-// renderer_blacklist are options of the master.
+// over them those below ROOT/hosts/ID, as a tree of directories with the contents as bytes (salt/pillar/file_tree.py). With
+// template true the contents are rendered. A root_dir that makes no sense is told of in the log only. Lists of renderers of its own are
+// refused: renderer_whitelist and renderer_blacklist are options of the master.
 type FileTree struct{}
 
 // Name implements Source.
@@ -50,10 +50,10 @@ func (FileTree) Pillar(ctx context.Context, q Query) (*data.Map, error) {
 	return out, nil
 }
 
-// A fileTree reads folders as one call of file_tree asks for.
+// A fileTree reads directories as one call of file_tree asks for.
 type fileTree struct {
 	query    *Query
-	follow   bool // links to folders are followed
+	follow   bool // links to directories are followed
 	template bool
 	pipe     string // of renderers, with template
 	keep     any    // keep_newline: nil, a truth value, or globs of paths that keep the line break at their end
@@ -76,7 +76,7 @@ func (t *fileTree) check(args *data.Map) error {
 	return nil
 }
 
-// treeRoots are the folders that root_dir names; a relative one is below those of pillar_roots.
+// treeRoots are the directories that root_dir names; a relative one is below those of pillar_roots.
 func (q *Query) treeRoots(root string) ([]string, error) {
 	if root == "" {
 		return nil, errors.New("no root_dir specified")
@@ -121,7 +121,7 @@ func (t *fileTree) add(ctx context.Context, out *data.Map, root string) (*data.M
 	return out, nil
 }
 
-// folder reads the folder name below top. A link to a folder that is not followed is an empty one.
+// folder reads the directory name below top. A link to a directory that is not followed is an empty one.
 func (t *fileTree) folder(ctx context.Context, top, name string, above []os.FileInfo) (*data.Map, error) {
 	out := data.NewMap()
 	at := filepath.Join(top, name)
@@ -184,7 +184,7 @@ func (t *fileTree) file(ctx context.Context, at, name string) (any, error) {
 	return v, nil
 }
 
-// keeps reports whether a file keeps the line break at its end. In the globs the files at the top are in the folder ".".
+// keeps reports whether a file keeps the line break at its end. In the globs the files at the top are in the directory ".".
 func (t *fileTree) keeps(name string) bool {
 	globs, ok := t.keep.([]any)
 	if !ok {

@@ -20,7 +20,7 @@ import (
 	stdrender "github.com/brineproject/brine/render/standard"
 )
 
-// A keeping is a compiler that keeps what SLS gave, over one folder whose files are as old as they need to be.
+// A keeping is a compiler that keeps what SLS gave, over one directory whose files are as old as they need to be.
 type keeping struct {
 	*pillar.Compiler
 	t    *testing.T

@@ -11,7 +11,7 @@ import (
 )
 
 // SaltClass is the external pillar saltclass: nodes and classes in YAML files (salt/pillar/saltclass.py). Package
-// pillar/saltclass tells of them. Its argument is the folder: a dictionary with path, or a list of such, of which the last counts.
+// pillar/saltclass tells of them. Its argument is the directory: a dictionary with path, or a list of such, of which the last counts.
 type SaltClass struct{}
 
 // Name implements Source.
@@ -23,7 +23,7 @@ func (SaltClass) Check(argument any, _ *data.Map) error {
 	return err
 }
 
-// classPath is the folder that an entry names.
+// classPath is the directory that an entry names.
 func classPath(argument any) (string, error) {
 	list, kwargs := Spread(argument)
 	if kwargs != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/pillar"
 )
 
-// treeOf makes a folder for file_tree, with a link to a folder beside it, and returns it.
+// treeOf makes a directory for file_tree, with a link to a directory beside it, and returns it.
 func treeOf(t *testing.T) string {
 	root := t.TempDir()
 	write(t, root, data.NewMap("hosts", data.NewMap("web1/f", "one\n", "web1/sub/t", "{{ minion }}{{ grains.os }}\n"), "aside", data.NewMap("g", "two\n\n")))

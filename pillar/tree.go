@@ -16,7 +16,7 @@ import (
 // mostTrees is how many trees are kept in mind: pillar_roots with __env__ has one for each environment that is asked for.
 const mostTrees = 64
 
-// A tree is what folders held at one moment.
+// A tree is what directories held at one moment.
 type tree struct {
 	names    map[string][]string          // of all files by environment, sorted
 	versions map[string]map[string]string // of each file by environment; "" is not sure
@@ -30,7 +30,7 @@ func versionOf(root string, st os.FileInfo, now time.Time) string {
 	return ""
 }
 
-// look goes through the folders of all environments.
+// look goes through the directories of all environments.
 func (f folders) look(ctx context.Context, now time.Time) (*tree, error) {
 	t := &tree{names: map[string][]string{}, versions: map[string]map[string]string{}}
 	for env := range f.roots {
@@ -55,7 +55,7 @@ type forest struct {
 	trees map[string]*fileserver.Latest[*tree]
 }
 
-// tree returns what the folders hold now.
+// tree returns what the directories hold now.
 func (f *forest) tree(ctx context.Context, env string, files folders) (*tree, error) {
 	if !files.dynamic {
 		env = ""
@@ -83,7 +83,7 @@ func (f *forest) latest(env string) *fileserver.Latest[*tree] {
 	return l
 }
 
-// watched are folders of which one compilation sees the names of one moment, and that note what it asked for.
+// watched are directories of which one compilation sees the names of one moment, and that note what it asked for.
 type watched struct {
 	folders
 	tree *tree

@@ -33,7 +33,7 @@ func engines(s pillar.Scope) (*render.Engine, error) {
 	return pillar.Engines(loader.Env{}, plugins, stdrender.Renderers())(s)
 }
 
-// write lays out environments below a folder and returns pillar_roots.
+// write lays out environments below a directory and returns pillar_roots.
 func write(t testing.TB, dir string, files *data.Map) *data.Map {
 	t.Helper()
 	roots := data.NewMap("base", []any{filepath.Join(dir, "base")})

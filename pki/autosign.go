@@ -21,7 +21,7 @@ type Autosign struct {
 	AcceptAll  bool          // auto_accept
 	File       string        // autosign_file; may be missing
 	RejectFile string        // autoreject_file; may be missing
-	Dir        string        // folder of ids to accept once, pki_dir/minions_autosign; "" for none
+	Dir        string        // directory of ids to accept once, pki_dir/minions_autosign; "" for none
 	Timeout    time.Duration // autosign_timeout: older files in Dir are removed; 0 keeps them
 	GrainsDir  string        // autosign_grains_dir: a file a grain, a line a value
 	Permissive bool          // permissive_pki_access: files may be writable for the group

@@ -24,7 +24,7 @@ const (
 
 // Options tune a Dir.
 type Options struct {
-	Permissive bool          // permissive_pki_access: the group may read the folder (0750, else 0700)
+	Permissive bool          // permissive_pki_access: the group may read the directory (0750, else 0700)
 	MaxPending int           // most keys that sign-ins may bring into each of the states Pending, Rejected and Denied; 0 means 10,000, below 0 no limit
 	MaxOfOne   int           // of these, most from one address; 0 means 1,000, below 0 no limit
 	Policy     crypto.Policy // which keys are good enough
@@ -66,7 +66,7 @@ func Open(dir string, o Options) (*Dir, error) {
 }
 
 // Visit returns the tree of a master for another program on its host: nothing is touched before a key is, and the
-// rights of dir stay what they are. A folder that is not there holds no keys.
+// rights of dir stay what they are. A directory that is not there holds no keys.
 func Visit(dir string, o Options) *Dir {
 	return treeOf(&Keys{path: dir, policy: o.Policy}, o)
 }
@@ -80,10 +80,10 @@ func treeOf(keys *Keys, o Options) *Dir {
 	return d
 }
 
-// AutosignDir returns the folder of the ids to accept once, for Autosign.
+// AutosignDir returns the directory of the ids to accept once, for Autosign.
 func (d *Dir) AutosignDir() string { return filepath.Join(d.path, autosignDir) }
 
-// room opens the folder of a state.
+// room opens the directory of a state.
 func (d *Dir) room(s State) (*room, error) {
 	if s.Dir() == "" {
 		return nil, fmt.Errorf("keys in state %s: %w", s, ErrNotFound)
@@ -108,8 +108,8 @@ func (d *Dir) with(s State, id string, do func(*room) error) error {
 	return nil
 }
 
-// List returns the ids of the keys in a state, sorted as salt-key does. Hidden files, folders and the like are not
-// keys. A folder that is not there holds none.
+// List returns the ids of the keys in a state, sorted as salt-key does. Hidden files, directories and the like are not
+// keys. A directory that is not there holds none.
 func (d *Dir) List(s State) ([]string, error) {
 	if s.Dir() == "" {
 		return nil, fmt.Errorf("keys in state %s: %w", s, ErrNotFound)
@@ -160,7 +160,7 @@ func (d *Dir) Find(id string) (State, string, error) {
 	return Unknown, "", nil
 }
 
-// Create implements Store. The file has mode 0644, within a folder that others cannot enter.
+// Create implements Store. The file has mode 0644, within a directory that others cannot enter.
 func (d *Dir) Create(s State, id, pem string) error {
 	return d.store(s, id, pem, netip.Prefix{}, (*room).create)
 }
@@ -209,7 +209,7 @@ func (d *Dir) store(s State, id, pem string, source netip.Prefix, write func(*ro
 	})
 }
 
-// Move implements Store. It is one rename, unless the operator has put the folders on different file systems.
+// Move implements Store. It is one rename, unless the operator has put the directories on different file systems.
 func (d *Dir) Move(id string, from, to State) error {
 	if from == to {
 		return d.with(from, id, func(r *room) error {
@@ -269,7 +269,7 @@ func (d *Dir) AcceptedKey(id string) (key *crypto.PublicKey, err error) {
 }
 
 // unchanged returns the key that is known of a file, when that file is in its place as it was; else nil. It looks at the
-// file alone, without opening its folder, which every request of a minion would have to wait for: a file outside is
+// file alone, without opening its directory, which every request of a minion would have to wait for: a file outside is
 // never the one that was read inside.
 func (d *Dir) unchanged(id string) *crypto.PublicKey {
 	if safeName(id) != nil {

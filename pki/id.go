@@ -32,7 +32,7 @@ func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
-// safeName returns nil when name is that of a file right in a folder, and not a hidden one.
+// safeName returns nil when name is that of a file right in a directory, and not a hidden one.
 func safeName(name string) error {
 	switch {
 	case name == "":

@@ -23,7 +23,7 @@ type Keys struct {
 	policy crypto.Policy
 }
 
-// OpenKeys makes dir if needed, for its owner alone, and returns its Keys. A folder that others may enter is closed to
+// OpenKeys makes dir if needed, for its owner alone, and returns its Keys. A directory that others may enter is closed to
 // them, as Salt does at start; with Options.Permissive the group may read it.
 func OpenKeys(dir string, o Options) (*Keys, error) {
 	if err := secure(dir, o.mode()); err != nil {
@@ -32,7 +32,7 @@ func OpenKeys(dir string, o Options) (*Keys, error) {
 	return &Keys{path: dir, policy: o.Policy}, nil
 }
 
-// secure makes a folder, or takes the rights from it that go beyond mode.
+// secure makes a directory, or takes the rights from it that go beyond mode.
 func secure(dir string, mode fs.FileMode) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +60,7 @@ func makeDir(dir string, mode fs.FileMode) error {
 	return os.Chmod(dir, mode)
 }
 
-// Path returns the folder.
+// Path returns the directory.
 func (k *Keys) Path() string { return k.path }
 
 // LoadOrCreate returns the private key NAME.pem. If there is none it makes a pair of that many bits, NAME.pem with
@@ -196,7 +196,7 @@ func (k *Keys) RemovePublic(name string) error {
 	return err
 }
 
-// ReadText returns the contents of a file right in the folder, such as master_pubkey_signature. Errors wrap
+// ReadText returns the contents of a file right in the directory, such as master_pubkey_signature. Errors wrap
 // ErrNotFound, ErrNotFile or ErrTooLarge.
 func (k *Keys) ReadText(file string) (text string, err error) {
 	err = k.file(file, func(r *room) error {
@@ -207,12 +207,12 @@ func (k *Keys) ReadText(file string) (text string, err error) {
 	return text, err
 }
 
-// WriteText writes a file right in the folder with mode 0644.
+// WriteText writes a file right in the directory with mode 0644.
 func (k *Keys) WriteText(file, text string) error {
 	return k.file(file, func(r *room) error { return r.replace(file, []byte(text), publicMode) })
 }
 
-// file does something to a file right in the folder, and names it in the error.
+// file does something to a file right in the directory, and names it in the error.
 func (k *Keys) file(name string, do func(*room) error) error {
 	err := safeName(name)
 	if err == nil {

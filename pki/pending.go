@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// recountAfter is how long a folder that is full is believed to be so.
+// recountAfter is how long a directory that is full is believed to be so.
 const recountAfter = time.Second
 
 // pending counts the keys that wait, or were refused, so that a flood of new ids costs neither disk nor a listing each. The count
-// stands for as long as the folder has the time that our own last write gave it; who changes it beside us makes it
+// stands for as long as the directory has the time that our own last write gave it; who changes it beside us makes it
 // counted anew. Which source brought a key is known of those that this program stored itself.
 type pending struct {
 	mu      sync.Mutex
@@ -22,7 +22,7 @@ type pending struct {
 	sources map[string]netip.Prefix // by id
 	shares  map[netip.Prefix]int    // how many keys a source has
 	writing int                     // calls of add that are under way
-	at      time.Time               // of the folder when the count was right
+	at      time.Time               // of the directory when the count was right
 	counted time.Time               // when it was last listed
 }
 
@@ -90,7 +90,7 @@ func (p *pending) forget(id string) {
 	}
 }
 
-// refresh lists the folder when somebody else has changed it, or when it seems full and was not listed just now.
+// refresh lists the directory when somebody else has changed it, or when it seems full and was not listed just now.
 func (p *pending) refresh(r *room, source netip.Prefix) error {
 	if p.writing > 0 {
 		return nil
@@ -125,7 +125,7 @@ func (p *pending) keep(names []string) {
 	}
 }
 
-// settle takes the folder's new time as counted, and gives back a place that was not used.
+// settle takes the directory's new time as counted, and gives back a place that was not used.
 func (p *pending) settle(r *room, id string, unused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

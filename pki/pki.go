@@ -1,7 +1,7 @@
 // Package pki keeps keys on disk: a master's or minion's own pairs, and the public keys of the minions that a master
 // knows.
 //
-// The tree is Salt's, and it is the only truth. The state of a minion's key is the folder that its file lies in:
+// The tree is Salt's, and it is the only truth. The state of a minion's key is the directory that its file lies in:
 //
 //	minions/ID            accepted
 //	minions_pre/ID        waits for the operator
@@ -32,7 +32,7 @@ var (
 	ErrNotFound = errors.New("no such key")
 	// ErrExists is wrapped by Create when the id has a key in that state.
 	ErrExists = errors.New("key exists")
-	// ErrNotFile is wrapped when what lies in the place of a key is a folder, a pipe or the like.
+	// ErrNotFile is wrapped when what lies in the place of a key is a directory, a pipe or the like.
 	ErrNotFile = errors.New("not a regular file")
 	// ErrPendingFull is wrapped when there are as many keys in a state as sign-ins may bring there, in all or from one
 	// address: pending, rejected or denied.
@@ -72,7 +72,7 @@ func (s State) String() string {
 	return stateNames[s]
 }
 
-// Dir returns the name of the folder of keys in that state, "" for Unknown.
+// Dir returns the name of the directory of keys in that state, "" for Unknown.
 func (s State) Dir() string {
 	switch s {
 	case Accepted:

@@ -11,17 +11,17 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// maxFile bounds what is read as a key; a folder of denied keys may hold files of several.
+// maxFile bounds what is read as a key; a directory of denied keys may hold files of several.
 const maxFile = 256 << 10
 
-// A room is one folder, open for one operation: everything in it is reached through its Root, and the path is
-// looked up anew each time, since operators replace folders too.
+// A room is one directory, open for one operation: everything in it is reached through its Root, and the path is
+// looked up anew each time, since operators replace directories too.
 type room struct {
 	root *os.Root
 	path string
 }
 
-// enter opens a folder that must be there.
+// enter opens a directory that must be there.
 func enter(path string) (*room, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -30,7 +30,7 @@ func enter(path string) (*room, error) {
 	return &room{root, path}, nil
 }
 
-// enterNew opens a folder and makes it if needed.
+// enterNew opens a directory and makes it if needed.
 func enterNew(path string) (*room, error) {
 	r, err := enter(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +117,7 @@ func written(mode fs.FileMode) atomicfile.Options {
 	return atomicfile.Options{Mode: mode, Sync: true, SyncDir: true, Prefix: ".tmp-"}
 }
 
-// remove takes away a file that is no folder. Errors wrap ErrNotFound or ErrNotFile.
+// remove takes away a file that is no directory. Errors wrap ErrNotFound or ErrNotFile.
 func (r *room) remove(name string) error {
 	info, err := r.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {

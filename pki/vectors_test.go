@@ -258,7 +258,7 @@ func explainStep(t *testing.T, d *Dir, c, step *vectors.Case, incoming string) (
 	return wrong
 }
 
-// entriesOf lists everything in a folder of the tree, as the cases do.
+// entriesOf lists everything in a directory of the tree, as the cases do.
 func entriesOf(t *testing.T, d *Dir, s State) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(d.Path(), s.Dir()))

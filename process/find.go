@@ -12,8 +12,8 @@ import (
 // usualFolders are searched after PATH, should it be broken, as Salt does.
 const usualFolders = "/sbin /bin /usr/sbin /usr/bin /usr/local/sbin /usr/local/bin"
 
-// Find returns the path of a program in the search path, or in the folders where programs usually are; "" where there is none. It is
-// which of salt/utils/path.py, but that the folder where the daemon happens to be is not searched.
+// Find returns the path of a program in the search path, or in the directories where programs usually are; "" where there is none. It is
+// which of salt/utils/path.py, but that the directory where the daemon happens to be is not searched.
 func Find(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path

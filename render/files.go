@@ -40,10 +40,10 @@ func (f clientFiles) Get(ctx context.Context, name, saltenv string) (File, error
 	return diskFile(at)
 }
 
-// Roots are files in folders of this host: for each environment the folders in which a file is looked for, in order.
+// Roots are files in directories of this host: for each environment the directories in which a file is looked for, in order.
 type Roots map[string][]string
 
-// Get implements Files. Files outside of the folders are not found; symbolic links are followed.
+// Get implements Files. Files outside of the directories are not found; symbolic links are followed.
 func (r Roots) Get(_ context.Context, name, saltenv string) (File, error) {
 	if !filepath.IsLocal(name) {
 		return File{}, fmt.Errorf("%s: %w", name, fileclient.ErrNotFound)

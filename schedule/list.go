@@ -100,7 +100,7 @@ func saved(raw *data.Map) *data.Map {
 	return m
 }
 
-// WriteFile replaces a file at one stroke; a reader sees the old or the new one. Its folder is made; it keeps its mode, and a new one is
+// WriteFile replaces a file at one stroke; a reader sees the old or the new one. Its directory is made; it keeps its mode, and a new one is
 // for its owner alone.
 func WriteFile(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -6,12 +6,12 @@
 # The Debian system is unpacked once, from the mirror that DEBIAN_MIRROR names, and kept in
 # ${XDG_CACHE_HOME:-${TMPDIR:-/tmp}}/brine-debian.
 #
-# Usage: deb-test.sh OLD NEW     folders with the packages of two versions
+# Usage: deb-test.sh OLD NEW     directories with the packages of two versions
 set -eu
 suite=bookworm
 self=$(cd "$(dirname "$0")" && pwd)/deb-test.sh
 
-# system prints the folder of the Debian system, which is made when it is not there.
+# system prints the directory of the Debian system, which is made when it is not there.
 system() {
   cache=${XDG_CACHE_HOME:-${TMPDIR:-/tmp}}/brine-debian
   if [ ! -d "$cache" ]; then

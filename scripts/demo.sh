@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts a master and two minions in a scratch folder on free loopback ports, gives them orders, and stops everything.
+# Starts a master and two minions in a scratch directory on free loopback ports, gives them orders, and stops everything.
 # Usage: demo.sh BIN
 set -eu
 bin=$(cd "$1" && pwd)

@@ -28,13 +28,13 @@ programs() {
   fi
 }
 
-# compile builds the programs into a folder: compile OS ARCH ARM FOLDER.
+# compile builds the programs into a directory: compile OS ARCH ARM DIRECTORY.
 compile() {
   # shellcheck disable=SC2046 # several words
   GOOS=$1 GOARCH=$2 GOARM=$3 "$go" build -trimpath -buildvcs=false -ldflags "$ldflags" -tags "$tags" -o "$4/" $(programs "$1")
 }
 
-# papers puts the rest into a folder: papers OS FOLDER.
+# papers puts the rest into a directory: papers OS DIRECTORY.
 papers() {
   cp LICENSE NOTICE README.md "$2/"
   cp -R docs "$2/docs"
@@ -50,10 +50,10 @@ papers() {
   done
 }
 
-# names lists the files of a folder, sorted, the folder before what lies in it.
+# names lists the files of a directory, sorted, the directory before what lies in it.
 names() { find "$@" | LC_ALL=C sort; }
 
-pack() { # OS FOLDER
+pack() { # OS DIRECTORY
   find "$2" -type d -exec chmod 0755 {} +
   find "$2" -type f ! -perm -u+x -exec chmod 0644 {} +
   find "$2" -type f -perm -u+x -exec chmod 0755 {} +

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the root of the container image of a role, as packaging/docker/root.list says, of the programs in BIN. A program that is
-# not in cmd/ is left out. Only root can give folders to the user of the master; for others all belongs to them.
+# not in cmd/ is left out. Only root can give directories to the user of the master; for others all belongs to them.
 # Usage: rootfs.sh GO master|minion BIN ROOT
 set -eu
 go=$1 role=$2 bin=$3 root=$4

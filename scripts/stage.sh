@@ -1,7 +1,7 @@
 #!/bin/sh
-# Puts what is shipped beside the programs into a folder: for each service whose program is in cmd/ its unit, scripts,
+# Puts what is shipped beside the programs into a directory: for each service whose program is in cmd/ its unit, scripts,
 # settings and log rotation; the default configuration; the scripts of the packages.
-# Usage: stage.sh FOLDER
+# Usage: stage.sh DIRECTORY
 set -eu
 stage=$1
 mkdir -p "$stage"/bin "$stage"/conf "$stage"/default "$stage"/deb "$stage"/libexec "$stage"/logrotate "$stage"/openrc \

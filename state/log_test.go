@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// An SLS that there is not is told in Salt's words, and the log has what is meant, who includes it, and folders that do not exist.
+// An SLS that there is not is told in Salt's words, and the log has what is meant, who includes it, and directories that do not exist.
 func TestMissingSLS(t *testing.T) {
 	const none = "Specified SLS %s in saltenv base is not available on the salt master or through a configured fileserver"
 	for _, tt := range []struct{ name, asked, srv, want, log string }{
@@ -44,7 +44,7 @@ func TestMissingSLS(t *testing.T) {
 	}
 }
 
-// localOptions are those of a minion that takes its files from a folder.
+// localOptions are those of a minion that takes its files from a directory.
 func localOptions(dir, srv string) *data.Map {
 	return data.NewMap("id", "web1", "file_client", "local", "cachedir", filepath.Join(dir, "cache"), "fileserver_backend", []any{"roots"},
 		"hash_type", "sha256", "file_roots", data.NewMap("base", []any{srv}), "file_buffer_size", int64(262144), "renderer", "jinja|yaml",

@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// explain tells the log what Salt's words of an SLS that there is not leave out: the name that is meant, and folders of file_roots that
+// explain tells the log what Salt's words of an SLS that there is not leave out: the name that is meant, and directories of file_roots that
 // do not exist, where this host has them.
 func (r *rendering) explain(ctx context.Context, sls, saltenv string) {
 	names, err := r.have.named(ctx, saltenv, "*")
@@ -28,7 +28,7 @@ func (r *rendering) explain(ctx context.Context, sls, saltenv string) {
 	}
 }
 
-// noFolders tells of folders of an environment that do not exist, where files come from this host; nil where there is one.
+// noFolders tells of directories of an environment that do not exist, where files come from this host; nil where there is one.
 func (c *Compiler) noFolders(saltenv string) error {
 	roots, _ := c.env().Option("file_roots").(*data.Map)
 	dirs, _ := roots.Value(saltenv).([]any)

@@ -9,7 +9,7 @@ import (
 )
 
 // SaltClass is the system saltclass: the states of a node and of its classes (salt/tops/saltclass.py). Package pillar/saltclass
-// tells of their files, whose folder is path, /srv/saltclass when it is not set. Templates see the options and grains that the
+// tells of their files, whose directory is path, /srv/saltclass when it is not set. Templates see the options and grains that the
 // minion sent, and no functions.
 type SaltClass struct{}
 

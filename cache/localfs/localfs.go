@@ -1,4 +1,4 @@
-// Package localfs keeps a cache as files: key k of bank a/b is the file a/b/k.p below a folder.
+// Package localfs keeps a cache as files: key k of bank a/b is the file a/b/k.p below a directory.
 package localfs
 
 import (
@@ -17,7 +17,7 @@ import (
 
 const ending = ".p"
 
-// A Cache is a cache below one folder. Nothing outside of the folder can be reached, whatever links lie in it.
+// A Cache is a cache below one directory. Nothing outside of the directory can be reached, whatever links lie in it.
 type Cache struct {
 	root *os.Root
 }
@@ -33,7 +33,7 @@ func Open(dir string) (*Cache, error) {
 	return &Cache{root}, nil
 }
 
-// Close gives the folder back.
+// Close gives the directory back.
 func (c *Cache) Close() error { return c.root.Close() }
 
 // Fetch returns the value of key.

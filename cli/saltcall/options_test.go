@@ -24,7 +24,7 @@ import (
 // jids are job ids.
 var jids = regexp.MustCompile(`20\d{18}`)
 
-// A site is a folder with the configuration of a minion.
+// A site is a directory with the configuration of a minion.
 type site struct{ dir string }
 
 // newSite writes the configuration; more are further lines of it.
@@ -166,7 +166,7 @@ func TestNoMaster(t *testing.T) {
 	}
 }
 
-// Folders of the configuration that do not exist are told of, where files come from this host and the command line names no others.
+// Directories of the configuration that do not exist are told of, where files come from this host and the command line names no others.
 func TestMissingFoldersAreTold(t *testing.T) {
 	s := newSite(t, "file_client: local\nfile_roots: {base: [/nothere/srv]}\npillar_roots: {base: [/nothere/pillar]}\n")
 	for args, want := range map[string]int{"test.ping": 1, "--local test.ping": 1, "--file-root . test.ping": 0} {

@@ -132,7 +132,7 @@ func (r *run) configure() {
 	r.opts.Set("arg", args)
 }
 
-// root makes dir the one folder of the environment base; it may hold wildcards of the shell.
+// root makes dir the one directory of the environment base; it may hold wildcards of the shell.
 func (r *run) root(option, dir string) {
 	if dir == "" {
 		return

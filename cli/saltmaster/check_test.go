@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/cli"
 )
 
-// judge reads a configuration as the program does, and returns what is wrong and what is odd in it, with DIR for its folder.
+// judge reads a configuration as the program does, and returns what is wrong and what is odd in it, with DIR for its directory.
 func judge(t *testing.T, conf string) (faults, doubts string) {
 	t.Helper()
 	dir := t.TempDir()

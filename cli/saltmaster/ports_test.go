@@ -28,7 +28,7 @@ import (
 
 func noEnv(string) string { return "" }
 
-// masterConfig reads a configuration of a master whose state lies below a folder of the test.
+// masterConfig reads a configuration of a master whose state lies below a directory of the test.
 func masterConfig(t *testing.T, text string) *config.Master {
 	t.Helper()
 	dir := testsalt.Dir(t)

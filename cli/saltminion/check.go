@@ -28,7 +28,7 @@ func wrong(cfg *config.Minion, report *config.Report) error {
 	return errors.Join(errs...)
 }
 
-// LocalFolders adds to the report the folders of file_roots and pillar_roots that do not exist, where the minion takes files from there.
+// LocalFolders adds to the report the directories of file_roots and pillar_roots that do not exist, where files come from there.
 func LocalFolders(cfg *config.Minion, report *config.Report) {
 	if cfg.FileClient == "local" {
 		report.Folders("file_roots", cfg.FileRoots)

@@ -64,7 +64,7 @@ func running(t *testing.T) (dir string, list func(envs ...string)) {
 }
 
 // TestClearFileListCache has the running master drop its lists of files. What is printed is what Salt 3006.18 prints after the same
-// lists were asked for; of an environment without folders Salt keeps a list too, of one that is in no option it keeps none.
+// lists were asked for; of an environment without directories Salt keeps a list too, of one that is in no option it keeps none.
 func TestClearFileListCache(t *testing.T) {
 	need.Root(t, "since the configuration names root as the user of the master")
 	dir, list := running(t)

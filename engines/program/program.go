@@ -33,7 +33,7 @@ type program struct {
 	events *eventbus.Subscription // kept while the program is started again
 }
 
-// New makes the engine: cmd is the program, a text or a list of words, cwd its folder, env a map of variables, and tags the
+// New makes the engine: cmd is the program, a text or a list of words, cwd its directory, env a map of variables, and tags the
 // globs of the events that it gets, none where they are not given.
 func New(h engines.Host, options *data.Map) (func(context.Context) error, error) {
 	if err := engines.Only(options, "cmd", "cwd", "env", "tags"); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/fileserver"
 )
 
-// A Place is where a file is opened: Name below the folder Root, which it cannot leave whatever links there are, or
+// A Place is where a file is opened: Name below the directory Root, which it cannot leave whatever links there are, or
 // anywhere when Root is "".
 type Place struct{ Root, Name string }
 

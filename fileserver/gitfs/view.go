@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/fileserver/gitfs/mirror"
 )
 
-// A View is a tree of a mirror, or a folder of it, as files under a path of their own. It is for others that read
+// A View is a tree of a mirror, or a directory of it, as files under a path of their own. It is for others that read
 // repositories, such as git_pillar. Several goroutines may use it.
 type View struct {
 	place place
@@ -47,7 +47,7 @@ func (v *View) once() func(context.Context) (*listing, error) {
 	}
 }
 
-// Exists reports whether root is a folder of the tree.
+// Exists reports whether root is a directory of the tree.
 func (v *View) Exists() (bool, error) {
 	e, err := v.place.entry(v.place.root)
 	if errors.Is(err, errNoFile) {

@@ -20,7 +20,7 @@ import (
 // Bounds of what one minion may push.
 const (
 	mostParts = 64     // of a path
-	mostNames = 20_000 // files and folders
+	mostNames = 20_000 // files and directories
 	longest   = 255    // bytes of a name
 
 	leastBytes = 1 << 30 // of all files, or
@@ -31,7 +31,7 @@ const (
 
 // Errors of Receive.
 var (
-	// ErrPath is wrapped for a path that is none, or leads through something else than folders.
+	// ErrPath is wrapped for a path that is none, or leads through something else than directories.
 	ErrPath = errors.New("invalid path of a pushed file")
 	// ErrTooLarge is wrapped for a file that would get larger than it may.
 	ErrTooLarge = errors.New("pushed file is too large")

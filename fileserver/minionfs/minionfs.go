@@ -3,7 +3,7 @@
 //
 // A file that minion ID pushed lies at minions/ID/files/PATH in the master's cachedir. An [Inbox] takes it, and a
 // [Backend] serves it as MOUNTPOINT/ID/PATH in the one environment minionfs_env. Neither goes through a symbolic link
-// below the folder minions. A file that is called top.sls is not served, so that no minion can say what states another one gets.
+// below the directory minions. A file that is called top.sls is not served, so that no minion can say what states another one gets.
 package minionfs
 
 import (
@@ -173,7 +173,7 @@ func (b *Backend) Symlinks(context.Context, string, string) (map[string]string, 
 // Update does nothing: nothing is ever out of date.
 func (b *Backend) Update(context.Context) (fileserver.Change, error) { return fileserver.Change{}, nil }
 
-// read reads the folders of all minions that are exposed.
+// read reads the directories of all minions that are exposed.
 func (b *Backend) read(ctx context.Context) (*pushed, error) {
 	p := &pushed{}
 	root, err := os.OpenRoot(folder(b.opts.CacheDir))

@@ -129,7 +129,7 @@ func TestInboxIsBounded(t *testing.T) {
 	if err := push("c"); err != nil { // counted anew: there are few
 		t.Errorf("after a new count: %v", err)
 	}
-	if n := in.used["web1"].names; n != 6 { // the folder itself, a, b0 to b2, c
+	if n := in.used["web1"].names; n != 6 { // the directory itself, a, b0 to b2, c
 		t.Errorf("%d names are counted", n)
 	}
 	files := filepath.Join(dir, "minions", "web1", "files")

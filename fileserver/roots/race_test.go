@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/fileserver"
 )
 
-// TestFilesChangeUnderReaders replaces, renames, truncates and deletes files and re-links a folder while 20 clients get
+// TestFilesChangeUnderReaders replaces, renames, truncates and deletes files and re-links a directory while 20 clients get
 // all that is listed: each file that they receive is a version that was there whole, and lists are never old.
 func TestFilesChangeUnderReaders(t *testing.T) {
 	dir := t.TempDir()

@@ -1,17 +1,17 @@
-// Package roots serves files from folders: the option file_roots (salt/fileserver/roots.py).
+// Package roots serves files from directories: the option file_roots (salt/fileserver/roots.py).
 //
-// The folders of an environment are looked through in order. The environment __env__ stands for all that have no folders of
-// their own: its name in the path of a folder is replaced by that of the environment asked for, which must be one plain
+// The directories of an environment are looked through in order. The environment __env__ stands for all that have no directories of
+// their own: its name in the path of a directory is replaced by that of the environment asked for, which must be one plain
 // name then.
 //
-// With fileserver_followsymlinks, as is the default, a symbolic link below a folder may lead anywhere on the host, since
-// whoever may put it there may as well put a copy. Without it, links to files inside of the folder are served, those that
-// lead out of it are not there, and folders behind links are not looked into for lists. Pipes, sockets and devices are
+// With fileserver_followsymlinks, as is the default, a symbolic link below a directory may lead anywhere on the host, since
+// whoever may put it there may as well put a copy. Without it, links to files inside of the directory are served, those that
+// lead out of it are not there, and directories behind links are not looked into for lists. Pipes, sockets and devices are
 // never opened.
 //
-// A list is never older than the question: it is kept with the state of all folders that it was read from, which is looked
+// A list is never older than the question: it is kept with the state of all directories that it was read from, which is looked
 // at anew each time, so that only changed trees are read again. Where a file system does not show changes in the times of
-// its folders, fileserver_list_cache_time (20 seconds) bounds the age.
+// its directories, fileserver_list_cache_time (20 seconds) bounds the age.
 package roots
 
 import (
@@ -46,7 +46,7 @@ const usualListAge = 20 * time.Second
 
 // Options say what is served.
 type Options struct {
-	Roots          *data.Map // file_roots: environment → list of folders
+	Roots          *data.Map // file_roots: environment → list of directories
 	Ignore         *fileserver.Ignore
 	FollowSymlinks bool          // fileserver_followsymlinks
 	IgnoreSymlinks bool          // fileserver_ignoresymlinks: links are in no list
@@ -56,7 +56,7 @@ type Options struct {
 	Log      logrus.FieldLogger
 }
 
-// A Backend serves files from folders.
+// A Backend serves files from directories.
 type Backend struct {
 	opts  Options
 	roots map[string][]string
@@ -141,7 +141,7 @@ func plainName(env string) bool {
 		(runtime.GOOS != "windows" || !strings.Contains(env, ":"))
 }
 
-// Find looks for a file in the folders of an environment. The option index of the query names one of them.
+// Find looks for a file in the directories of an environment. The option index of the query names one of them.
 func (b *Backend) Find(_ context.Context, env, path string, q fileserver.Query) (*fileserver.Found, error) {
 	dirs := b.folders(env)
 	if text, ok := q["index"]; ok {
@@ -169,7 +169,7 @@ func (b *Backend) Open(_ context.Context, f *fileserver.Found) (fileserver.File,
 	return disk.Open(f)
 }
 
-// errOutside is of links that lead out of a folder.
+// errOutside is of links that lead out of a directory.
 var errOutside = errors.New("link leads out of the directory")
 
 // locate returns where a path below dir is, with its links resolved when links are not followed everywhere.
@@ -200,7 +200,7 @@ func inside(dir, path string) (disk.Place, error) {
 	return disk.Place{Root: root, Name: rel}, nil
 }
 
-// only returns the folder of a number, which counts from the end when it is negative.
+// only returns the directory of a number, which counts from the end when it is negative.
 func only(dirs []string, text string) []string {
 	i, err := strconv.Atoi(text)
 	if err == nil && i < 0 {

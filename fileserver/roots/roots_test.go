@@ -24,7 +24,7 @@ func silent() logrus.FieldLogger {
 	return log
 }
 
-// put writes files by path below dir; a name that ends in / is a folder, and content after -> is that of a link.
+// put writes files by path below dir; a name that ends in / is a directory, and content after -> is that of a link.
 func put(t testing.TB, dir string, files ...string) {
 	t.Helper()
 	for _, f := range files {
@@ -117,7 +117,7 @@ func TestEnvironments(t *testing.T) {
 	}
 }
 
-// tangle is a folder with links of all kinds.
+// tangle is a directory with links of all kinds.
 func tangle(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	put(t, dir, "srv/file=x", "srv/sub/file=y", "srv/sub/deeper/z=z", "srv/void/", "out/secret=s", "out/more/m=m", "srv2/sibling=s",

@@ -14,10 +14,10 @@ import (
 	"github.com/brineproject/brine/fileserver/disk"
 )
 
-// mostLists bounds the environments whose lists are kept; those of __env__ have no other bound than the folders there are.
+// mostLists bounds the environments whose lists are kept; those of __env__ have no other bound than the directories there are.
 const mostLists = 256
 
-// tree is what the folders of an environment hold, and what tells whether it still does.
+// tree is what the directories of an environment hold, and what tells whether it still does.
 type tree struct {
 	lists [3][]string // by fileserver.Kind
 	links map[string]string
@@ -28,7 +28,7 @@ type tree struct {
 	settled bool // nothing that was looked at changed just before
 }
 
-// watched is a folder as it was before it was read.
+// watched is a directory as it was before it was read.
 type watched struct {
 	path string
 	id   disk.Identity
@@ -44,7 +44,7 @@ type judged struct {
 type linkKind int
 
 const (
-	toNothing linkKind = iota // or to a pipe, or out of a folder that links must not leave
+	toNothing linkKind = iota // or to a pipe, or out of a directory that links must not leave
 	toFile
 	toFolder
 )
@@ -58,9 +58,9 @@ func (b *Backend) List(ctx context.Context, env string, kind fileserver.Kind, _ 
 	return t.lists[kind], nil
 }
 
-// Symlinks returns the links of an environment that can be kept as links: those that stay in their folder, and the others
+// Symlinks returns the links of an environment that can be kept as links: those that stay in their directory, and the others
 // too when they are not followed. One that begins with .. is judged as if it lay one level deeper, as Salt does, so
-// that it may lead next to its folder.
+// that it may lead next to its directory.
 func (b *Backend) Symlinks(ctx context.Context, env, _ string) (map[string]string, error) {
 	t, err := b.tree(ctx, env)
 	if err != nil {
@@ -112,7 +112,7 @@ func isFolder(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// holds reports whether a tree is still what the folders hold.
+// holds reports whether a tree is still what the directories hold.
 func (b *Backend) holds(t *tree) bool {
 	if age := time.Since(t.read); !t.settled || age < 0 || age >= b.opts.ListAge {
 		return false
@@ -152,7 +152,7 @@ func (b *Backend) judge(dir, rel string) (linkKind, os.FileInfo) {
 	return toNothing, nil
 }
 
-// read reads the folders of an environment.
+// read reads the directories of an environment.
 func (b *Backend) read(ctx context.Context, dirs []string) (*tree, error) {
 	r := &reading{b: b, ctx: ctx, tree: &tree{read: time.Now(), links: map[string]string{}, settled: true}}
 	for _, dir := range dirs {
@@ -174,7 +174,7 @@ type reading struct {
 	b    *Backend
 	ctx  context.Context
 	tree *tree
-	dir  string // the folder of file_roots
+	dir  string // the directory of file_roots
 	real string // dir without links
 }
 
@@ -182,7 +182,7 @@ func (r *reading) add(kind fileserver.Kind, rel string) {
 	r.tree.lists[kind] = append(r.tree.lists[kind], rel)
 }
 
-// folder reads one folder and those below it, and returns how many names it has. above are those that it lies in, which it
+// folder reads one directory and those below it, and returns how many names it has. above are those that it lies in, which it
 // may be once more, by a link.
 func (r *reading) folder(rel string, above []os.FileInfo) (names int, err error) {
 	if err := r.ctx.Err(); err != nil {
@@ -210,7 +210,7 @@ func (r *reading) folder(rel string, above []os.FileInfo) (names int, err error)
 	return len(entries), nil
 }
 
-// entry takes one name of a folder.
+// entry takes one name of a directory.
 func (r *reading) entry(parent string, e fs.DirEntry, above []os.FileInfo) error {
 	rel := e.Name()
 	if !utf8.ValidString(rel) {
@@ -234,7 +234,7 @@ func (r *reading) ignored(rel string) bool {
 	return !r.b.opts.Ignore.Empty() && r.b.opts.Ignore.Match(rel, filepath.Join(r.dir, filepath.FromSlash(rel)))
 }
 
-// subfolder takes a folder below another one; what is in it is looked at even when its own name is ignored.
+// subfolder takes a directory below another one; what is in it is looked at even when its own name is ignored.
 func (r *reading) subfolder(rel string, into bool, above []os.FileInfo) error {
 	names := 0
 	if into {

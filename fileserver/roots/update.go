@@ -62,7 +62,7 @@ func compare(before, now map[string]string) fileserver.Change {
 	return fileserver.Change{Changed: len(f.Changed)+len(f.Removed)+len(f.Added) > 0, Files: f}
 }
 
-// times returns when each file of all environments was last written to; folders behind links are left out.
+// times returns when each file of all environments was last written to; directories behind links are left out.
 func (b *Backend) times(ctx context.Context) (map[string]string, error) {
 	times := map[string]string{}
 	for _, dir := range slices.Concat(slices.Collect(maps.Values(b.roots))...) {

@@ -1,4 +1,4 @@
-// Package accounts reads the users and groups of a host from etc/passwd and etc/group below a root folder (passwd(5), group(5)).
+// Package accounts reads the users and groups of a host from etc/passwd and etc/group below a root directory (passwd(5), group(5)).
 //
 // Users that a service of the name service switch knows, such as LDAP, are not seen: that takes the C library.
 package accounts
@@ -27,7 +27,7 @@ type Group struct {
 	Members        []string
 }
 
-// Users returns the users below a root folder, "" being /, in the order of the file. Lines that are broken are passed over.
+// Users returns the users below a root directory, "" being /, in the order of the file. Lines that are broken are passed over.
 func Users(root string) ([]User, error) {
 	var users []User
 	err := lines(root, "etc/passwd", 7, func(f []string) error {
@@ -44,7 +44,7 @@ func Users(root string) ([]User, error) {
 	return users, err
 }
 
-// Groups returns the groups below a root folder, "" being /, in the order of the file. Lines that are broken are passed over.
+// Groups returns the groups below a root directory, "" being /, in the order of the file. Lines that are broken are passed over.
 func Groups(root string) ([]Group, error) {
 	var groups []Group
 	err := lines(root, "etc/group", 4, func(f []string) error {

@@ -1,7 +1,7 @@
 // Package atomicfile puts files in their places as a whole: who reads one sees the old content or the new, never a part, and what
 // ends the writer between leaves at most a hidden file beside it.
 //
-// The content goes to a new file in the same folder, which no name that another user planted there can stand for, and is renamed. A
+// The content goes to a new file in the same directory, which no name that another user planted there can stand for, and is renamed. A
 // symbolic link at the place is replaced, not followed.
 package atomicfile
 
@@ -58,7 +58,7 @@ func Fill(path string, o Options, fill func(f *os.File) error) error {
 	defer root.Close()
 	var old fs.FileInfo
 	if o.KeepMode {
-		old, _ = os.Stat(path) // a link may lead out of the folder
+		old, _ = os.Stat(path) // a link may lead out of the directory
 	}
 	if o.Keep {
 		if o, err = o.keeping(path); err != nil {
@@ -115,7 +115,7 @@ func (o Options) put(root *os.Root, name string, old fs.FileInfo, fill func(*os.
 	return nil
 }
 
-// placed gives the path in an error of a root the folder that the root is.
+// placed gives the path in an error of a root the directory that the root is.
 func placed(root *os.Root, err error) error {
 	p, ok := err.(*fs.PathError) //nolint:errorlint // what the root itself has just made
 	if !ok || filepath.IsAbs(p.Path) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// places are the two ways to name a file: by its path, and below an open folder.
+// places are the two ways to name a file: by its path, and below an open directory.
 var places = map[string]func(t *testing.T, dir, name string, content []byte, o Options) error{
 	"path": func(_ *testing.T, dir, name string, content []byte, o Options) error {
 		return Write(filepath.Join(dir, name), content, o)

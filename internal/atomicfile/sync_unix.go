@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// SyncDir makes the names in a folder below root outlast a loss of power. A file system that cannot flush folders is no error.
+// SyncDir makes the names in a directory below root outlast a loss of power. A file system that cannot flush directories is no error.
 func SyncDir(root *os.Root, dir string) error {
 	d, err := root.Open(dir)
 	if err != nil {

@@ -55,7 +55,7 @@ type function struct {
 // functions returns the functions of the plug-ins of a shelf, by module.function. Those of Salt are given by the names of modules or
 // of their files; a test of the shelf holds them against the registry.
 func (s *source) functions(shelf string, salts []string) map[string]*function {
-	own, modules, files := map[string][]string{}, map[string]string{}, map[string]string{} // by folder, or for plug-ins that are given a name by that
+	own, modules, files := map[string][]string{}, map[string]string{}, map[string]string{} // by directory, or by the name that a plug-in is given
 	for _, f := range s.code(shelf) {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			switch n := n.(type) {

@@ -3,7 +3,7 @@
 //
 //	//go:generate go run github.com/brineproject/brine/internal/reference
 //
-// It works on the module in whose folder, or below which, it runs.
+// It works on the module in whose directory, or below which, it runs.
 package main
 
 import (
@@ -34,7 +34,7 @@ func run(dir string) error {
 	return os.WriteFile(filepath.Join(root, page), text, 0o644)
 }
 
-// moduleRoot returns the folder with go.mod that holds dir.
+// moduleRoot returns the directory with go.mod that holds dir.
 func moduleRoot(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -46,7 +46,7 @@ func moduleRoot(dir string) (string, error) {
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return "", fmt.Errorf("no go.mod in or above the folder")
+			return "", fmt.Errorf("no go.mod in or above the directory")
 		}
 		dir = parent
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Page returns the text of the reference for the module in a folder.
+// Page returns the text of the reference for the module in a directory.
 func Page(root string) ([]byte, error) {
 	s, err := read(root)
 	if err != nil {

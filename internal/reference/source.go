@@ -48,7 +48,7 @@ func read(root string) (*source, error) {
 	return s, err
 }
 
-// code yields the files of packages whose folder begins with prefix, without tests.
+// code yields the files of packages whose directory begins with prefix, without tests.
 func (s *source) code(prefix string) []file {
 	var out []file
 	for _, f := range s.files {

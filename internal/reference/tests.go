@@ -91,7 +91,7 @@ type library struct {
 	words map[string][]string // by file
 }
 
-// read returns the words of what a text names: a file of the vectors, a file of the package's own or a folder of scripts.
+// read returns the words of what a text names: a file of the vectors, a file of the package's own or a directory of scripts.
 func (l *library) read(dir, text string) []string {
 	var files []string
 	switch {
@@ -115,7 +115,7 @@ func (l *library) read(dir, text string) []string {
 	return out
 }
 
-// find returns the first test of packages below one of the folders that names any of the words; "" when none does.
+// find returns the first test of packages below one of the directories that names any of the words; "" when none does.
 func find(tests []test, folders []string, words ...string) string {
 	for _, folder := range folders {
 		for _, t := range tests {

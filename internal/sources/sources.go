@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Root returns the folder of the tree, whose folders it has opened; the test ends where there is none above the working folder.
+// Root returns the directory of the tree, whose directories it has opened; the test ends where there is none above the working directory.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir := module(t)
@@ -27,7 +27,7 @@ func Root(t testing.TB) string {
 	return dir
 }
 
-// module returns the nearest folder that has a go.mod.
+// module returns the nearest directory that has a go.mod.
 func module(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -40,7 +40,7 @@ func module(t testing.TB) string {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			t.Fatal("there is no go.mod above the working folder")
+			t.Fatal("there is no go.mod above the working directory")
 		}
 		dir = up
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// Keys give each minion of a crowd its key. Making one takes a tenth of a second, so they are kept in a folder.
+// Keys give each minion of a crowd its key. Making one takes a tenth of a second, so they are kept in a directory.
 type Keys struct {
 	Dir      string // where they are kept; "" keeps none
 	Distinct int    // so many are made and dealt out in turn; 0 makes one for each minion

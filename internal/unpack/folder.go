@@ -14,16 +14,16 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// A Folder takes what archives hold.
+// A Directory takes what archives hold.
 type Folder struct {
 	// Owner says whom a member of a tar archive is to belong to; nil leaves members to who runs.
 	Owner func(h *tar.Header) (uid, gid int)
 
 	root  *os.Root
-	later []folderMeta // folders in the order in which they came
+	later []folderMeta // directories in the order in which they came
 }
 
-// folderMeta is what a folder gets when all that is in it is there.
+// folderMeta is what a directory gets when all that is in it is there.
 type folderMeta struct {
 	name string
 	mode fs.FileMode
@@ -31,7 +31,7 @@ type folderMeta struct {
 	h    *tar.Header
 }
 
-// OpenFolder opens a folder, which must be there.
+// OpenFolder opens a directory, which must be there.
 func OpenFolder(dir string) (*Folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -40,7 +40,7 @@ func OpenFolder(dir string) (*Folder, error) {
 	return &Folder{root: root}, nil
 }
 
-// Local returns the name of a member below the folder: without slashes at the beginning. Names with .. are refused.
+// Local returns the name of a member below the directory: without slashes at the beginning. Names with .. are refused.
 func Local(name string) (string, error) {
 	local := path.Clean(strings.TrimLeft(name, "/"))
 	for part := range strings.SplitSeq(name, "/") {
@@ -54,7 +54,7 @@ func Local(name string) (string, error) {
 	return local, nil
 }
 
-// Close gives the folders that were made their modes and times, and ends the use of f.
+// Close gives the directories that were made their modes and times, and ends the use of f.
 func (f *Folder) Close() error {
 	var errs []error
 	for i := len(f.later) - 1; i >= 0; i-- {
@@ -131,7 +131,7 @@ func (f *Folder) File(name string, mode fs.FileMode, r io.Reader) error {
 	return atomicfile.FillIn(f.root, name, atomicfile.Options{Mode: keep}, fill)
 }
 
-// Dir makes a folder; one that is there stays. With keep its mode will be set when f is closed.
+// Dir makes a directory; one that is there stays. With keep its mode will be set when f is closed.
 func (f *Folder) Dir(name string, mode fs.FileMode, keep bool) error {
 	if name == "." {
 		return nil
@@ -212,7 +212,7 @@ func (f *Folder) Needs(name string, size int64) int64 {
 	return max(0, size)
 }
 
-// Room refuses what takes more bytes than the file system of the folder has free.
+// Room refuses what takes more bytes than the file system of the directory has free.
 func (f *Folder) Room(needed int64) error {
 	free, known := freeBytes(f.root.Name())
 	if known && needed > free {

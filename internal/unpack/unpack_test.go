@@ -19,7 +19,7 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// archive returns a tar archive with these members; a name that ends in a slash is a folder, and one with -> a link.
+// archive returns a tar archive with these members; a name that ends in a slash is a directory, and one with -> a link.
 func archive(t testing.TB, members ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -167,7 +167,7 @@ func TestNothingIsWrittenOutside(t *testing.T) {
 	}
 }
 
-// An absolute name is one below the folder.
+// An absolute name is one below the directory.
 func TestAbsoluteNamesAreBelow(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := extract(t.Context(), write(t, archive(t, "/etc/f")), dir); err != nil {
@@ -254,7 +254,7 @@ func TestProgramThatFails(t *testing.T) {
 	}
 }
 
-// Whatever an archive holds, nothing is written beside the folder.
+// Whatever an archive holds, nothing is written beside the directory.
 func FuzzExtract(f *testing.F) {
 	f.Add(archive(f, "top/", "top/f", "top/l -> f", "top/h => top/f"))
 	f.Add(archive(f, "l -> ..", "l/evil", "../evil"))

@@ -274,7 +274,7 @@ type request struct {
 	Minions []string `json:"minions"`
 }
 
-// ask leaves a request in the folder.
+// ask leaves a request in the directory.
 func ask(folder string, r request) error {
 	body, err := json.Marshal(r)
 	if err != nil {

@@ -11,7 +11,7 @@
 // What Put and Begin have said is on disk. A job whose sending has begun may have reached its minion: when the program
 // ends before Done, the next run is told so by Next, and only it can know whether the minion would run the job twice.
 //
-// The folder CACHEDIR/offline holds a journal, to which each change adds a line of JSON behind its checksum. A line that
+// The directory CACHEDIR/offline holds a journal, to which each change adds a line of JSON behind its checksum. A line that
 // is cut or damaged costs that change alone. The journal is written anew when most of it is of no use any more. Other
 // programs on the host read it with [List], and have jobs taken out with [Cancel], whether the master runs or not.
 package queue

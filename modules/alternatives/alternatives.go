@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Plugin returns the module alternatives. There is one where there is a folder /etc/alternatives.
+// Plugin returns the module alternatives. There is one where there is a directory /etc/alternatives.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "alternatives", New: newModule} }
 
 type module struct{ env *loader.Env }

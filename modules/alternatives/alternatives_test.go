@@ -109,7 +109,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Without the folder there is no module.
+// Without the directory there is no module.
 func TestNoFolder(t *testing.T) {
 	r, err := loader.NewRegistry(&loader.Env{Root: t.TempDir()}, []loader.Plugin{Plugin()})
 	if err != nil {

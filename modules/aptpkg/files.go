@@ -239,7 +239,7 @@ type rootArgs struct {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

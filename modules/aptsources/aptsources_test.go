@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A host is a system in a folder, whose programs are those of this machine but for the ones that it has itself.
+// A host is a system in a directory, whose programs are those of this machine but for the ones that it has itself.
 type host struct {
 	t         *testing.T
 	root      string

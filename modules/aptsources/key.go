@@ -222,7 +222,7 @@ func (m *module) placeKey(r ring, key []byte) error {
 	return atomicfile.Write(path, key, atomicfile.Options{Mode: 0o644, Keep: true})
 }
 
-// needDir is an error where there is no folder for keys. It is not made: apt trusts what lies there.
+// needDir is an error where there is no directory for keys. It is not made: apt trusts what lies there.
 func (m *module) needDir(dir string) error {
 	info, err := os.Stat(m.path(dir))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {

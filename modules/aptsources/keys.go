@@ -21,7 +21,7 @@ type keysArgs struct {
 //
 // aptkey
 //
-//	False: those in files of the folder keydir, and not those of apt-key. So it is also where there is no apt-key.
+//	False: those in files of the directory keydir, and not those of apt-key. So it is also where there is no apt-key.
 //
 // keydir
 //
@@ -171,7 +171,7 @@ type addKeyArgs struct {
 //
 // keydir, keyfile
 //
-//	The folder and the name of that file. Default: /etc/apt/keyrings and the name of path.
+//	The directory and the name of that file. Default: /etc/apt/keyrings and the name of path.
 //
 // CLI Example:
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// dropDir is the folder of further files of sources.
+// dropDir is the directory of further files of sources.
 const dropDir = "/etc/apt/sources.list.d"
 
 // sources are all sources of the system in the order in which apt reads them.
@@ -157,7 +157,7 @@ func with(words []string, word string) []string {
 	return append(words, word)
 }
 
-// save writes the files whose text is another than it was. One in the folder that has nothing left is removed.
+// save writes the files whose text is another than it was. One in the directory that has nothing left is removed.
 func (m *module) save(s *sources) error {
 	var files []string
 	for file := range s.read {

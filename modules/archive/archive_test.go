@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/modules"
 )
 
-// A host is a minion without a master, and a folder with a tree to pack.
+// A host is a minion without a master, and a directory with a tree to pack.
 type host struct {
 	t     *testing.T
 	dir   string
@@ -63,7 +63,7 @@ func (h *host) call(fun string, args []any, words ...any) (any, error) {
 	return h.funcs.Invoke(h.t.Context(), "archive."+fun, args, data.NewMap(words...))
 }
 
-// twice makes a call two times, which must give the same, and returns it with the test's folder as @.
+// twice makes a call two times, which must give the same, and returns it with the test's directory as @.
 func (h *host) twice(fun string, args []any, words ...any) string {
 	h.t.Helper()
 	free := regexp.MustCompile(`\d+ bytes free`) // other programs write too
@@ -88,7 +88,7 @@ func (h *host) want(got, want string) {
 	}
 }
 
-// tree tells of all that is below a folder.
+// tree tells of all that is below a directory.
 func (h *host) tree(name string) string {
 	var b strings.Builder
 	_ = filepath.WalkDir(h.at(name), func(path string, d os.DirEntry, err error) error {

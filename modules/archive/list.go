@@ -31,7 +31,7 @@ type listArgs struct {
 	UseETag         bool   `name:"use_etag" default:"False"`
 }
 
-// Contents are what an archive holds, by kind. Folders end in a slash.
+// Contents are what an archive holds, by kind. Directories end in a slash.
 type contents struct{ dirs, files, links []string }
 
 // list returns what an archive holds. It may be a file of the minion, of the file server or of a web server.
@@ -46,7 +46,7 @@ type contents struct{ dirs, files, links []string }
 //
 // strip_components
 //
-//	How many folders to leave out at the beginning of names.
+//	How many directories to leave out at the beginning of names.
 //
 // clean : False
 //
@@ -304,7 +304,7 @@ func (m *module) readRar(ctx context.Context, c *contents, name string) error {
 	return nil
 }
 
-// strip leaves n folders out at the beginning of names.
+// strip leaves n directories out at the beginning of names.
 func (c *contents) strip(n int) {
 	for _, list := range []*[]string{&c.dirs, &c.files, &c.links} {
 		kept := []string{}

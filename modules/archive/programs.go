@@ -36,11 +36,11 @@ type tarArgs struct {
 //
 // dest
 //
-//	The folder to unpack in.
+//	The directory to unpack in.
 //
 // cwd, template, runas
 //
-//	The working folder, a template engine for the words of the command, and who runs it.
+//	The working directory, a template engine for the words of the command, and who runs it.
 //
 // CLI Example:
 //

@@ -50,7 +50,7 @@ type unzipArgs struct {
 //
 // extract_perms : True
 //
-//	Give files and folders the modes that they have in the archive.
+//	Give files and directories the modes that they have in the archive.
 //
 // template, runas
 //

@@ -25,7 +25,7 @@ type zipArgs struct {
 	Zip64    bool `default:"False"`
 }
 
-// zip packs files and folders into a ZIP archive and returns the names that they have in it.
+// zip packs files and directories into a ZIP archive and returns the names that they have in it.
 //
 // sources
 //
@@ -33,7 +33,7 @@ type zipArgs struct {
 //
 // cwd
 //
-//	The folder below which names in the archive begin; without it, that is /.
+//	The directory below which names in the archive begin; without it, that is /.
 //
 // zip64 : False
 //
@@ -70,7 +70,7 @@ func (m *module) zip(ctx context.Context, a zipArgs) (any, error) {
 	return data.Values(p.names), nil
 }
 
-// base returns the folder that names begin below, and refuses paths that are not absolute without one.
+// base returns the directory that names begin below, and refuses paths that are not absolute without one.
 func base(cwd any, sources []string) (string, error) {
 	if data.Truth(cwd) {
 		dir, ok := cwd.(string)
@@ -91,7 +91,7 @@ type packer struct {
 	names []string
 }
 
-// pack makes the archive, in the place of a link that is there: another user may have put it into a folder that both write to.
+// pack makes the archive, in the place of a link that is there: another user may have put it into a directory that both write to.
 func (p *packer) pack(file, cwd string, sources []string) error {
 	info, err := os.Lstat(file)
 	keep := err == nil && info.Mode().IsRegular()
@@ -112,7 +112,7 @@ func (p *packer) write(f *os.File, cwd string, sources []string) error {
 	return errors.Join(err, p.z.Close())
 }
 
-// add packs a file, or a folder with all that is in it. What is not there is passed over.
+// add packs a file, or a directory with all that is in it. What is not there is passed over.
 func (p *packer) add(source, cwd string) error {
 	info, err := os.Stat(source)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +127,7 @@ func (p *packer) add(source, cwd string) error {
 	return p.folder(source, cwd)
 }
 
-// folder packs a folder: itself, its files, and then its folders. Links to folders are not followed.
+// folder packs a directory: itself, its files, and then its directories. Links to directories are not followed.
 func (p *packer) folder(dir, cwd string) error {
 	name := relative(dir, cwd)
 	if err := p.entry(dir, name+"/", nil); err != nil {

@@ -127,7 +127,7 @@ func (m *module) give(ctx context.Context, f *os.File, name string) error {
 }
 
 // safeFolder returns dir without links, or "" when somebody but root and us can change what lies in it or on the way to it: they
-// could put their own script in the place of ours, or a link to a folder where we must not make files.
+// could put their own script in the place of ours, or a link to a directory where we must not make files.
 func safeFolder(dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		return "", nil // checkFolder refuses it
@@ -146,7 +146,7 @@ func safeFolder(dir string) (string, error) {
 	}
 }
 
-// onlyOurs reports whether nobody but root and us can replace the entries of a folder that are ours.
+// onlyOurs reports whether nobody but root and us can replace the entries of a directory that are ours.
 func onlyOurs(dir string) (bool, error) {
 	info, err := os.Lstat(dir)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// runChroot runs a command in another root folder and returns pid, return code, standard output and standard error.
+// runChroot runs a command in another root directory and returns pid, return code, standard output and standard error.
 //
-// The folders dev, proc and sys of the root, and those of binds, are mounted before with mount.mount and unmounted after; programs
+// The directories dev, proc and sys of the root, and those of binds, are mounted before with mount.mount and unmounted after; programs
 // that still run in the root then are ended. The other arguments are those of cmd.run, but output is not logged.
 //
 // CLI Example:
@@ -103,7 +103,7 @@ func (m *module) emptyRoot(root string) {
 	}
 }
 
-// inRoot returns the processes whose root is that folder or below it; none for the root of all.
+// inRoot returns the processes whose root is that directory or below it; none for the root of all.
 func (m *module) inRoot(root string) []int {
 	if root = filepath.Clean(root); root == "/" || !filepath.IsAbs(root) {
 		return nil

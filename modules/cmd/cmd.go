@@ -2,7 +2,7 @@
 // (salt/modules/cmdmod.py).
 //
 // All functions come down to one path. Their arguments become a [request], which execute turns, step by step and in the order of
-// the original's _run, into a program: the working folder, the shell, the template, the lists of what is allowed, the user and the
+// the original's _run, into a program: the working directory, the shell, the template, the lists of what is allowed, the user and the
 // environment. Each step may refuse, with the original's text. The program runs through Env.Run, so it is in a process group of
 // its own and ends with its job; a timeout kills the group.
 //
@@ -82,7 +82,7 @@ func (m *module) functions() []loader.Func {
 // without one, unless python_shell is True. Arguments:
 //
 //	cmd               the command; a list is taken as words
-//	cwd               folder to run in; the home of the user when it is not given
+//	cwd               directory to run in; the home of the user when it is not given
 //	stdin             text for its standard input; \n means a line feed
 //	runas             user to run it as, with the environment of a login
 //	group             group to run it with; needs sudo
@@ -90,7 +90,7 @@ func (m *module) functions() []loader.Func {
 //	python_shell      True: use the shell; False: do not
 //	env               environment variables: a dictionary or a list of dictionaries
 //	clean_env         True: only the variables of env
-//	prepend_path      folders to put before PATH
+//	prepend_path      directories to put before PATH
 //	template          engine that renders cmd and cwd first
 //	rstrip            strip white space off the end of the output
 //	umask             mask of file modes, octal

@@ -70,7 +70,7 @@ func (m *module) prepare(ctx context.Context, r *request) (*job, error) {
 	return j, nil
 }
 
-// workFolder returns the folder to run in: the home of the user when none is given and it can be read.
+// workFolder returns the directory to run in: the home of the user when none is given and it can be read.
 func (m *module) workFolder(ctx context.Context, r *request) string {
 	if data.Truth(r.cwd) {
 		return data.Str(r.cwd)
@@ -89,7 +89,7 @@ func (m *module) checkShell(_ context.Context, j *job) error {
 	return shellAvailable(j)
 }
 
-// render passes command and folder through the template engine, jinja.
+// render passes command and directory through the template engine, jinja.
 func (m *module) render(ctx context.Context, j *job) error {
 	if j.template == "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 
 func octal(mask int) string { return "0" + strconv.FormatInt(int64(mask), 8) }
 
-// enterApart starts the program from a thread that has a folder and a mask of its own and is thrown away afterwards, so that the
+// enterApart starts the program from a thread that has a directory and a mask of its own and is thrown away afterwards, so that the
 // daemon's own do not change. Where the system forbids such a thread (some containers do) a shell takes its place.
 func (p place) enterApart(c *exec.Cmd, run func() error) error {
 	done := make(chan error, 1)

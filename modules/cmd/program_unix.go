@@ -96,7 +96,7 @@ func statusCode(exit *exec.ExitError) int64 {
 type place struct {
 	dir  string
 	mask int  // or -1
-	user bool // the user changes; the folder is entered before that, as Salt does
+	user bool // the user changes; the directory is entered before that, as Salt does
 }
 
 func (j *job) place() place { return place{dir: j.cwd, mask: j.mask, user: j.who != nil} }
@@ -113,7 +113,7 @@ func (p place) enter(c *exec.Cmd, run func() error) error {
 	return run()
 }
 
-// enterByShell lets a shell set the mask, where a thread cannot have one of its own. The folder is entered as the user.
+// enterByShell lets a shell set the mask, where a thread cannot have one of its own. The directory is entered as the user.
 func (p place) enterByShell(c *exec.Cmd, run func() error) error {
 	c.Dir = p.dir
 	if p.mask >= 0 {

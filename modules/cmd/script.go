@@ -61,7 +61,7 @@ func (m *module) scriptRetcode(ctx context.Context, a *arguments) (any, error) {
 
 // runScript copies the script to a file of its own and runs that. The outcome is nil when the script cannot be had.
 //
-// The file lies in cwd, as Salt's does, when nobody else can put another in its place there, and otherwise in the folder for
+// The file lies in cwd, as Salt's does, when nobody else can put another in its place there, and otherwise in the directory for
 // temporary files. It is written, and given to the user, through the descriptor that made it and never by its name.
 func (m *module) runScript(ctx context.Context, a *arguments, r *request) (*outcome, error) {
 	source := data.Str(a.get("source"))
@@ -128,7 +128,7 @@ func (m *module) fetch(ctx context.Context, a *arguments, r *request, source str
 	return true, copyFile(f, cached)
 }
 
-// fetchRendered is fetch through a template engine, whose function writes to a name: to one in a folder of ours.
+// fetchRendered is fetch through a template engine, whose function writes to a name: to one in a directory of ours.
 func (m *module) fetchRendered(ctx context.Context, a *arguments, r *request, source string, f *os.File) (bool, error) {
 	if !m.env.Functions.Has("cp.get_template") {
 		return false, loader.Execution("template '%s' of a script needs cp.get_template, which is not available", r.template)
@@ -194,7 +194,7 @@ func ending(source string) string {
 	return ""
 }
 
-// scriptFile makes a file in dir, or in the folder for temporary files when dir is not safe.
+// scriptFile makes a file in dir, or in the directory for temporary files when dir is not safe.
 func scriptFile(dir, ending string) (*os.File, error) {
 	safe, err := safeFolder(dir)
 	if p, ok := errors.AsType[*fs.PathError](err); ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// nobodys returns a folder that belongs to the user nobody, on a way that all can go.
+// nobodys returns a directory that belongs to the user nobody, on a way that all can go.
 func nobodys(t *testing.T) string {
 	t.Helper()
 	needsRoot(t)
@@ -38,7 +38,7 @@ func nobodys(t *testing.T) string {
 	return dir
 }
 
-// TestScriptStaysOutOfFoldersOfOthers runs scripts in a folder whose owner could swap what lies there, as that user and as root.
+// TestScriptStaysOutOfFoldersOfOthers runs scripts in a directory whose owner could swap what lies there, as that user and as root.
 func TestScriptStaysOutOfFoldersOfOthers(t *testing.T) {
 	dir := nobodys(t)
 	src := filepath.Join(t.TempDir(), "x.sh")

@@ -86,7 +86,7 @@ func (m *module) which(name string) string {
 }
 
 // helper returns the path of a program that the module itself needs, "" when it is not found. Unlike which it never takes one from
-// the folder that the daemon, or whoever called salt-call, happens to be in.
+// the directory that the daemon, or whoever called salt-call, happens to be in.
 func helper(name string) string {
 	if path := inPath(name); filepath.IsAbs(path) {
 		return path

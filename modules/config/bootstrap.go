@@ -19,7 +19,7 @@ type bootstrapArgs struct {
 	Bootstrap string `default:"None"`
 }
 
-// gatherBootstrapScript puts the script that installs Salt on a new host into the folders of deploy scripts, and returns the path
+// gatherBootstrapScript puts the script that installs Salt on a new host into the directories of deploy scripts, and returns the path
 // of the first copy, or None when none could be written.
 //
 // bootstrap
@@ -94,7 +94,7 @@ func (m *module) download(ctx context.Context, url string) ([]byte, error) {
 	return nil, loader.Execution("Failed to download the latest stable version of the bootstrap-salt.sh script from %s.", url)
 }
 
-// deployDirs returns the folders for deploy scripts that are there; the one beside the configuration is made.
+// deployDirs returns the directories for deploy scripts that are there; the one beside the configuration is made.
 func (m *module) deployDirs() []string {
 	own := filepath.Join(filepath.Dir(m.env.Opts.Text("conf_file")), "cloud.deploy.d")
 	var dirs []string

@@ -170,11 +170,11 @@ type cacheDirArgs struct {
 	ExcludePat   any  `default:"None"`
 }
 
-// cacheDir brings all files below a folder of the file server to the minion's cache, and returns where they are.
+// cacheDir brings all files below a directory of the file server to the minion's cache, and returns where they are.
 //
 // include_empty : False
 //
-//	Make folders that are empty, too.
+//	Make directories that are empty, too.
 //
 // include_pat, exclude_pat : None
 //

@@ -1,12 +1,12 @@
 // Package cp is Salt's module cp: it brings files to the minion, from the master's file server and other servers, and from the minion
 // to the master (salt/modules/cp.py).
 //
-// get.go brings files to a place of the caller's, template.go renders them on the way, cache.go brings them to the minion's cache, list.go tells what there is, push.go sends files to the
-// master, and recv.go takes what the program salt-cp sends. Package fileclient does the work.
+// get.go brings files to a place of the caller's, template.go renders them on the way, cache.go brings them to the minion's cache, list.go
+// tells what there is, push.go sends files to the master, and recv.go takes what the program salt-cp sends. The work is that of fileclient.
 //
 // What is odd, and as in Salt: a file on the disk, by its path or file://, is not copied but its path returned. What differs: files
 // are whole when they appear and are compared with the hash that the server told; a file in the cache belongs to the minion's user
-// alone, also when it comes from a web server; s3:// and swift:// are not known; jinja is the only template engine; a folder is
+// alone, also when it comes from a web server; s3:// and swift:// are not known; jinja is the only template engine; a directory is
 // no destination of cp.get_template; the hash of a path that is not there is an empty dictionary,
 // where Salt's is a list of that and None; a file whose name holds a ? is not left out by those functions that get many.
 package cp
@@ -107,7 +107,7 @@ func (m *module) where(url string, asked any) (bare, env string) {
 	return bare, m.saltenv(asked)
 }
 
-// missing reports whether an error says that there is no such file, or no folder for it. Salt returns False then.
+// missing reports whether an error says that there is no such file, or no directory for it. Salt returns False then.
 func missing(err error) bool {
 	return errors.Is(err, fileclient.ErrNotFound) || errors.Is(err, fileclient.ErrNoFolder)
 }

@@ -187,7 +187,7 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// snapshot lists what is below a folder, with modes and contents.
+// snapshot lists what is below a directory, with modes and contents.
 func snapshot(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string

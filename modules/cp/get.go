@@ -22,7 +22,7 @@ type getFileArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// getFile copies a file of the file server to the minion and returns where it is now. It returns False where the folder of the
+// getFile copies a file of the file server to the minion and returns where it is now. It returns False where the directory of the
 // destination is missing, and an empty text where there is no such file. A file that is there already is not copied.
 //
 // path
@@ -31,11 +31,11 @@ type getFileArgs struct {
 //
 // dest
 //
-//	The file, or the folder for it.
+//	The file, or the directory for it.
 //
 // makedirs : False
 //
-//	Make the folder of the destination.
+//	Make the directory of the destination.
 //
 // template : None
 //
@@ -135,8 +135,8 @@ type getDirArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// getDir copies a folder of the file server, with all that is in it, into a folder of the minion, and returns the paths of the files
-// and of the folders that are empty.
+// getDir copies a directory of the file server, with all that is in it, into a directory of the minion, and returns the paths of the files
+// and of the directories that are empty.
 //
 // template, gzip : None
 //
@@ -184,7 +184,7 @@ type getURLArgs struct {
 //
 // dest
 //
-//	The file, or the folder for it. An empty text stands for a place in the minion's cache; with None the result is the content
+//	The file, or the directory for it. An empty text stands for a place in the minion's cache; with None the result is the content
 //	of the file, and what comes from a web server is not cached.
 //
 // saltenv
@@ -193,7 +193,7 @@ type getURLArgs struct {
 //
 // makedirs : False
 //
-//	Make the folder of the destination.
+//	Make the directory of the destination.
 //
 // source_hash : None
 //

@@ -27,7 +27,7 @@ type listArgs struct {
 	Prefix  string `default:"''"`
 }
 
-// listMaster returns the files of an environment of the file server, those below the folder prefix.
+// listMaster returns the files of an environment of the file server, those below the directory prefix.
 //
 // CLI Example:
 //
@@ -41,7 +41,7 @@ func (m *module) listMaster(ctx context.Context, a listArgs) (any, error) {
 	return data.Values(list), told(err)
 }
 
-// listMasterDirs returns the folders of an environment of the file server, those below the folder prefix.
+// listMasterDirs returns the directories of an environment of the file server, those below the directory prefix.
 //
 // CLI Example:
 //
@@ -55,7 +55,7 @@ func (m *module) listMasterDirs(ctx context.Context, a listArgs) (any, error) {
 	return data.Values(list), told(err)
 }
 
-// listMasterSymlinks returns the symbolic links of an environment of the file server, those below the folder prefix, and where each
+// listMasterSymlinks returns the symbolic links of an environment of the file server, those below the directory prefix, and where each
 // leads.
 //
 // CLI Example:

@@ -103,7 +103,7 @@ type pushDirArgs struct {
 	UploadPath any `default:"None"`
 }
 
-// pushDir sends the files below a folder of the minion to the master, as cp.push does with one. The first that the master does not take
+// pushDir sends the files below a directory of the minion to the master, as cp.push does with one. The first that the master does not take
 // ends it.
 //
 // glob : None
@@ -112,7 +112,7 @@ type pushDirArgs struct {
 //
 // upload_path : None
 //
-//	Another folder on the master.
+//	Another directory on the master.
 //
 // CLI Example:
 //
@@ -147,7 +147,7 @@ func (m *module) pushDir(ctx context.Context, a pushDirArgs) (any, error) {
 	return true, nil
 }
 
-// below returns the files below a folder, as Python's os.walk names them: links to folders are none, and not followed.
+// below returns the files below a directory, as Python's os.walk names them: links to directories are none, and not followed.
 func below(dir string) []string {
 	var files []string
 	_ = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {

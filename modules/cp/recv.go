@@ -67,7 +67,7 @@ type recvChunkedArgs struct {
 	Mode       any  `default:"None"`
 }
 
-// recvChunked writes a piece of a file that the program salt-cp sends, or makes a folder, and returns True, or what went wrong.
+// recvChunked writes a piece of a file that the program salt-cp sends, or makes a directory, and returns True, or what went wrong.
 //
 // CLI Example:
 //
@@ -114,7 +114,7 @@ func pathText(err error) (string, bool) {
 // mostUnpacked is the most that one compressed piece may become, in bytes: a publication cannot hold more that is not compressed.
 const mostUnpacked = 100 << 20
 
-// receive writes a piece to the file, which is made with its folder where it is missing.
+// receive writes a piece to the file, which is made with its directory where it is missing.
 func receive(a recvChunkedArgs, encoded []byte) error {
 	piece, err := decode64(encoded)
 	if err != nil {

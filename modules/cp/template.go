@@ -82,7 +82,7 @@ type getTemplateArgs struct {
 }
 
 // getTemplate renders a file of the file server, writes the result to a file of the minion, which only its user may read, and returns
-// where that is. It returns an empty text where there is no such file or no such engine, and where the folder of the destination is
+// where that is. It returns an empty text where there is no such file or no such engine, and where the directory of the destination is
 // missing. Further arguments are variables of the template.
 //
 // dest
@@ -95,7 +95,7 @@ type getTemplateArgs struct {
 //
 // makedirs : False
 //
-//	Make the folder of the destination.
+//	Make the directory of the destination.
 //
 // CLI Example:
 //

@@ -17,7 +17,7 @@ import (
 )
 
 // TestTemplates compares with what Salt 3006.0 answers: testdata/templates.json has calls of cp.get_template, and of those functions
-// whose arguments may be templates, with files of the folder testdata/templates.
+// whose arguments may be templates, with files of the directory testdata/templates.
 func TestTemplates(t *testing.T) {
 	srv, err := filepath.Abs("testdata/templates")
 	if err != nil {

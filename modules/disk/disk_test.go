@@ -147,7 +147,7 @@ func TestMissingPrograms(t *testing.T) {
 	for _, call := range []string{"blkid", "hdparms sda", "hpa sda", "iostat", "format /dev/a"} {
 		fun, arg, _ := strings.Cut(call, " ")
 		if process.Find(map[string]string{"blkid": "blkid", "iostat": "iostat", "format": "mkfs"}[fun]) != "" || strings.HasPrefix(fun, "h") && process.Find("hdparm") != "" {
-			continue // it lies in a folder where programs always are looked for
+			continue // it lies in a directory where programs always are looked for
 		}
 		var args []any
 		if arg != "" {

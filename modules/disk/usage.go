@@ -43,7 +43,7 @@ func (a flagArgs) flags(caller string) ([]string, error) {
 	return []string{"-" + strings.Join(letters, "")}, nil
 }
 
-// usage returns the sizes of the file systems that are mounted, by their folders.
+// usage returns the sizes of the file systems that are mounted, by their directories.
 //
 // args
 //
@@ -93,7 +93,7 @@ func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// inodeusage returns how many inodes the file systems have, by their folders.
+// inodeusage returns how many inodes the file systems have, by their directories.
 //
 // args
 //
@@ -121,7 +121,7 @@ func (m *module) inodeusage(ctx context.Context, a flagArgs) (any, error) {
 	return all, nil
 }
 
-// percent returns how full the file systems are, or that of one folder where it is mounted.
+// percent returns how full the file systems are, or that of one directory where it is mounted.
 //
 // CLI Example:
 //

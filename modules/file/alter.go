@@ -83,7 +83,7 @@ type removeArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// remove removes a file, a link, or a folder with all that is in it, and reports whether there was one.
+// remove removes a file, a link, or a directory with all that is in it, and reports whether there was one.
 //
 // CLI Example:
 //
@@ -108,7 +108,7 @@ func (m *module) remove(_ context.Context, a removeArgs) (any, error) {
 	return true, nil
 }
 
-// removeIn removes what is below a folder.
+// removeIn removes what is below a directory.
 func removeIn(within any, path string) error {
 	s, err := spotOf(within, path)
 	if err != nil {
@@ -219,7 +219,7 @@ type srcDstArgs struct {
 	Dst string
 }
 
-// rename renames a file or folder.
+// rename renames a file or directory.
 //
 // CLI Example:
 //
@@ -241,7 +241,7 @@ type moveArgs struct {
 	DisallowCopyAndUnlink bool `default:"False"`
 }
 
-// move moves a file or folder, to another file system, too; into dst where that is a folder.
+// move moves a file or directory, to another file system, too; into dst where that is a directory.
 //
 // disallow_copy_and_unlink : False
 //
@@ -285,7 +285,7 @@ func moved(src, dst string) error {
 	return os.RemoveAll(src)
 }
 
-// copyTree copies a file, link or folder with modes, owners and attributes.
+// copyTree copies a file, link or directory with modes, owners and attributes.
 func copyTree(src, dst string) error {
 	return filepath.WalkDir(src, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -324,7 +324,7 @@ func copyOne(src, dst string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "copy", Path: src, Err: errors.ErrUnsupported}
 }
 
-// ownAs gives a folder owners and mode.
+// ownAs gives a directory owners and mode.
 func ownAs(path string, info fs.FileInfo) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -340,11 +340,11 @@ type copyArgs struct {
 	RemoveExisting bool `default:"False"`
 }
 
-// copy copies a file, and a folder with recurse. Owners and mode go with it.
+// copy copies a file, and a directory with recurse. Owners and mode go with it.
 //
 // remove_existing : False
 //
-//	Remove a folder that is there, and do not copy into it.
+//	Remove a directory that is there, and do not copy into it.
 //
 // CLI Example:
 //

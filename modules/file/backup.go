@@ -19,13 +19,13 @@ type backup struct {
 	size int64
 }
 
-// backupFrom returns the backup that an entry of a folder is, by the time in its name; only files are some.
+// backupFrom returns the backup that an entry of a directory is, by the time in its name; only files are some.
 func backupFrom(dir string, e fs.DirEntry, stamp string) (backup, bool) {
 	b, ok := timedBackup(dir, e, stamp)
 	return b, ok && e.Type().IsRegular()
 }
 
-// timedBackup reads the time in the name of an entry of a folder: Fri_Jul_29_17:01:26_123456_2016.
+// timedBackup reads the time in the name of an entry of a directory: Fri_Jul_29_17:01:26_123456_2016.
 func timedBackup(dir string, e fs.DirEntry, stamp string) (backup, bool) {
 	info, err := e.Info()
 	parts := strings.Split(stamp, "_")

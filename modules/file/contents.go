@@ -127,7 +127,7 @@ func (m *module) openFiles(_ context.Context, a openFilesArgs) (any, error) {
 	return files, nil
 }
 
-// filesOf returns the files that the process of a folder of /proc has open, and those that it runs, sorted. Sockets, pipes and files
+// filesOf returns the files that the process of a directory of /proc has open, and those that it runs, sorted. Sockets, pipes and files
 // that are gone are none.
 func filesOf(dir string) []string {
 	var links []string
@@ -145,7 +145,7 @@ func filesOf(dir string) []string {
 	return slices.Compact(names)
 }
 
-// listBackupsDir returns the backups of the files of a folder: by the name of each file up to its first underscore, what
+// listBackupsDir returns the backups of the files of a directory: by the name of each file up to its first underscore, what
 // file.list_backups tells.
 //
 // limit : None

@@ -24,7 +24,7 @@ type mkdirArgs struct {
 	Mode    any `default:"None"`
 }
 
-// mkdir makes a folder, and those above it, where there is none.
+// mkdir makes a directory, and those above it, where there is none.
 //
 // CLI Example:
 //
@@ -70,7 +70,7 @@ type makedirsArgs struct {
 	Mode  any `default:"None"`
 }
 
-// makedirs makes the folder that a path is in, and those above it. The path of a folder itself ends in a slash. It returns a text
+// makedirs makes the directory that a path is in, and those above it. The path of a directory itself ends in a slash. It returns a text
 // where there was nothing to do.
 //
 // CLI Example:
@@ -110,7 +110,7 @@ type makedirsPermsArgs struct {
 	Mode  any `default:"'0755'"`
 }
 
-// makedirsPerms makes a folder and those above it that are missing, and sets owners and mode of each.
+// makedirsPerms makes a directory and those above it that are missing, and sets owners and mode of each.
 //
 // CLI Example:
 //
@@ -119,7 +119,7 @@ func (m *module) makedirsPerms(ctx context.Context, a makedirsPermsArgs) (any, e
 	return nil, m.makeAll(ctx, strings.TrimRight(home(a.Name), "/"), owner{a.User, a.Group, a.Mode}, 0)
 }
 
-// mostDirs bounds the depth of folders that are made.
+// mostDirs bounds the depth of directories that are made.
 const mostDirs = 1000
 
 func (m *module) makeAll(ctx context.Context, dir string, o owner, depth int) error {

@@ -4,14 +4,14 @@
 //
 // names.go takes names apart, look.go says what is there, stat.go what the system knows of it, and read.go reads. place.go writes, for
 // all others: source.go and hash.go get what the state file.managed wants, managed.go compares, manage.go makes it so; owner.go,
-// perms.go and xattrs.go are about owners, modes and attributes, dirs.go about folders, alter.go about whole files, replace.go, line.go
+// perms.go and xattrs.go are about owners, modes and attributes, dirs.go about directories, alter.go about whole files, replace.go, line.go
 // and regex.go about text in them. find.go and criteria.go look for files, contents.go into them, nodes.go makes devices, and programs.go
 // asks other programs. A path may begin with ~ or ~USER.
 //
 // What differs: a file comes to its place as a whole and keeps its owners, mode and extended attributes, where Salt writes into it; only
 // one with several names is written as it stands, by file.replace. jinja is the only template engine. Of a list of sources those of web
 // servers are fetched to see whether they are there. Nothing that reads takes pipes and devices without end: file.read, contains,
-// get_hash and their like say so, searches of folders skip them.
+// get_hash and their like say so, searches of directories skip them.
 //
 // On Windows there is no such module.
 package file

@@ -22,7 +22,7 @@ type findArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// find returns the paths below a folder that meet all criteria, sorted (salt/utils/find.py). The path may be a glob.
+// find returns the paths below a directory that meet all criteria, sorted (salt/utils/find.py). The path may be a glob.
 //
 // name, iname, regex, iregex
 //
@@ -30,7 +30,7 @@ type findArgs struct {
 //
 // type
 //
-//	Letters of kinds: b block device, c character device, d folder, f file, l link, p pipe, s socket.
+//	Letters of kinds: b block device, c character device, d directory, f file, l link, p pipe, s socket.
 //
 // owner, group
 //
@@ -50,7 +50,7 @@ type findArgs struct {
 //
 // mindepth, maxdepth
 //
-//	Folders down to the path; the path itself is 0.
+//	Directories down to the path; the path itself is 0.
 //
 // print
 //
@@ -123,7 +123,7 @@ func compareOne(a, b any) int {
 	return 0
 }
 
-// A finder walks through folders.
+// A finder walks through directories.
 type finder struct {
 	m                *module
 	criteria         []criterion
@@ -229,7 +229,7 @@ func (f *finder) removed(_ context.Context, c candidate) (any, bool, error) {
 	return c.path, err == nil, nil
 }
 
-// rmdir removes a folder, and nothing else.
+// rmdir removes a directory, and nothing else.
 func rmdir(path string) error {
 	if err := unix.Rmdir(path); err != nil {
 		return &fs.PathError{Op: "rmdir", Path: path, Err: err}
@@ -239,7 +239,7 @@ func rmdir(path string) error {
 
 type diskusageArgs struct{ Path string }
 
-// diskusage returns the bytes of all files below a folder, those with several names counted once.
+// diskusage returns the bytes of all files below a directory, those with several names counted once.
 //
 // CLI Example:
 //
@@ -268,15 +268,15 @@ type rmdirArgs struct {
 	OlderThan any  `default:"None"`
 }
 
-// rmdir removes a folder that is empty.
+// rmdir removes a directory that is empty.
 //
 // recurse : False
 //
-//	Remove the empty folders below it first.
+//	Remove the empty directories below it first.
 //
 // verbose : False
 //
-//	Return which folders were removed and which could not be, and not only whether all were.
+//	Return which directories were removed and which could not be, and not only whether all were.
 //
 // older_than : None
 //

@@ -50,7 +50,7 @@ func (m *module) access(_ context.Context, a accessArgs) (any, error) {
 	return unix.Access(path, mode) == nil, nil
 }
 
-// directoryExists reports whether there is a folder at a path; links are followed.
+// directoryExists reports whether there is a directory at a path; links are followed.
 //
 // CLI Example:
 //
@@ -60,7 +60,7 @@ func (m *module) directoryExists(_ context.Context, a pathArgs) (any, error) {
 	return err == nil && info.IsDir(), nil
 }
 
-// fileExists reports whether there is a file at a path; links are followed, and folders and devices are none.
+// fileExists reports whether there is a file at a path; links are followed, and directories and devices are none.
 //
 // CLI Example:
 //

@@ -386,7 +386,7 @@ func reason(err error) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// folderMode returns the mode for folders that have to be made: who may read the file may enter them.
+// folderMode returns the mode for directories that have to be made: who may read the file may enter them.
 func (w *work) folderMode() any {
 	if w.DirMode != nil || w.Mode == nil {
 		return w.DirMode

@@ -79,7 +79,7 @@ func (m *module) normpath(_ context.Context, a pathArgs) (any, error) {
 	return clean, nil
 }
 
-// pardir returns the name of the folder above: two dots.
+// pardir returns the name of the directory above: two dots.
 //
 // CLI Example:
 //

@@ -93,7 +93,7 @@ func (m *module) mknodFifo(ctx context.Context, a fifoArgs) (any, error) {
 	return m.makeNode(ctx, node{a.Name, unix.S_IFIFO, "Fifo pipe", 0, 0, owner{a.User, a.Group, a.Mode}})
 }
 
-// mknod makes a device or a named pipe, and the folders above it.
+// mknod makes a device or a named pipe, and the directories above it.
 //
 // ntype
 //

@@ -21,7 +21,7 @@ type checkPermsArgs struct {
 	Serole         any       `default:"None"`
 	Setype         any       `default:"None"`
 	Serange        any       `default:"None"`
-	More           *data.Map `only:"within"` // a folder out of which no link may lead
+	More           *data.Map `only:"within"` // a directory out of which no link may lead
 }
 
 // permsArgs are what a file is to be.
@@ -62,7 +62,7 @@ type permit struct {
 	mode              string
 	hasMode           bool // the mode counts
 	through           bool // it is no link, or links are followed
-	within            any  // the folder that it must be in
+	within            any  // the directory that it must be in
 }
 
 func (m *module) perms(ctx context.Context, a permsArgs) (ret, was *data.Map, err error) {

@@ -21,7 +21,7 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// tempPrefix begins the names of files in the folder for temporary ones that hold what will be a file.
+// tempPrefix begins the names of files in the directory for temporary ones that hold what will be a file.
 const tempPrefix = "__salt.tmp."
 
 // test reports whether nothing may be written: in runs of states what they say, else the option test.
@@ -143,7 +143,7 @@ func umask(ctx context.Context) fs.FileMode {
 	return processUmask()
 }
 
-// temporary makes a file in the folder for temporary ones with a content, and returns its path.
+// temporary makes a file in the directory for temporary ones with a content, and returns its path.
 func temporary(body []byte) (string, error) {
 	f, err := os.CreateTemp("", tempPrefix)
 	if err != nil {

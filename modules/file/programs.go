@@ -195,7 +195,7 @@ type patchArgs struct {
 	DryRun       bool `default:"False"`
 }
 
-// patch applies a patch to a file, or to the files of a folder, by the program patch, and returns the answer of the program.
+// patch applies a patch to a file, or to the files of a directory, by the program patch, and returns the answer of the program.
 //
 // options
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A pruning removes empty folders.
+// A pruning removes empty directories.
 type pruning struct {
 	before          time.Time // only what changed before; zero for all
 	deleted, errors []any
@@ -30,7 +30,7 @@ func (m *module) daysAgo(days any) time.Time {
 	return time.Now().Add(-time.Duration(n) * 24 * time.Hour)
 }
 
-// below removes what is empty below a folder, the deepest first. Links to folders cannot be removed so, and are told of.
+// below removes what is empty below a directory, the deepest first. Links to directories cannot be removed so, and are told of.
 func (p *pruning) below(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -48,7 +48,7 @@ func (p *pruning) below(dir string) {
 	}
 }
 
-// prune removes a folder if it is old enough, and reports whether it was to be removed, and is.
+// prune removes a directory if it is old enough, and reports whether it was to be removed, and is.
 func (p *pruning) prune(path string) (tried, ok bool) {
 	if !p.before.IsZero() {
 		if info, err := os.Stat(path); err != nil || !info.ModTime().Before(p.before) {

@@ -107,7 +107,7 @@ func (m *module) seekRead(_ context.Context, a seekReadArgs) (any, error) {
 	return body, nil
 }
 
-// readdir returns the names in a folder, with . and .. before them.
+// readdir returns the names in a directory, with . and .. before them.
 //
 // CLI Example:
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A spot is a name in an open folder. What is done there is done below the folder, also where another user puts a link into the way
+// A spot is a name in an open directory. What is done there is done below the directory, also where another user puts a link into the way
 // between a look and the deed.
 type spot struct {
 	*os.Root
@@ -20,7 +20,7 @@ type spot struct {
 	name string
 }
 
-// spotOf opens the folder within, or else the one that path is in. The caller closes the spot.
+// spotOf opens the directory within, or else the one that path is in. The caller closes the spot.
 func spotOf(within any, path string) (*spot, error) {
 	dir, _ := within.(string)
 	if dir == "" {
@@ -41,7 +41,7 @@ func spotOf(within any, path string) (*spot, error) {
 	return &spot{root, name}, nil
 }
 
-// chownIn is file.lchown below a folder.
+// chownIn is file.lchown below a directory.
 func (m *module) chownIn(ctx context.Context, within any, a chownArgs) (any, error) {
 	uid, gid, complaint, err := m.owners(ctx, a)
 	switch {
@@ -51,7 +51,7 @@ func (m *module) chownIn(ctx context.Context, within any, a chownArgs) (any, err
 		return complaint, nil
 	}
 	s, err := spotOf(within, a.Path)
-	if within == nil && errors.Is(err, fs.ErrPermission) { // who may not read the folder may still change what is in it
+	if within == nil && errors.Is(err, fs.ErrPermission) { // who may not read the directory may still change what is in it
 		return nil, osError(os.Lchown(a.Path, uid, gid))
 	}
 	if err != nil {
@@ -61,7 +61,7 @@ func (m *module) chownIn(ctx context.Context, within any, a chownArgs) (any, err
 	return nil, osError(s.Lchown(s.name, uid, gid))
 }
 
-// setModeOf is file.set_mode, which follows no link out of the folder unless p says so. What could not be done is seen by who looks again.
+// setModeOf is file.set_mode, which follows no link out of the directory unless p says so. Who looks again sees what could not be done.
 func (m *module) setModeOf(ctx context.Context, p *permit, mode any) error {
 	s, err := spotOf(p.within, p.Name)
 	if p.FollowSymlinks || p.within == nil && errors.Is(err, fs.ErrPermission) {

@@ -19,7 +19,8 @@ type addArgs struct {
 	OutputEncoding any  `default:"None"`
 }
 
-// add adds a file to the index and returns what git prints. The other arguments are as in git.clone.
+// add adds a file to the index and returns what git prints. The other arguments are as in
+// git.clone.
 //
 // CLI Example:
 //
@@ -76,7 +77,7 @@ type archiveArgs struct {
 }
 
 // archive writes what a revision holds to an archive, and returns True. Names in it begin with prefix, which is the name of the
-// repository's folder where it is not given; format is one of git archive's. The other arguments are as in git.clone.
+// repository's directory where it is not given; format is one of git archive's. The other arguments are as in git.clone.
 //
 // CLI Example:
 //

@@ -32,7 +32,7 @@ type cloneArgs struct {
 //
 // cwd, name
 //
-//	Where the clone is to be; with name it is a folder of that name in cwd.
+//	Where the clone is to be; with name it is a directory of that name in cwd.
 //
 // opts, git_opts
 //
@@ -328,7 +328,7 @@ type initArgs struct {
 //
 // bare, template, separate_git_dir, shared
 //
-//	Whether it has no working tree; the folder that it begins as; where its data are; who may write to it, as git init --shared.
+//	Whether it has no working tree; the directory that it begins as; where its data are; who may write to it, as git init --shared.
 //
 // The other arguments are as in git.clone.
 //

@@ -128,7 +128,7 @@ func listed(v any) []string {
 	return strings.Split(data.Str(v), ",")
 }
 
-// where returns an absolute path; what is not absolute is below the home folder of the user.
+// where returns an absolute path; what is not absolute is below the home directory of the user.
 func (m *module) where(path, user any) string {
 	s := data.Str(path)
 	if filepath.IsAbs(s) {

@@ -17,7 +17,7 @@ type isWorktreeArgs struct {
 	OutputEncoding any `default:"None"`
 }
 
-// isWorktree tells whether a folder is in a working tree that git worktree made. The other arguments are as in git.clone.
+// isWorktree tells whether a directory is in a working tree that git worktree made. The other arguments are as in git.clone.
 //
 // CLI Example:
 //
@@ -37,7 +37,7 @@ func (m *module) worktree(ctx context.Context, r run) (any, error) {
 	}
 	src, err := os.ReadFile(filepath.Join(result.Text("stdout"), ".git"))
 	if err != nil {
-		return false, nil //nolint:nilerr // a folder, or none
+		return false, nil //nolint:nilerr // a directory, or none
 	}
 	line, _, _ := strings.Cut(string(src), "\n")
 	path, ok := strings.CutPrefix(line, "gitdir: ")
@@ -54,7 +54,7 @@ type listWorktreesArgs struct {
 }
 
 // listWorktrees returns the working trees of a repository by their paths: branch, HEAD, detached, stale and tags. Those whose
-// folders are gone are left out, unless stale asks for them alone or all for all. The other arguments are as in git.clone.
+// directories are gone are left out, unless stale asks for them alone or all for all. The other arguments are as in git.clone.
 //
 // CLI Example:
 //
@@ -134,7 +134,8 @@ type worktreeAddArgs struct {
 }
 
 // worktreeAdd makes a working tree and returns what git prints. It has the branch branch, made from ref, which has the name of the
-// folder where it is not given, or none with detach; reset_branch resets one that is there, force takes one that is checked out. The other arguments are as in git.clone.
+// directory where it is not given, or none with detach; reset_branch resets one that is there, force takes one that is checked out.
+// The other arguments are as in git.clone.
 //
 // CLI Example:
 //
@@ -196,7 +197,7 @@ type worktreePruneArgs struct {
 	OutputEncoding any  `default:"None"`
 }
 
-// worktreePrune forgets working trees whose folders are gone, those older than expire if it is given, and returns what git says. With
+// worktreePrune forgets working trees whose directories are gone, those older than expire if it is given, and returns what git says. With
 // dry_run it only says so. The other arguments are as in git.clone.
 //
 // CLI Example:

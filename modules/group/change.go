@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// tool runs a program that changes groups below a folder, None being that of the minion's system, and returns its code.
+// tool runs a program that changes groups below a directory, None being that of the minion's system, and returns its code.
 func (m *module) tool(ctx context.Context, program string, root any, args ...any) (int64, error) {
 	path := process.Find(program)
 	if path == "" {
@@ -63,7 +63,7 @@ type addArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // non_unique : False
 //
@@ -95,7 +95,7 @@ type deleteArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -115,7 +115,7 @@ type chgidArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // non_unique : False
 //
@@ -153,7 +153,7 @@ type userArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -166,7 +166,7 @@ func (m *module) adduser(ctx context.Context, a userArgs) (any, error) {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -192,7 +192,7 @@ type membersArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

@@ -2,7 +2,7 @@
 
 // Package group is Salt's module group (salt/modules/groupadd.py).
 //
-// The work is that of groupadd, groupmod, groupdel and gpasswd. Where the system lies below another folder than /, they are told so (-R).
+// The work is that of groupadd, groupmod, groupdel and gpasswd. Where the system lies below another directory than /, they get it (-R).
 //
 // What differs from Salt: groups are those of etc/group alone, see package accounts; where the kernel is not Linux, they are only looked
 // at; releases 5 of Red Hat and 11 of SUSE get no treatment of their own. On Windows there is no such module.
@@ -39,7 +39,7 @@ func (m *module) changing() []loader.Func {
 	}
 }
 
-// read returns the groups below a folder, or below that of the minion's system.
+// read returns the groups below a directory, or below that of the minion's system.
 func (m *module) read(root any) ([]accounts.Group, error) {
 	at := m.env.Root
 	if data.Truth(root) {
@@ -70,7 +70,7 @@ type infoArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -102,7 +102,7 @@ type getentArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

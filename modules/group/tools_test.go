@@ -11,7 +11,7 @@ import (
 
 func list(words ...any) []any { return words }
 
-// TestGroups has the programs of the system change the groups of a folder.
+// TestGroups has the programs of the system change the groups of a directory.
 func TestGroups(t *testing.T) {
 	r := testroot.New(t, "groupadd", "groupmod", "groupdel", "gpasswd", "useradd")
 	r.Call(t, "user.add", "ann", int64(1200), int64(100))
@@ -53,7 +53,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// The folder may be named with each call.
+// The directory may be named with each call.
 func TestGroupsElsewhere(t *testing.T) {
 	r, other := testroot.New(t, "groupadd", "groupdel", "gpasswd"), testroot.Plain(t)
 	r.Check(t, []testroot.Call{

@@ -88,7 +88,7 @@ func handle(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve returns the address of a server, and the modules with a cache below a folder.
+// serve returns the address of a server, and the modules with a cache below a directory.
 func serve(t *testing.T, opts ...any) (address, dir string, funcs *loader.Registry) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(handle))

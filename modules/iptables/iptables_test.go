@@ -23,7 +23,7 @@ case "$1" in
 esac
 `
 
-// programs makes a folder with the fake programs the only one that is searched first, and returns it.
+// programs makes a directory with the fake programs the only one that is searched first, and returns it.
 func programs(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

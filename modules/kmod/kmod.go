@@ -104,7 +104,7 @@ func moduleName(file string) (name string, ok bool) {
 	return name, ok
 }
 
-// filesBelow returns the names of the modules in files below a folder, with underscores.
+// filesBelow returns the names of the modules in files below a directory, with underscores.
 func filesBelow(dir string) (names []string) {
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {

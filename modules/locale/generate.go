@@ -80,7 +80,7 @@ func (m *module) genLocale(ctx context.Context, a genArgs) (any, error) {
 	return ok, err
 }
 
-// supported tells whether a locale can be made: Debian and Gentoo have a list, others a folder.
+// supported tells whether a locale can be made: Debian and Gentoo have a list, others a directory.
 func (m *module) supported(locale string, n name) (bool, error) {
 	grains := m.env.GrainsNow()
 	if grains.Text("os") == "Debian" || grains.Text("os_family") == "Gentoo" {

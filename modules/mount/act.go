@@ -38,11 +38,11 @@ func options(opts any) []string {
 	return strings.Split(data.Str(opts), ",")
 }
 
-// mount mounts a device, or what the fstab says of a folder. It returns True, or what the program says.
+// mount mounts a device, or what the fstab says of a directory. It returns True, or what the program says.
 //
 // mkmnt
 //
-//	True: make the folder first.
+//	True: make the directory first.
 //
 // fstype, opts
 //
@@ -147,7 +147,7 @@ type umountArgs struct {
 	Util   any `default:"'mount'"`
 }
 
-// umount unmounts a device, or what is mounted at a folder. It returns True, or what the program says.
+// umount unmounts a device, or what is mounted at a directory. It returns True, or what the program says.
 //
 // CLI Example:
 //

@@ -20,7 +20,7 @@ func (m *module) cacheFile() string {
 	return filepath.Join(data.Str(m.env.Option("cachedir")), "mounts")
 }
 
-// cached returns the notes by folder.
+// cached returns the notes by directory.
 func (m *module) cached() (*data.Map, error) {
 	src, err := os.ReadFile(m.cacheFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +52,7 @@ func (m *module) note(mounts *data.Map) error {
 	return nil
 }
 
-// readMountCache returns with which options the minion mounted something at a folder.
+// readMountCache returns with which options the minion mounted something at a directory.
 //
 // CLI Example:
 //
@@ -70,7 +70,7 @@ type writeCacheArgs struct {
 	Device, Mkmnt, Fstype, MountOpts any
 }
 
-// writeMountCache notes with which options the minion mounted something at a folder.
+// writeMountCache notes with which options the minion mounted something at a directory.
 //
 // CLI Example:
 //
@@ -89,7 +89,7 @@ func (m *module) writeMountCache(_ context.Context, a writeCacheArgs) (any, erro
 
 type realNameArgs struct{ RealName string }
 
-// deleteMountCache forgets what the minion mounted at a folder.
+// deleteMountCache forgets what the minion mounted at a directory.
 //
 // CLI Example:
 //

@@ -94,7 +94,7 @@ type configArgs struct {
 	Config string `default:"'/etc/fstab'"`
 }
 
-// fstab returns what the fstab has, by folder.
+// fstab returns what the fstab has, by directory.
 //
 // CLI Example:
 //
@@ -105,7 +105,7 @@ type vconfigArgs struct {
 	Config string `default:"'/etc/vfstab'"`
 }
 
-// vfstab returns what another file in the form of an fstab has, by folder.
+// vfstab returns what another file in the form of an fstab has, by directory.
 //
 // CLI Example:
 //
@@ -123,7 +123,7 @@ func (m *module) table(config string) (any, error) {
 	return parseFstab(string(src)), nil
 }
 
-// parseFstab reads an fstab. Of several lines of one folder the later ones have an underscore behind it.
+// parseFstab reads an fstab. Of several lines of one directory the later ones have an underscore behind it.
 func parseFstab(text string) *data.Map {
 	found := &data.Map{}
 	for line := range strings.Lines(text) {
@@ -146,7 +146,7 @@ type rmArgs struct {
 	Config string `default:"'/etc/fstab'"`
 }
 
-// rmFstab takes the line of a folder, and of a device where that is given, out of the fstab.
+// rmFstab takes the line of a directory, and of a device where that is given, out of the fstab.
 //
 // CLI Example:
 //
@@ -181,7 +181,7 @@ type rmVfstabArgs struct {
 	Config string `default:"'/etc/vfstab'"`
 }
 
-// rmVfstab takes the line of a folder out of another file in the form of an fstab.
+// rmVfstab takes the line of a directory out of another file in the form of an fstab.
 //
 // CLI Example:
 //

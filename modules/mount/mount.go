@@ -72,7 +72,7 @@ type activeArgs struct {
 	Extended bool `default:"False"`
 }
 
-// active returns what is mounted, by folder: the device, the type and the options.
+// active returns what is mounted, by directory: the device, the type and the options.
 //
 // extended
 //
@@ -106,13 +106,13 @@ func (m *module) mounts(ctx context.Context, extended bool) (*data.Map, error) {
 	return m.named(ctx, parseMounts(string(src), listed))
 }
 
-// listed returns the device of each folder as the program mount tells it.
+// listed returns the device of each directory as the program mount tells it.
 func (m *module) listed(ctx context.Context) (map[string]string, error) {
 	out, err := m.env.Call(ctx, "cmd.run_stdout", []any{[]any{"mount", "-l"}}, data.NewMap("python_shell", false))
 	return parseList(data.Str(out)), err
 }
 
-// parseList reads the output of mount: the device, a word, the folder, and more.
+// parseList reads the output of mount: the device, a word, the directory, and more.
 func parseList(text string) map[string]string {
 	found := map[string]string{}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -262,7 +262,7 @@ func (m *module) macMounts(ctx context.Context) (*data.Map, error) {
 
 type nameArgs struct{ Name string }
 
-// isMounted tells whether something is mounted at a folder.
+// isMounted tells whether something is mounted at a directory.
 //
 // CLI Example:
 //
@@ -274,7 +274,7 @@ func (m *module) isMounted(ctx context.Context, a nameArgs) (any, error) {
 
 type pathArgs struct{ Path string }
 
-// getMountFromPath returns the folder where the file system of a path is mounted.
+// getMountFromPath returns the directory where the file system of a path is mounted.
 //
 // CLI Example:
 //

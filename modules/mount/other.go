@@ -81,7 +81,7 @@ func (a auto) source() string {
 
 func (a auto) folder() string { return strings.ReplaceAll(a.name, "/..", "") }
 
-// automaster returns what the automounter of macOS is to mount, by folder.
+// automaster returns what the automounter of macOS is to mount, by directory.
 //
 // CLI Example:
 //

@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// write puts files below a folder.
+// write puts files below a directory.
 func write(t testing.TB, root string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {

@@ -149,7 +149,7 @@ func (m *module) scoped(ctx context.Context, args ...any) (packages.Outcome, err
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -225,7 +225,7 @@ type packagesArgs struct {
 }
 
 // files returns the files of packages as pairs of package and file, and what pacman says of those that there are not. The first name
-// may be a folder to take for /.
+// may be a directory to take for /.
 func (m *module) files(ctx context.Context, names []any) (files [][2]string, wrong []any, err error) {
 	if err := packages.Names(names...); err != nil {
 		return nil, nil, err

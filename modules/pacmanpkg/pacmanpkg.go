@@ -55,7 +55,7 @@ func (m *module) said(ctx context.Context, args ...any) (string, error) {
 	return out.Stdout, err
 }
 
-// below returns the option for a folder to take for /.
+// below returns the option for a directory to take for /.
 func below(root any) []any {
 	if root == nil {
 		return nil
@@ -145,7 +145,7 @@ type upgradesArgs struct {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -194,7 +194,7 @@ type listPkgsArgs struct {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -231,7 +231,7 @@ type rootArgs struct {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

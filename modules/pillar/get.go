@@ -291,12 +291,12 @@ type fileExistsArgs struct {
 	Saltenv any `default:"None"`
 }
 
-// fileExists tells whether there is a file in the folders of the option pillar_roots. It is for the host of a master, and for minions
+// fileExists tells whether there is a file in the directories of the option pillar_roots. It is for the host of a master, and for minions
 // that compile their pillar themselves.
 //
 // path
 //
-//	The file, relative to those folders.
+//	The file, relative to those directories.
 //
 // saltenv
 //

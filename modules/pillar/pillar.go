@@ -6,7 +6,7 @@
 //
 // What is odd, and as in Salt: pillar.items and its like ask for the environment of the option pillarenv, but without the
 // option saltenv; names given to them make them pillar.item, whose other arguments are ignored; pillar.file_exists looks into
-// the folders of the minion's own option pillar_roots. What differs: values are copies, so that a template that changes one does not
+// the directories of the minion's own option pillar_roots. What differs: values are copies, so that a template that changes one does not
 // change the pillar; and a template of pillar that asks for fresh pillar gets an error, where Salt calls itself without end.
 package pillar
 

@@ -285,7 +285,7 @@ func timeout(v any) error {
 }
 
 // requirements returns options for files of requirements, what removes copies of them, and a result where there is no such file. For
-// another user they are copied to a folder of theirs, with those that they name.
+// another user they are copied to a directory of theirs, with those that they name.
 func (m *module) requirements(ctx context.Context, v any, saltenv string, user any) (argv []any, drop func(), failed *data.Map, err error) {
 	drop = func() {}
 	for _, item := range words(v) {
@@ -320,7 +320,7 @@ func (m *module) requirements(ctx context.Context, v any, saltenv string, user a
 	return argv, drop, nil, nil
 }
 
-// lend copies a file of requirements, and those that it names, to a folder, and gives the copies to a user.
+// lend copies a file of requirements, and those that it names, to a directory, and gives the copies to a user.
 func (m *module) lend(ctx context.Context, file, dir string, user any, seen map[string]bool) error {
 	if seen[file] {
 		return nil

@@ -43,7 +43,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// find returns the command line of pip: of a folder that is a virtual environment, of a python, or a pip itself.
+// find returns the command line of pip: of a directory that is a virtual environment, of a python, or a pip itself.
 func find(binEnv any) ([]any, error) {
 	if !data.Truth(binEnv) {
 		if python := process.Find("python3"); python != "" {

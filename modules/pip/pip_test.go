@@ -20,7 +20,7 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// A host has a virtual environment, and a folder with packages.
+// A host has a virtual environment, and a directory with packages.
 type host struct {
 	t          *testing.T
 	dir, venv  string

@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// made reports whether a folder holds the files of a server.
+// made reports whether a directory holds the files of a server.
 func (m *module) made(dir string) (bool, error) {
 	for _, name := range []string{"PG_VERSION", "postgresql.conf"} {
 		s, err := os.Stat(filepath.Join(m.env.Root, dir, name))
@@ -26,7 +26,7 @@ func (m *module) made(dir string) (bool, error) {
 	return true, nil
 }
 
-// datadirExists reports whether a folder holds the data of a server.
+// datadirExists reports whether a directory holds the data of a server.
 //
 // CLI Example:
 //
@@ -35,8 +35,8 @@ func (m *module) datadirExists(_ context.Context, a datadirExistsArgs) (any, err
 	return m.made(a.Name)
 }
 
-// datadirInit makes the folder for the data of a server with the program initdb, and reports whether it did so; False where the folder
-// holds data.
+// datadirInit makes the directory for the data of a server with the program initdb, and reports whether it did so; False where the
+// directory holds data.
 //
 // auth
 //
@@ -48,7 +48,7 @@ func (m *module) datadirExists(_ context.Context, a datadirExistsArgs) (any, err
 //
 // waldir
 //
-//	The folder of the log of transactions.
+//	The directory of the log of transactions.
 //
 // checksums
 //

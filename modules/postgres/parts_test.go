@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/modules"
 )
 
-// folder makes a folder that belongs to the server.
+// folder makes a directory that belongs to the server.
 func folder(t *testing.T) string {
 	t.Helper()
 	owner, err := user.Lookup("postgres")
@@ -84,7 +84,7 @@ done
 mkdir -p "$dir" && : >"$dir/PG_VERSION" && : >"$dir/postgresql.conf"
 `
 
-// TestDatadir makes a folder twice; the second time there is nothing to do.
+// TestDatadir makes a directory twice; the second time there is nothing to do.
 func TestDatadir(t *testing.T) {
 	bin, me := t.TempDir(), ""
 	if u, err := user.Current(); err == nil {

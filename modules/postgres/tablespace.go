@@ -58,7 +58,7 @@ func tablespaceOptions(v any) (string, error) {
 	return strings.Join(list, ", "), nil
 }
 
-// tablespaceCreate makes a tablespace in a folder of the server, and reports whether the server did so.
+// tablespaceCreate makes a tablespace in a directory of the server, and reports whether the server did so.
 //
 // options
 //

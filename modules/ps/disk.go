@@ -23,7 +23,7 @@ type partitionArgs struct {
 	All bool `default:"False"`
 }
 
-// diskPartitions returns what is mounted: device, folder, type and options.
+// diskPartitions returns what is mounted: device, directory, type and options.
 //
 // all
 //

@@ -119,7 +119,7 @@ func (p *process) link(name string) any {
 	return strings.TrimSuffix(to, " (deleted)")
 }
 
-// count returns how many entries a folder of the process has.
+// count returns how many entries a directory of the process has.
 func (p *process) count(name string) any {
 	entries, err := os.ReadDir(p.dir(name))
 	if err != nil {

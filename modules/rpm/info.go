@@ -59,7 +59,7 @@ func attributes(sizeTag string) []attribute {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

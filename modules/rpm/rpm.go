@@ -53,7 +53,7 @@ func serves(env *loader.Env) bool {
 		slices.Contains([]string{"amazon", "xcp", "xenserver", "virtuozzolinux", "virtuozzo", "issabel pbx", "openeuler"}, system)
 }
 
-// rpm runs rpm, below the folder that the argument root names.
+// rpm runs rpm, below the directory that the argument root names.
 func (m *module) rpm(ctx context.Context, kwargs, words *data.Map, args ...any) (packages.Outcome, error) {
 	command := []any{"rpm"}
 	if root := kwargs.Value("root"); data.Truth(root) {
@@ -154,7 +154,7 @@ func (m *module) installed(ctx context.Context, a packagesArgs) (versions *data.
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -168,7 +168,7 @@ func (m *module) listPkgs(ctx context.Context, a packagesArgs) (any, error) {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -189,7 +189,7 @@ func (m *module) fileList(ctx context.Context, a packagesArgs) (any, error) {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -219,7 +219,7 @@ type pathsArgs struct {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -301,7 +301,7 @@ func (m *module) versionCmp(_ context.Context, a cmpArgs) (any, error) {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

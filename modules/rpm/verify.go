@@ -21,7 +21,7 @@ import (
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -164,7 +164,7 @@ func mismatches(line string) []any {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

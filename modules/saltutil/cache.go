@@ -44,11 +44,11 @@ func (m *module) clearCache(context.Context, loader.NoArgs) (any, error) {
 	return err == nil, nil
 }
 
-// walk goes through all that is below a folder, which may be named by a link. Links below it are not followed.
+// walk goes through all that is below a directory, which may be named by a link. Links below it are not followed.
 func walk(dir string, do func(root, path string, d fs.DirEntry, err error) error) error {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return nil // there is no such folder
+		return nil // there is no such directory
 	}
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		return do(root, path, d, err)
@@ -63,7 +63,7 @@ func skipUnreadable(d fs.DirEntry) error {
 	return nil
 }
 
-// working reports whether the minion needs a file or folder of its cache while it runs.
+// working reports whether the minion needs a file or directory of its cache while it runs.
 func working(root, path string) bool {
 	switch rel, _ := filepath.Rel(root, path); rel {
 	case "proc", "spool", "seen_jobs":
@@ -105,7 +105,7 @@ func (m *module) clearJobCache(_ context.Context, a clearJobCacheArgs) (any, err
 	return err == nil, nil
 }
 
-// removeOld removes a folder that was last changed before a time.
+// removeOld removes a directory that was last changed before a time.
 func removeOld(path string, d fs.DirEntry, before time.Time) error {
 	info, err := d.Info()
 	if err != nil || !info.ModTime().Before(before) {

@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// fetch brings the folder of extension modules up to date with salt://_FORM and returns the names of the modules that are new or
+// fetch brings the directory of extension modules up to date with salt://_FORM and returns the names of the modules that are new or
 // changed (salt/utils/extmods.py, sync). Trouble is logged and ends it early. Without a file client, which is the module cp,
 // nothing is fetched and nothing removed.
 func (m *module) fetch(ctx context.Context, form string, a syncArgs) ([]any, error) {
@@ -139,7 +139,7 @@ func (m *module) filter(option string, arg any, form string) func(name string) (
 	return func(name string) (bool, bool) { return slices.Contains(names, name), ok }
 }
 
-// A fetcher brings one folder of extension modules up to date.
+// A fetcher brings one directory of extension modules up to date.
 type fetcher struct {
 	m               *module
 	form            string
@@ -224,7 +224,7 @@ func update(from, to string) (bool, error) {
 	return true, nil
 }
 
-// clean removes the modules that the file server has no more, and the folders that are empty.
+// clean removes the modules that the file server has no more, and the directories that are empty.
 func (f *fetcher) clean() error {
 	var dirs []string
 	err := walk(f.dir, func(root, path string, d fs.DirEntry, err error) error {
@@ -269,7 +269,7 @@ func (m *module) listExtmods(context.Context, loader.NoArgs) (any, error) {
 	return all, nil
 }
 
-// modulesBelow returns the names of the files below a folder up to their first dot, each once.
+// modulesBelow returns the names of the files below a directory up to their first dot, each once.
 func modulesBelow(dir string) []any {
 	names := []any{}
 	_ = walk(dir, func(_, _ string, d fs.DirEntry, err error) error {

@@ -52,7 +52,7 @@ func (m *module) filed() []task {
 	dir := m.cached("proc")
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // as long as there was no job there is no folder
+		return nil // as long as there was no job there is no directory
 	}
 	var all []task
 	for _, e := range entries {

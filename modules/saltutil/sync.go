@@ -10,7 +10,7 @@ import (
 // A kind is one sort of modules that are fetched from the file server.
 type kind struct {
 	name   string // in the result of sync_all
-	form   string // of the folders salt://_FORM and extmods/FORM
+	form   string // of the directories salt://_FORM and extmods/FORM
 	reload reload
 }
 

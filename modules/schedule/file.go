@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// folder returns the folder of the files that the minion's configuration includes.
+// folder returns the directory of the files that the minion's configuration includes.
 func (m *module) folder() string {
 	opts := m.env.Opts
 	dir := opts.Text("conf_dir")

@@ -41,7 +41,7 @@ type setInactdaysArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -60,7 +60,7 @@ type setMaxdaysArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -79,7 +79,7 @@ type setMindaysArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -98,7 +98,7 @@ type setWarndaysArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -117,7 +117,7 @@ type setDateArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -136,7 +136,7 @@ type setExpireArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

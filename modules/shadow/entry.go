@@ -46,7 +46,7 @@ func (e entry) shown() *data.Map {
 	return ret
 }
 
-// at returns where a file of the system lies, with a folder to take for / or None.
+// at returns where a file of the system lies, with a directory to take for / or None.
 func (m *module) at(root any, file string) string {
 	if data.Truth(root) {
 		return filepath.Join("/", data.Str(root), file)
@@ -54,7 +54,7 @@ func (m *module) at(root any, file string) string {
 	return filepath.Join("/", m.env.Root, file)
 }
 
-// entries returns the entries of etc/shadow below a folder, None being that of the minion's system.
+// entries returns the entries of etc/shadow below a directory, None being that of the minion's system.
 func (m *module) entries(root any) ([]entry, error) {
 	text, err := os.ReadFile(m.at(root, "/etc/shadow"))
 	if err != nil {

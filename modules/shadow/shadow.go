@@ -2,7 +2,7 @@
 
 // Package shadow is Salt's module shadow: passwords and how long they count (salt/modules/linux_shadow.py).
 //
-// The work is that of chage and passwd; set_password writes etc/shadow itself. Where the system lies below another folder than /, the
+// The work is that of chage and passwd; set_password writes etc/shadow itself. Where the system lies below another directory than /, the
 // programs are told so (-R).
 //
 // What differs from Salt: entries are those of etc/shadow alone. set_password puts the file in its place as a whole, under the lock
@@ -60,7 +60,7 @@ type nameArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -81,7 +81,7 @@ type rootArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -150,7 +150,7 @@ func (m *module) genPassword(_ context.Context, a genPasswordArgs) (any, error) 
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -164,7 +164,7 @@ func (m *module) delPassword(ctx context.Context, a nameArgs) (any, error) {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -181,7 +181,7 @@ func (m *module) lockPassword(ctx context.Context, a nameArgs) (any, error) {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -202,7 +202,7 @@ func (m *module) after(ctx context.Context, a nameArgs, program string, args ...
 	return m.entry(a.Name, a.Root)
 }
 
-// tool runs a program that changes users below a folder, None being that of the minion's system, and returns its code.
+// tool runs a program that changes users below a directory, None being that of the minion's system, and returns its code.
 func (m *module) tool(ctx context.Context, program string, root any, args ...any) (int64, error) {
 	argv := []any{program}
 	if root == nil && m.env.Root != "" {

@@ -22,7 +22,7 @@ func list(words ...any) []any { return words }
 
 const hash = "$6$My5alT$dX70VD1wnFof0Pl8AkakL7hHca8J0fE4V8HSJHtuOPgUuwujI0hwNTlP4iAACE8wwTGiwt/ebo8g53mAAVb7L1"
 
-// TestPasswords has the programs of the system change the passwords of a folder.
+// TestPasswords has the programs of the system change the passwords of a directory.
 func TestPasswords(t *testing.T) {
 	r := testroot.New(t, "useradd", "chage", "passwd", "chpasswd")
 	r.Call(t, "user.add", "ann")

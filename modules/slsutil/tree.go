@@ -28,7 +28,7 @@ func (m *module) fileExists(ctx context.Context, a pathArgs) (any, error) {
 	return m.listed(ctx, "cp.list_master", a)
 }
 
-// dirExists reports whether there is a folder in the state tree.
+// dirExists reports whether there is a directory in the state tree.
 //
 // saltenv : base
 //
@@ -41,7 +41,7 @@ func (m *module) dirExists(ctx context.Context, a pathArgs) (any, error) {
 	return m.listed(ctx, "cp.list_master_dirs", a)
 }
 
-// pathExists reports whether there is a file or a folder in the state tree.
+// pathExists reports whether there is a file or a directory in the state tree.
 //
 // saltenv : base
 //
@@ -80,12 +80,12 @@ type findupArgs struct {
 	Saltenv   any `default:"'base'"`
 }
 
-// findup returns the path of the first file, or folder, of certain names that there is in a folder of the state tree or those above
-// it. The folder may be a file, too; an empty text is the root of the tree.
+// findup returns the path of the first file, or directory, of certain names that there is in a directory of the state tree or those above
+// it. The directory may be a file, too; an empty text is the root of the tree.
 //
 // filenames
 //
-//	A name, or a list of names, which are tried in order in each folder.
+//	A name, or a list of names, which are tried in order in each directory.
 //
 // saltenv : base
 //
@@ -127,5 +127,5 @@ func (m *module) findup(ctx context.Context, a findupArgs) (any, error) {
 	}
 }
 
-// above returns the folder of a path; "" is that of a name alone, and of the root.
+// above returns the directory of a path; "" is that of a name alone, and of the root.
 func above(p string) string { return strings.TrimRight(p[:strings.LastIndexByte(p, '/')+1], "/") }

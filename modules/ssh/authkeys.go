@@ -85,7 +85,7 @@ func find(list []key, text string) (key, bool) {
 	return key{}, false
 }
 
-// expand returns a path with the user's name for %u and its home folder for %h (AuthorizedKeysFile of sshd_config(5)).
+// expand returns a path with the user's name for %u and its home directory for %h (AuthorizedKeysFile of sshd_config(5)).
 func expand(path string, o owner) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
@@ -149,7 +149,7 @@ type authKeysArgs struct {
 //
 // config : .ssh/authorized_keys
 //
-//	The file, below the home folder; %u and %h are the user and its home folder.
+//	The file, below the home directory; %u and %h are the user and its home directory.
 //
 // fingerprint_hash_type : sha256
 //

@@ -26,7 +26,7 @@ type hostKeysArgs struct {
 //
 // keydir : /etc/ssh
 //
-//	The folder.
+//	The directory.
 //
 // private, certs : True
 //

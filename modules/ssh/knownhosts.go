@@ -275,7 +275,7 @@ func (m *module) rewrite(ctx context.Context, user, config any, status string, w
 	return data.NewMap("status", status, "comment", said), err
 }
 
-// keep gives a file to the user again, and its mode. Where a link out of its folder has taken its place that fails.
+// keep gives a file to the user again, and its mode. Where a link out of its directory has taken its place that fails.
 func (o owner) keep(file string, mode fs.FileMode) error {
 	dir, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {

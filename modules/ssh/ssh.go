@@ -85,10 +85,10 @@ func (o owner) ownFile(f *os.File) error {
 	return f.Chown(int(o.uid), int(o.gid))
 }
 
-// put gives a file of the user's a text: the one that is there keeps what it is, a new one is the user's alone. Folders that are not
+// put gives a file of the user's a text: the one that is there keeps what it is, a new one is the user's alone. Directories that are not
 // there are made so, too.
 //
-// What lies in the user's home folder is the user's to link elsewhere: where such a link leads, all must be the user's own.
+// What lies in the user's home directory is the user's to link elsewhere: where such a link leads, all must be the user's own.
 func (m *module) put(o owner, path, text string) error {
 	place, err := o.place(m.path(o.home), path)
 	if err != nil {
@@ -104,13 +104,13 @@ func (m *module) put(o owner, path, text string) error {
 	return atomicfile.Write(place, []byte(text), options)
 }
 
-// place returns where a file really lies. A link in the home folder that leads out of it must lead to what is the user's.
+// place returns where a file really lies. A link in the home directory that leads out of it must lead to what is the user's.
 func (o owner) place(home, path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir, dirErr := filepath.EvalSymlinks(filepath.Dir(path))
 		if dirErr != nil {
-			return path, nil //nolint:nilerr // folders are to be made, or tell what is wrong when they are
+			return path, nil //nolint:nilerr // directories are to be made, or tell what is wrong when they are
 		}
 		real, err = filepath.Join(dir, filepath.Base(path)), nil
 	}
@@ -138,7 +138,7 @@ func below(dir, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// folder makes the folder of a file where there is none. It never follows a link that takes its place meanwhile.
+// folder makes the directory of a file where there is none. It never follows a link that takes its place meanwhile.
 func (o owner) folder(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return nil

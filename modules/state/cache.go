@@ -40,7 +40,7 @@ func (m *module) clearCache(context.Context, loader.NoArgs) (any, error) {
 	return removed, nil
 }
 
-// cacheDir opens a folder in the minion's cache, and makes it where it is missing.
+// cacheDir opens a directory in the minion's cache, and makes it where it is missing.
 func (m *module) cacheDir(below ...string) (*os.Root, error) {
 	dir := filepath.Join(append([]string{m.env.Opts.Text("cachedir")}, below...)...)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -35,7 +35,7 @@ type eventArgs struct {
 //
 // sock_dir
 //
-//	The folder with the sockets of the bus, in place of the option of that name.
+//	The directory with the sockets of the bus, in place of the option of that name.
 //
 // pretty
 //

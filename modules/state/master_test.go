@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
-// write puts files below a folder.
+// write puts files below a directory.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {

@@ -23,9 +23,9 @@ type pkgArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// pkg runs the low chunks of an archive that has them with the files that they need, as salt-ssh makes it: lowstate.json, one folder
+// pkg runs the low chunks of an archive that has them with the files that they need, as salt-ssh makes it: lowstate.json, one directory
 // for each environment, and it may be pillar.json and roster_grains.json. Nothing runs, and the result is empty, where there is no
-// such archive, its hash is another, or it would be unpacked outside of its folder.
+// such archive, its hash is another, or it would be unpacked outside of its directory.
 //
 // pkg_path
 //
@@ -64,7 +64,7 @@ func (m *module) pkg(ctx context.Context, a pkgArgs) (any, error) {
 	return m.runPackage(ctx, dir, a)
 }
 
-// unpack puts what a package has into a folder.
+// unpack puts what a package has into a directory.
 func (m *module) unpack(ctx context.Context, file, dir string) (err error) {
 	t, err := unpack.Open(ctx, file, m.env.Run)
 	if err != nil {
@@ -87,7 +87,7 @@ func (m *module) unpack(ctx context.Context, file, dir string) (err error) {
 	})
 }
 
-// runPackage runs what a package in a folder has.
+// runPackage runs what a package in a directory has.
 func (m *module) runPackage(ctx context.Context, dir string, a pkgArgs) (any, error) {
 	low, err := readJSON(dir, "lowstate.json")
 	if err != nil {
@@ -147,7 +147,7 @@ func (m *module) packaged(ctx context.Context, dir string, a pkgArgs) (*highStat
 	return own.highState(ctx, opts, override{pillar: pillar})
 }
 
-// environments returns the file roots that the folders of a package are.
+// environments returns the file roots that the directories of a package are.
 func environments(dir string) (*data.Map, error) {
 	entries, err := os.ReadDir(dir)
 	roots := &data.Map{}

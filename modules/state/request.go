@@ -71,7 +71,7 @@ func (m *module) clearRequest(_ context.Context, a nameArgs) (any, error) {
 // requests returns what is kept, nil where there is no file.
 func (m *module) requests() (*data.Map, error) { return m.kept(requestFile) }
 
-// kept reads a file of the folder of the cache that is a dictionary; nil when there is none.
+// kept reads a file of the directory of the cache that is a dictionary; nil when there is none.
 func (m *module) kept(name string, below ...string) (*data.Map, error) {
 	dir, err := m.cacheDir(below...)
 	if err != nil {

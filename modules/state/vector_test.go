@@ -140,7 +140,7 @@ func has(fun string) bool {
 	return err == nil && (r.Has(fun) || name == "" && r.Provider(module) != "")
 }
 
-// A testMinion is a configuration without a master in a folder of its own.
+// A testMinion is a configuration without a master in a directory of its own.
 type testMinion struct{ dir string }
 
 // newMinion lays out the files, the pillar and the configuration of a case on the base configuration of the vectors.
@@ -168,7 +168,7 @@ func newMinion(t *testing.T, c *data.Map) *testMinion {
 	return &testMinion{dir: dir}
 }
 
-// layOut writes the files of each environment and returns the option with their folders.
+// layOut writes the files of each environment and returns the option with their directories.
 func layOut(t *testing.T, dir string, tree *data.Map) *data.Map {
 	t.Helper()
 	roots := data.NewMap("base", []any{filepath.Join(dir, "base")})
@@ -186,7 +186,7 @@ func layOut(t *testing.T, dir string, tree *data.Map) *data.Map {
 	return roots
 }
 
-// scratch is the folder that cases call @TMP@, below that of a minion.
+// scratch is the directory that cases call @TMP@, below that of a minion.
 func scratch(minion string) string { return filepath.Join(minion, "scratch") }
 
 // baseGrains are those of the vectors' README.

@@ -81,8 +81,8 @@ type usageArgs struct {
 	Args []any `args:"args"`
 }
 
-// diskusage returns how large file systems are and how much is free, in bytes, by the folders where they are mounted. Arguments are
-// such folders, and globs of types.
+// diskusage returns how large file systems are and how much is free, in bytes, by the directories where they are mounted. Arguments are
+// such directories, and globs of types.
 //
 // CLI Example:
 //

@@ -194,7 +194,7 @@ type firstbootArgs struct {
 //
 // root
 //
-//	The folder where the system is.
+//	The directory where the system is.
 //
 // CLI Example:
 //

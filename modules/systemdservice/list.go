@@ -59,7 +59,7 @@ func (m *module) inState(ctx context.Context, root any, state string) (map[strin
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -72,7 +72,7 @@ func (m *module) getEnabled(ctx context.Context, a rootArgs) (any, error) {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -103,7 +103,7 @@ func (m *module) withScripts(ctx context.Context, root any, state string, enable
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -117,7 +117,7 @@ func (m *module) getStatic(ctx context.Context, a rootArgs) (any, error) {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

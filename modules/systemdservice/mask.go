@@ -26,7 +26,7 @@ type maskArgs struct {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -54,7 +54,7 @@ func (m *module) mask(ctx context.Context, a maskArgs) (any, error) {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -94,7 +94,7 @@ func (m *module) turnMask(ctx context.Context, action string, a maskArgs) (outco
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

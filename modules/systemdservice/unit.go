@@ -122,7 +122,7 @@ func (m *module) known(ctx context.Context, name string) (bool, error) {
 	return false, loader.Execution("Failed to get information on unit '%s'", name)
 }
 
-// units returns the short names of all units that have files. A folder that is a link leads to another one of them.
+// units returns the short names of all units that have files. A directory that is a link leads to another one of them.
 func (m *module) units(root any) map[string]bool {
 	found := map[string]bool{}
 	for dir := range strings.FieldsSeq(systemUnits + " " + localUnits) {

@@ -48,7 +48,7 @@ type addArgs struct {
 //
 // home, shell : None
 //
-//	Home folder and shell. Default: those of the system.
+//	Home directory and shell. Default: those of the system.
 //
 // unique : True
 //
@@ -64,7 +64,7 @@ type addArgs struct {
 //
 // createhome : True
 //
-//	Make the home folder.
+//	Make the home directory.
 //
 // loginclass : None
 //
@@ -76,7 +76,7 @@ type addArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // usergroup : None
 //
@@ -197,7 +197,7 @@ type deleteArgs struct {
 //
 // remove : False
 //
-//	True: its home folder and mail, too.
+//	True: its home directory and mail, too.
 //
 // force : False
 //
@@ -205,7 +205,7 @@ type deleteArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

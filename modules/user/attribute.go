@@ -14,7 +14,7 @@ import (
 // An attribute is something of a user that usermod changes.
 type attribute struct {
 	key, option string
-	move        bool // what is in the home folder moves along
+	move        bool // what is in the home directory moves along
 }
 
 // set gives an attribute of a user a value, and returns whether the user has it then.
@@ -49,7 +49,7 @@ type chuidArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -68,7 +68,7 @@ type chgidArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -87,7 +87,7 @@ type chshellArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -103,7 +103,7 @@ type chhomeArgs struct {
 	Root    any `default:"None"`
 }
 
-// chhome gives a user another home folder, and returns whether it has it.
+// chhome gives a user another home directory, and returns whether it has it.
 //
 // persist : False
 //
@@ -111,7 +111,7 @@ type chhomeArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -130,7 +130,7 @@ type renameArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -194,7 +194,7 @@ type chgroupsArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

@@ -16,7 +16,7 @@ type outcome struct {
 	stderr string
 }
 
-// tool runs a program that changes users below a folder, None being that of the minion's system.
+// tool runs a program that changes users below a directory, None being that of the minion's system.
 func (m *module) tool(ctx context.Context, program string, root any, args ...any) (outcome, error) {
 	path := process.Find(program)
 	if path == "" {

@@ -14,7 +14,7 @@ import (
 
 func list(words ...any) []any { return words }
 
-// TestUsers has the programs of the system change the users of a folder. What is done twice is there, and stays.
+// TestUsers has the programs of the system change the users of a directory. What is done twice is there, and stays.
 func TestUsers(t *testing.T) {
 	r := testroot.New(t, "useradd", "usermod", "userdel")
 	ann := data.NewMap("gid", int64(1000), "groups", list("ann", "games"), "home", "/home/ann", "name", "ann", "passwd", "x", "shell", "/bin/sh",

@@ -2,7 +2,7 @@
 
 // Package user is Salt's module user (salt/modules/useradd.py).
 //
-// The work is that of useradd, usermod and userdel. Where the system lies below another folder than /, they are told so (-R).
+// The work is that of useradd, usermod and userdel. Where the system lies below another directory than /, they are told so (-R).
 //
 // What differs from Salt: users are those of etc/passwd alone, see package accounts; classes of logins, which OpenBSD alone has, there are
 // not; where the kernel is not Linux, users are only looked at. On Windows there is no such module.
@@ -56,7 +56,7 @@ func (m *module) changing() []loader.Func {
 	}
 }
 
-// read returns the users below a folder, or below that of the minion's system, and the groups of the system.
+// read returns the users below a directory, or below that of the minion's system, and the groups of the system.
 func (m *module) read(root any) ([]accounts.User, []accounts.Group, error) {
 	at := m.env.Root
 	if data.Truth(root) {
@@ -89,7 +89,7 @@ type infoArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -121,7 +121,7 @@ type getentArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //
@@ -155,7 +155,7 @@ type rootArgs struct {
 //
 // root : None
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

@@ -249,7 +249,7 @@ func safe(names ...any) error {
 
 type venvArgs struct{ Venv string }
 
-// getSitePackages returns the folder of an environment that packages are in.
+// getSitePackages returns the directory of an environment that packages are in.
 //
 // CLI Example:
 //

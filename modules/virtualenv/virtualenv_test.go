@@ -86,7 +86,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestNoEnvironment has a folder without Python, and names that would be more than names.
+// TestNoEnvironment has a directory without Python, and names that would be more than names.
 func TestNoEnvironment(t *testing.T) {
 	funcs, dir := host(t)
 	for range 2 {

@@ -6,7 +6,8 @@
 // is, and a request has the version of RFC 2986 unless one is named. The issuer in read_crl has its fields one by one. Serial numbers
 // are not cut to 63 bits. A revocation list without a digest is signed with SHA-256, and is of version 2 where it gives reasons.
 // get_signing_policy keeps the passphrase of the key to itself as it does the key. Where the option
-// features has x509_v2, package x509v2 takes the name. sign_remote_certificate takes from another minion neither paths of keys and requests nor a key to sign with.
+// features has x509_v2, package x509v2 takes the name. sign_remote_certificate takes from another minion neither paths of keys
+// and requests nor a key to sign with.
 package x509
 
 import (
@@ -500,7 +501,7 @@ type createCertificateArgs struct {
 //
 // copypath, prepend_cn
 //
-//	A folder for a copy that bears the serial number, with the CN before it.
+//	A directory for a copy that bears the serial number, with the CN before it.
 //
 // overwrite
 //
@@ -562,7 +563,7 @@ func (m *module) copy(text string, k *data.Map) error {
 	if k.Value("prepend_cn") == true {
 		file = data.Str(k.Value("CN")) + "-" + file
 	}
-	// The name comes from whoever asked for the certificate, and stays in the folder.
+	// The name comes from whoever asked for the certificate, and stays in the directory.
 	if file != filepath.Base(file) {
 		return loader.Invocation("copypath: %s is not the name of a file", file)
 	}

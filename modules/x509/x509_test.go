@@ -37,7 +37,7 @@ func TestCalls(t *testing.T) {
 	calls.Check(t, "testdata/calls.json", registry(t, nil).Invoke, "@SRV@", srv)
 }
 
-// pki makes keys, a root certificate and others by the functions, in a folder.
+// pki makes keys, a root certificate and others by the functions, in a directory.
 func pki(t *testing.T, r *loader.Registry) string {
 	t.Helper()
 	dir := t.TempDir()

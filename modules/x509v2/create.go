@@ -27,8 +27,8 @@ type createCertArgs struct {
 	Kwargs                 *data.Map `kwargs:"kwargs"`
 }
 
-// createCertificate makes a certificate and returns it, or writes it to a path. Keys, certificates and requests among the arguments are paths,
-// PEM, digits in hex or base64, or bytes.
+// createCertificate makes a certificate and returns it, or writes it to a path. Keys, certificates and requests among the arguments are
+// paths, PEM, digits in hex or base64, or bytes.
 //
 // ca_server, signing_policy
 //
@@ -71,7 +71,7 @@ type createCertArgs struct {
 //
 // copypath, prepend_cn
 //
-//	A folder for a copy that bears the serial number, with the CN before it.
+//	A directory for a copy that bears the serial number, with the CN before it.
 //
 // CLI Example:
 //
@@ -196,7 +196,7 @@ func (m *module) copy(c *certificate.Certificate, k *data.Map) error {
 			file = cn + "-" + file
 		}
 	}
-	// The name comes from whoever asked for the certificate, and stays in the folder.
+	// The name comes from whoever asked for the certificate, and stays in the directory.
 	if file != filepath.Base(file) {
 		return loader.Invocation("copypath: %s is not the name of a file", file)
 	}

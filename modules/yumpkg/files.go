@@ -141,7 +141,7 @@ func (m *module) fetched(dir string, names []string) (any, error) {
 	return ret, nil
 }
 
-// downloads returns the files in a folder whose names begin with those of packages, by package.
+// downloads returns the files in a directory whose names begin with those of packages, by package.
 func downloads(dir string, names []string) (map[string][]string, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -23,7 +23,7 @@ type listReposArgs struct {
 //
 // basedir
 //
-//	The folder of their files, or several. Default: what the configuration of the program says.
+//	The directory of their files, or several. Default: what the configuration of the program says.
 //
 // CLI Example:
 //
@@ -65,7 +65,7 @@ func (m *module) addRepos(repos *data.Map, path string) {
 	}
 }
 
-// dirs returns the folders of the files of repositories.
+// dirs returns the directories of the files of repositories.
 func (m *module) dirs(basedir any) ([]string, error) {
 	dirs := words(basedir)
 	if len(dirs) == 0 {
@@ -122,7 +122,7 @@ type repoArgs struct {
 //
 // basedir
 //
-//	The folder of the files, or several.
+//	The directory of the files, or several.
 //
 // CLI Example:
 //
@@ -139,7 +139,7 @@ func (m *module) getRepo(_ context.Context, a repoArgs) (any, error) {
 //
 // basedir
 //
-//	The folder of the files, or several.
+//	The directory of the files, or several.
 //
 // CLI Example:
 //
@@ -301,7 +301,7 @@ func (c *repoChange) newRepo(a repoArgs) error {
 	return nil
 }
 
-// newDir returns the folder for the file of a new repository.
+// newDir returns the directory for the file of a new repository.
 func (c *repoChange) newDir(basedir any) (string, error) {
 	dirs, err := c.dirs(basedir)
 	if err != nil {

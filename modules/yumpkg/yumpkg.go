@@ -42,7 +42,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	return &loader.Module{Funcs: slices.Concat(m.packageFuncs(), m.groupFuncs(), m.repoFuncs())}, nil
 }
 
-// program returns which of the programs there is: of the first folder of the search path that has any, the newest.
+// program returns which of the programs there is: of the first directory of the search path that has any, the newest.
 func program() string {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		for _, name := range []string{"dnf5", "dnf", "tdnf", "yum"} {

@@ -16,7 +16,7 @@ import (
 
 // A call is a run of zypper.
 type call struct {
-	root     any  // a folder to take for /
+	root     any  // a directory to take for /
 	xml      bool // the answer is XML
 	reading  bool // nothing is written: zypper needs no lock
 	quiet    bool // a failure is the caller's to judge

@@ -64,7 +64,7 @@ type installArgs struct {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // CLI Example:
 //

@@ -90,7 +90,7 @@ func (m *module) otherFuncs() []loader.Func {
 
 func (m *module) osArch() string { return m.env.GrainsNow().Text("osarch") }
 
-// path returns where a file of the system lies, or of one below another folder.
+// path returns where a file of the system lies, or of one below another directory.
 func (m *module) path(root any, p string) string {
 	if data.Truth(root) {
 		return filepath.Join("/", m.env.Root, data.Str(root), p)
@@ -183,7 +183,7 @@ type listPkgsArgs struct {
 //
 // root
 //
-//	A folder to take for /.
+//	A directory to take for /.
 //
 // includes
 //

@@ -3,7 +3,7 @@
 // (salt/utils/saltclass.py, and salt/tops/saltclass.py for the form of the files).
 //
 //	PATH/nodes/…/MINION.yml        environment, classes, states, pillars
-//	PATH/classes/NAME.yml          or NAME/init.yml; dots in a name are folders, and names may have wildcards
+//	PATH/classes/NAME.yml          or NAME/init.yml; dots in a name are directories, and names may have wildcards
 //
 // What is odd, and as in Salt: lists of classes that the pillar does not have yet grow when others add to them, and stand in the
 // result with what they grew to and once more; a class that another names deep below is read, but counts only where Salt's walk

@@ -175,7 +175,7 @@ func (r *Ring) dropCaches(preserved []string) error {
 		}))
 }
 
-// dropOthers removes from a folder all that keep does not speak for.
+// dropOthers removes from a directory all that keep does not speak for.
 func dropOthers(root *os.Root, dir string, keep func(fs.DirEntry) bool) error {
 	f, err := root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {

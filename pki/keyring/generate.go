@@ -30,7 +30,7 @@ func MakePair(name string, bits int, pass string) error {
 // what the tree has.
 type Signature struct {
 	Pub, Priv string // files of the key that is signed, and of the one that signs
-	Base      string // folder that these lie in where they are relative; "" is the current one
+	Base      string // directory that these lie in where they are relative; "" is the current one
 	Folder    string // where the signature goes
 	Name      string // its file: master_pubkey_signature
 	SignKey   string // name of the pair that signs: master_sign_key_name

@@ -38,16 +38,16 @@ func New(o Options) *Ring { return &Ring{o} }
 // Tree returns the keys themselves.
 func (r *Ring) Tree() *pki.Dir { return r.o.Tree }
 
-// local is what Salt calls the master's own keys, in place of the folder of a state.
+// local is what Salt calls the master's own keys, in place of the directory of a state.
 const local = "local"
 
-// A Shelf is a folder of the key tree with the names of keys in it.
+// A Shelf is a directory of the key tree with the names of keys in it.
 type Shelf struct {
 	State pki.State // Unknown for the master's own keys
 	IDs   []string
 }
 
-// Name returns Salt's name of the folder.
+// Name returns Salt's name of the directory.
 func (s Shelf) Name() string {
 	if s.State == pki.Unknown {
 		return local
@@ -115,7 +115,7 @@ func Matching(all []Shelf, globs ...string) []Shelf {
 	return found
 }
 
-// Shown returns the names of keys by folder, as outputters and wheel functions have them.
+// Shown returns the names of keys by directory, as outputters and wheel functions have them.
 func Shown(shelves []Shelf) *data.Map {
 	m := &data.Map{}
 	for _, s := range shelves {
@@ -143,7 +143,7 @@ func StateOf(word string) pki.State {
 	return pki.Unknown
 }
 
-// Each returns for each key what a function makes of its text, by folder and name.
+// Each returns for each key what a function makes of its text, by directory and name.
 func (r *Ring) Each(shelves []Shelf, do func(pem string) (string, error)) (*data.Map, error) {
 	m := &data.Map{}
 	for _, s := range shelves {

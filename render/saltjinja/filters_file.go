@@ -111,7 +111,7 @@ func isBinaryFile(name string) any {
 	return bytes.IndexByte(b, 0) >= 0 || float64(n)/float64(len(runes)) > 0.30
 }
 
-// listFiles returns a folder and all below it, sorted.
+// listFiles returns a directory and all below it, sorted.
 func listFiles(dir string) any {
 	out := jinja.NewList(dir)
 	_ = filepath.WalkDir(dir, func(at string, _ fs.DirEntry, err error) error {

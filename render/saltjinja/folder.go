@@ -16,8 +16,8 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// A Folder renders templates of one folder of this host as sources outside of the file server do that make an environment of
-// their own: names that stand for nothing print as nothing, and templates import what is below the folder (FileSystemLoader of
+// A Directory renders templates of one directory of this host as sources outside of the file server do that make an environment of
+// their own: names that stand for nothing print as nothing, and templates import what is below the directory (FileSystemLoader of
 // Jinja). Several goroutines may use it.
 type Folder struct {
 	dir    string
@@ -25,7 +25,7 @@ type Folder struct {
 	env    *jinja.Environment
 }
 
-// NewFolder returns the templates of a folder. With an engine they have Salt's filters, tests and tags; nil leaves them with
+// NewFolder returns the templates of a directory. With an engine they have Salt's filters, tests and tags; nil leaves them with
 // Jinja's own.
 func NewFolder(dir string, e *render.Engine) (*Folder, error) {
 	o := jinja.Options{Undefined: jinja.Lenient, Loader: folderLoader(dir)}
@@ -39,7 +39,7 @@ func NewFolder(dir string, e *render.Engine) (*Folder, error) {
 	return &Folder{dir, e, env}, nil
 }
 
-// Render renders the template of that name, a path below the folder with slashes. Names are values of package data; all
+// Render renders the template of that name, a path below the directory with slashes. Names are values of package data; all
 // templates see them, imported ones too.
 func (f *Folder) Render(ctx context.Context, name string, names map[string]any) (string, error) {
 	if f.engine != nil {
@@ -55,16 +55,16 @@ func (f *Folder) Render(ctx context.Context, name string, names map[string]any) 
 // Functions returns what templates know as __salt__: the functions of an engine, by name.
 func Functions(env *loader.Env) any { return aliasedLoader{env} }
 
-// maxTemplate is the largest template of a Folder, in bytes.
+// maxTemplate is the largest template of a Directory, in bytes.
 const maxTemplate = 16 << 20
 
-// A folderLoader finds templates below a folder.
+// A folderLoader finds templates below a directory.
 type folderLoader string
 
 // ID implements jinja.Loader.
 func (d folderLoader) ID() string { return string(d) }
 
-// Find implements jinja.Loader. A name that leads out of the folder is not found; symbolic links are followed.
+// Find implements jinja.Loader. A name that leads out of the directory is not found; symbolic links are followed.
 func (d folderLoader) Find(_ context.Context, name, _ string) (jinja.Source, error) {
 	if slices.Contains(strings.Split(name, "/"), "..") {
 		return jinja.Source{}, jinja.ErrNotFound

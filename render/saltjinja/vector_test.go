@@ -83,7 +83,7 @@ func engine(t testing.TB, r *Renderer, env *loader.Env, files render.Files) *ren
 	return e
 }
 
-// roots writes files of an environment base to a folder.
+// roots writes files of an environment base to a directory.
 func roots(t testing.TB, files any) render.Roots {
 	t.Helper()
 	dir := t.TempDir()

@@ -315,7 +315,7 @@ func TestDamageAgain(t *testing.T) {
 	}
 }
 
-// TestRemoved takes the file away, and then its folder, as operators do who clear a cache.
+// TestRemoved takes the file away, and then its directory, as operators do who clear a cache.
 func TestRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "master")
 	file, log := filepath.Join(dir, "jobs.db"), &record{}

@@ -120,7 +120,7 @@ func openToRead(ctx context.Context, name string) (*file, error) {
 	return &file{name: name, read: read, old: found < version}, nil
 }
 
-// private makes the file and its folder if there is none, and sees to it that only the owner may read it.
+// private makes the file and its directory if there is none, and sees to it that only the owner may read it.
 func private(name string) (info fs.FileInfo, err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ var (
 	_ returners.ProgressReader = (*Reader)(nil)
 )
 
-// Open opens the file, or makes it and its folder. A damaged file is moved aside, with a line in the log, and a new one
+// Open opens the file, or makes it and its directory. A damaged file is moved aside, with a line in the log, and a new one
 // begun. The error wraps ErrNewer where a newer version made it. The caller must Close the store.
 func Open(ctx context.Context, name string, o Options) (*Store, error) {
 	o = o.filled()

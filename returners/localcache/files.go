@@ -25,7 +25,7 @@ func unique() string {
 	return hex.EncodeToString(b)
 }
 
-// make makes a folder with files, all of them on disk.
+// make makes a directory with files, all of them on disk.
 func (c *Cache) make(folder string, files []file) error {
 	if err := c.root.Mkdir(folder, 0o700); err != nil {
 		return err
@@ -67,10 +67,10 @@ func (c *Cache) remove(name string) error {
 	return nil
 }
 
-// sync makes the names in a folder outlast a loss of power.
+// sync makes the names in a directory outlast a loss of power.
 func (c *Cache) sync(folder string) error {
 	if runtime.GOOS == "windows" {
-		return nil // folders cannot be flushed there
+		return nil // directories cannot be flushed there
 	}
 	d, err := c.root.Open(folder)
 	if err != nil {
@@ -110,7 +110,7 @@ func read(dir *os.Root, name string) ([]byte, fs.FileInfo, error) {
 	return b[:n], info, err
 }
 
-// list returns the entries of a folder; one that is not there has none.
+// list returns the entries of a directory; one that is not there has none.
 func (c *Cache) list(folder string) ([]os.DirEntry, error) {
 	d, err := c.root.Open(folder)
 	if missing(err) {

@@ -44,7 +44,7 @@ func (c *Cache) saveJob(folder string, j *returners.Job) error {
 	}
 	err = c.place(folder, j, files)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) {
-		return c.complete(folder, j, files) // Salt has made the folder, or what was in it is damaged
+		return c.complete(folder, j, files) // Salt has made the directory, or what was in it is damaged
 	}
 	return err
 }
@@ -74,7 +74,7 @@ func minionList(ids []string) ([]byte, error) {
 	return payload.MarshalBin(list)
 }
 
-// workPlace returns the name of a folder to work in.
+// workPlace returns the name of a directory to work in.
 func (c *Cache) workPlace() (string, error) {
 	dir := filepath.FromSlash(workDir)
 	return filepath.Join(dir, unique()), c.root.MkdirAll(dir, 0o700)
@@ -98,7 +98,7 @@ func (c *Cache) place(folder string, j *returners.Job, files []file) error {
 	return errors.Join(err, c.root.RemoveAll(work))
 }
 
-// put renames a job to its place. The folder above may be empty, and go with the last job that it held.
+// put renames a job to its place. The directory above may be empty, and go with the last job that it held.
 func (c *Cache) put(work, folder string) error {
 	for left := 8; ; left-- {
 		if err := c.settle(work, folder); !missing(err) || left == 1 {
@@ -107,7 +107,7 @@ func (c *Cache) put(work, folder string) error {
 	}
 }
 
-// settle makes the folder above and renames a job to its place.
+// settle makes the directory above and renames a job to its place.
 func (c *Cache) settle(work, folder string) error {
 	top := filepath.Dir(folder)
 	switch err := c.root.Mkdir(top, 0o700); {
@@ -127,7 +127,7 @@ func (c *Cache) settle(work, folder string) error {
 	return nil // it was dropped meanwhile
 }
 
-// complete puts the files of a job into a folder that is there, the record last.
+// complete puts the files of a job into a directory that is there, the record last.
 func (c *Cache) complete(folder string, j *returners.Job, files []file) error {
 	for _, f := range files {
 		if err := c.replace(folder, f); err != nil {
@@ -189,7 +189,7 @@ func (c *Cache) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	return j, nil
 }
 
-// Clean drops the jobs that began before a time, one after the other, and folders that are no jobs and as old. A job is
+// Clean drops the jobs that began before a time, one after the other, and directories that are no jobs and as old. A job is
 // gone at once: it is renamed away before its files are removed.
 func (c *Cache) Clean(ctx context.Context, before time.Time) (total int, err error) {
 	end, err := c.use(ctx)

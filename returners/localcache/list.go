@@ -23,7 +23,7 @@ type place struct {
 	began  time.Time
 }
 
-// places returns all folders of jobs. One that has no file jid is returned in stray.
+// places returns all directories of jobs. One that has no file jid is returned in stray.
 func (c *Cache) places(ctx context.Context) (jobs, stray []place, err error) {
 	tops, err := c.list(".")
 	if err != nil {
@@ -166,7 +166,7 @@ func (c *Cache) fitting(p place, f returners.Filter) *returners.Job {
 	return j
 }
 
-// names returns what lies in a folder.
+// names returns what lies in a directory.
 func names(dir *os.Root) ([]string, error) {
 	d, err := dir.Open(".")
 	if err != nil {

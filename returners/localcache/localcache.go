@@ -2,17 +2,17 @@
 // (salt/returners/local_cache.py), for `master_job_cache: local_cache`: Salt's runners on the same host read what it
 // writes, and it reads what a real master has written.
 //
-// A job is the folder HH/REST below jobs, by the hash of its id, with the files jid, .load.p, .minions.p and perhaps
-// nocache and endtime; a return is a folder in it, named as the minion, with return.p and perhaps out.p. All of them
+// A job is the directory HH/REST below jobs, by the hash of its id, with the files jid, .load.p, .minions.p and perhaps
+// nocache and endtime; a return is a directory in it, named as the minion, with return.p and perhaps out.p. All of them
 // hold what Salt's master would write. They cannot hold all that a [returners.JobCache] promises, so a job and a return
 // each have a record with a checksum beside them, .brine.p, which Salt does not look at.
 //
-// A job and a return are made in a hidden folder, flushed to disk and renamed to their place as a whole: whoever reads
-// sees all of one or nothing, also after the program or the host has died. That a folder is there already is what makes a
+// A job and a return are made in a hidden directory, flushed to disk and renamed to their place as a whole: whoever reads
+// sees all of one or nothing, also after the program or the host has died. That a directory is there already is what makes a
 // second return a conflict. Damage costs the record that it hits; that one is left out, with a line in the log. What has
 // no record was written by Salt, and is read as Salt reads it: damage in it shows only when it cannot be decoded.
 //
-// A minion whose id cannot be the name of a folder here, such as jid or nocache, gets one that Salt does not see. To list
+// A minion whose id cannot be the name of a directory here, such as jid or nocache, gets one that Salt does not see. To list
 // and to clean, every job is looked at, so a master with hundreds of thousands of jobs does better with the default.
 package localcache
 
@@ -62,7 +62,7 @@ type Options struct {
 
 // A Cache is a job cache in files. Several goroutines may use it.
 type Cache struct {
-	root *os.Root // the folder jobs
+	root *os.Root // the directory jobs
 	name string
 	o    Options
 
@@ -77,7 +77,7 @@ type Cache struct {
 
 var _ returners.JobCache = (*Cache)(nil)
 
-// Open opens the tree dir, the folder jobs in the cachedir, and makes it where it is not.
+// Open opens the tree dir, the directory jobs in the cachedir, and makes it where it is not.
 func Open(dir string, o Options) (*Cache, error) {
 	if o.Log == nil {
 		silent := logrus.New()
@@ -97,7 +97,7 @@ func Open(dir string, o Options) (*Cache, error) {
 	return &Cache{root: root, name: dir, o: o}, nil
 }
 
-// makeFolder makes the folder of the tree for its owner alone. Those above it are for others too: users look for their keys there.
+// makeFolder makes the directory of the tree for its owner alone. Those above it are for others too: users look for their keys there.
 func makeFolder(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err

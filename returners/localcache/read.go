@@ -27,7 +27,7 @@ func (c *Cache) job(folder string, id job.ID) (*returners.Job, error) {
 	return c.jobIn(jobFolder{dir, folder}, id, nil)
 }
 
-// A jobFolder is the open folder of a job: each of its files is one step away.
+// A jobFolder is the open directory of a job: each of its files is one step away.
 type jobFolder struct {
 	*os.Root
 	name string
@@ -47,7 +47,7 @@ func (f jobFolder) id() (*idFile, error) {
 	return &idFile{string(id), began(info)}, nil
 }
 
-// jobIn reads the job of a folder, whose file jid was read or is nil.
+// jobIn reads the job of a directory, whose file jid was read or is nil.
 func (c *Cache) jobIn(f jobFolder, id job.ID, own *idFile) (*returners.Job, error) {
 	row, _, err := read(f.Root, fileRecord)
 	var j *returners.Job

@@ -21,10 +21,10 @@ import (
 	"github.com/brineproject/brine/returners/record"
 )
 
-// hiddenReturn begins the folder of a minion whose id cannot be the name of one. Salt passes over hidden names.
+// hiddenReturn begins the directory of a minion whose id cannot be the name of one. Salt passes over hidden names.
 const hiddenReturn = ".id-"
 
-// FolderOf returns the name of a minion's folder in that of a job; not ok for an id that cannot be one.
+// FolderOf returns the name of a minion's directory in that of a job; not ok for an id that cannot be one.
 func FolderOf(minion string) (name string, ok bool) {
 	switch minion {
 	case fileID, fileNoCache, fileEndTime:
@@ -33,7 +33,7 @@ func FolderOf(minion string) (name string, ok bool) {
 	return minion, pki.ValidID(minion) == nil && filepath.IsLocal(minion)
 }
 
-// folderOf returns the name of a minion's folder. One that Salt does not see stands for an id that cannot be one.
+// folderOf returns the name of a minion's directory. One that Salt does not see stands for an id that cannot be one.
 func folderOf(minion string) string {
 	if name, ok := FolderOf(minion); ok {
 		return name
@@ -75,7 +75,7 @@ func (c *Cache) saveReturn(folder string, id job.ID, r *returners.Return) (fresh
 			return false, err
 		}
 	}
-	_ = c.root.Remove(target) // an empty folder, if Salt's master was killed there
+	_ = c.root.Remove(target) // an empty directory, if Salt's master was killed there
 	if err = c.make(work, files); err == nil {
 		at := c.tick()
 		err = c.root.Chtimes(work, at, at)
@@ -203,7 +203,7 @@ func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returners.Return, err
 	return c.returnsIn(ctx, folder, id, entries)
 }
 
-// arrived is a return and the time of its folder, which orders them.
+// arrived is a return and the time of its directory, which orders them.
 type arrived struct {
 	returners.Return
 	at time.Time

@@ -101,7 +101,7 @@ func (m *module) fileList(ctx context.Context, a listArgs) (any, error) {
 	return m.list(ctx, a, fileserver.Files)
 }
 
-// dirList returns the folders of an environment.
+// dirList returns the directories of an environment.
 //
 // CLI Example:
 //
@@ -111,7 +111,7 @@ func (m *module) dirList(ctx context.Context, a listArgs) (any, error) {
 	return m.list(ctx, a, fileserver.Dirs)
 }
 
-// emptyDirList returns the folders of an environment that hold no files.
+// emptyDirList returns the directories of an environment that hold no files.
 //
 // CLI Example:
 //

@@ -87,7 +87,7 @@ func (m *module) addReturned(ctx context.Context, ret *data.Map) error {
 	return nil
 }
 
-// master returns what runs on the master itself, from the notes in the folder proc of its cachedir.
+// master returns what runs on the master itself, from the notes in the directory proc of its cachedir.
 //
 // CLI Example:
 //

@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A store is the folder of the queues.
+// A store is the directory of the queues.
 type store struct{ dir string }
 
 // maxQueueName is the length of the longest name of a queue.

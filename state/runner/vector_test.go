@@ -84,7 +84,7 @@ func checkCases(t *testing.T, cases []any, least int) {
 	}
 }
 
-// A host is a minion of the vectors, with its own folder for files.
+// A host is a minion of the vectors, with its own directory for files.
 type host struct {
 	dir, tmp             string
 	opts, grains, pillar *data.Map
@@ -450,7 +450,7 @@ func volatile(t *testing.T, c *vectors.Case, step int, got any) {
 	}
 }
 
-// checkTree compares the folder of the case with what the vectors found there.
+// checkTree compares the directory of the case with what the vectors found there.
 func (h *host) checkTree(t *testing.T, want *data.Map) {
 	t.Helper()
 	got := &data.Map{}

@@ -1,9 +1,9 @@
-// Package archive is Salt's state archive: folders that hold what archives do (salt/states/archive.py).
+// Package archive is Salt's state archive: directories that hold what archives do (salt/states/archive.py).
 //
 // archive.go has the order of the work, source.go finds the archive and says what is wrong with the arguments, compare.go looks at what
 // is there, clean.go removes, extract.go unpacks, owner.go is about owners, and sums.go about the hashes of archives in the cache.
 //
-// What differs: an archive in which a name leads out of the folder is refused before anything changes, and nothing is written through
+// What differs: an archive in which a name leads out of the directory is refused before anything changes, and nothing is written through
 // symbolic links that lead out; one that holds more than the file system has room for is refused as well; files come to their places
 // as a whole; devices and pipes are only made by the program tar, with options.
 package archive
@@ -61,11 +61,11 @@ type extractedArgs struct {
 	Kwargs              *data.Map `kwargs:"kwargs"`
 }
 
-// extracted unpacks an archive into a folder, where not all that the archive holds is there.
+// extracted unpacks an archive into a directory, where not all that the archive holds is there.
 //
 // name, source
 //
-//	The folder, and the archive: a file of the minion, of the file server or of a web server, or a list of which the first that is
+//	The directory, and the archive: a file of the minion, of the file server or of a web server, or a list of which the first that is
 //	there counts.
 //
 // source_hash, source_hash_name, source_hash_update, skip_verify
@@ -88,8 +88,8 @@ type extractedArgs struct {
 //
 // overwrite, force, clean, clean_parent
 //
-//	Unpack in any case; remove what is of another kind, as a file where a folder is to be; remove what stands at the top of the archive
-//	before; remove the whole folder before.
+//	Unpack in any case; remove what is of another kind, as a file where a directory is to be; remove what stands at the top of the archive
+//	before; remove the whole directory before.
 //
 // user, group, enforce_ownership_on
 //
@@ -97,7 +97,7 @@ type extractedArgs struct {
 //
 // enforce_toplevel
 //
-//	Refuse archives that have not one folder at the top.
+//	Refuse archives that have not one directory at the top.
 //
 // extract_perms, trim_output, keep_source, use_etag
 //
@@ -296,7 +296,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// join returns a path below a folder; slashes at the beginning of the second count for nothing.
+// join returns a path below a directory; slashes at the beginning of the second count for nothing.
 func join(dir, name string) string {
 	return strings.TrimRight(dir, "/") + "/" + strings.TrimLeft(name, "/")
 }

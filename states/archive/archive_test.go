@@ -21,7 +21,7 @@ import (
 	"github.com/brineproject/brine/states"
 )
 
-// A host is a minion without a master, in a folder with archives.
+// A host is a minion without a master, in a directory with archives.
 type host struct {
 	t      *testing.T
 	dir    string
@@ -86,7 +86,7 @@ func (h *host) tarball(file string, names ...string) {
 	}
 }
 
-// run calls the state and returns its result, changes, comment and warnings, with the test's folder as @.
+// run calls the state and returns its result, changes, comment and warnings, with the test's directory as @.
 func (h *host) run(test bool, words ...any) string {
 	h.t.Helper()
 	call := &change.Call{Test: test, Low: data.NewMap("state", "archive"), SaltEnv: "base", Run: "r", Ran: func(string) *data.Map { return nil },
@@ -111,7 +111,7 @@ func (h *host) want(got, want string) {
 	}
 }
 
-// tree tells of all that is below a folder.
+// tree tells of all that is below a directory.
 func (h *host) tree(name string) string {
 	var b strings.Builder
 	_ = filepath.WalkDir(h.at(name), func(path string, d os.DirEntry, err error) error {
@@ -244,7 +244,7 @@ func TestForce(t *testing.T) {
 	h.want(h.run(false, words...), same)
 }
 
-// A link that a user of the host puts where the archive has a folder leads nowhere: what is outside stays.
+// A link that a user of the host puts where the archive has a directory leads nowhere: what is outside stays.
 func TestForceRemovesNothingOutside(t *testing.T) {
 	h := newHost(t)
 	h.tarball("deep.tgz", "top/sub/b/", "top/sub/b/c")

@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// refuseOutside ends the state where a name leads out of the folder.
+// refuseOutside ends the state where a name leads out of the directory.
 func (e *extraction) refuseOutside() (bool, error) {
 	for _, kind := range []string{"dirs", "files", "links"} {
 		for _, name := range e.of(kind) {
@@ -80,7 +80,7 @@ func (e *extraction) replaceWrong(ctx context.Context, wrong []string) (bool, er
 		"removed. The following errors were observed:\n")
 }
 
-// remove removes paths below the folder. complaint begins the comment where that fails, as where a link leads out of the folder.
+// remove removes paths below the directory. complaint begins the comment where that fails, as where a link leads out of the directory.
 func (e *extraction) remove(paths []string, complaint string) (bool, error) {
 	root, err := os.OpenRoot(e.name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,7 +107,7 @@ func (e *extraction) remove(paths []string, complaint string) (bool, error) {
 	return false, nil
 }
 
-// removeIn removes what has a name below a folder, and reports whether it was there.
+// removeIn removes what has a name below a directory, and reports whether it was there.
 func removeIn(root *os.Root, name string) (bool, error) {
 	local, err := unpack.Local(name)
 	if err != nil {

@@ -111,7 +111,7 @@ func (e *extraction) untar(ctx context.Context) (bool, error) {
 	return e.fail(loader.OSError(err).Error())
 }
 
-// dropFolder removes the folder that was made for the archive, if nothing is in it.
+// dropFolder removes the directory that was made for the archive, if nothing is in it.
 func (e *extraction) dropFolder() {
 	if e.madeFolder {
 		_ = os.Remove(strings.TrimRight(e.name, "/")) // one that is not empty stays
@@ -132,7 +132,7 @@ func (e *extraction) unpackTar(ctx context.Context) error {
 	return errors.Join(err, folder.Close())
 }
 
-// measure refuses an archive for which there is no room, or that leads out of the folder by its links.
+// measure refuses an archive for which there is no room, or that leads out of the directory by its links.
 func (e *extraction) measure(ctx context.Context, folder *unpack.Folder) error {
 	t, err := unpack.Open(ctx, e.cached, e.runner())
 	if err != nil {

@@ -40,7 +40,7 @@ type owning struct {
 	missing, failed []string
 }
 
-// full returns a path below the folder; one that is absolute is meant so.
+// full returns a path below the directory; one that is absolute is meant so.
 func (o *owning) full(path string) string {
 	if path != "" && path == data.Str(o.e.a.EnforceOwnershipOn) {
 		return path

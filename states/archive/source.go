@@ -160,7 +160,7 @@ func guess(source string) string {
 	return ""
 }
 
-// stripped returns how many folders the options of tar leave out, nil for none.
+// stripped returns how many directories the options of tar leave out, nil for none.
 func (e *extraction) stripped() any {
 	if e.format != "tar" || !data.Truth(e.a.Options) {
 		return nil

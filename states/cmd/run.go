@@ -42,11 +42,11 @@ type runArgs struct {
 //
 // cwd
 //
-//	Folder to run in.
+//	Directory to run in.
 //
 // root
 //
-//	Folder that is the root of the system to the command.
+//	Directory that is the root of the system to the command.
 //
 // runas
 //
@@ -62,7 +62,7 @@ type runArgs struct {
 //
 // prepend_path
 //
-//	Folders to put before PATH.
+//	Directories to put before PATH.
 //
 // stateful
 //

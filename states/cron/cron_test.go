@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/internal/test/testroot"
 )
 
-// program keeps crontabs in the folder that TABS names, as crontab(1) does: it takes -u USER, -l and a file.
+// program keeps crontabs in the directory that TABS names, as crontab(1) does: it takes -u USER, -l and a file.
 const program = `#!/bin/sh
 user=me
 if [ "$1" = -u ]; then user=$2; shift 2; fi

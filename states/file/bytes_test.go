@@ -25,7 +25,7 @@ func TestLinesAreNotPutIntoBytes(t *testing.T) {
 	}
 }
 
-// A file is not written to the folder that salt-minion happens to run in.
+// A file is not written to the directory that salt-minion happens to run in.
 func TestSerializeToNoFolder(t *testing.T) {
 	h := newHost(t)
 	t.Chdir(h.dir)

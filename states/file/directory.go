@@ -39,7 +39,7 @@ type directoryArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// directory makes a folder.
+// directory makes a directory.
 //
 // user, group, dir_mode, file_mode
 //
@@ -52,7 +52,7 @@ type directoryArgs struct {
 //
 // makedirs
 //
-//	Make folders above it.
+//	Make directories above it.
 //
 // clean, exclude_pat
 //
@@ -60,7 +60,7 @@ type directoryArgs struct {
 //
 // follow_symlinks, allow_symlink, force, backupname
 //
-//	Set owners and mode of what links lead to; let the folder be a link; replace what is there; move it to another name before.
+//	Set owners and mode of what links lead to; let the directory be a link; replace what is there; move it to another name before.
 //
 //	/srv/stuff/substuf:
 //	  file.directory:
@@ -162,7 +162,7 @@ func (m *module) moveAway(ctx context.Context, a directoryArgs) (ended *data.Map
 	return nil, err
 }
 
-// folderAt makes the folder, or brings one that is there, and what is in it, to what is wanted.
+// folderAt makes the directory, or brings one that is there, and what is in it, to what is wanted.
 func (m *module) folderAt(ctx context.Context, a directoryArgs, forced *data.Map) (*data.Map, error) {
 	if complaint := strangersLink(a.Name); complaint != "" {
 		return change.Failed(a.Name, complaint), nil
@@ -207,7 +207,7 @@ func (m *module) makeFolder(ctx context.Context, a directoryArgs, changes *data.
 // A wish is whom something is to belong to, and its mode.
 type wish struct{ user, group, mode any }
 
-// A survey is what is other in a folder than it is to be.
+// A survey is what is other in a directory than it is to be.
 type survey struct {
 	changes *data.Map
 	comment string
@@ -217,13 +217,13 @@ type survey struct {
 	silent  bool
 }
 
-// A spot is a file or folder and what it is to be.
+// A spot is a file or directory and what it is to be.
 type spot struct {
 	path string
 	want wish
 }
 
-// survey compares a folder, and with recurse and clean what is in it.
+// survey compares a directory, and with recurse and clean what is in it.
 func (m *module) survey(ctx context.Context, a directoryArgs) (*survey, error) {
 	s := &survey{changes: data.NewMap(), result: true, comment: "The directory " + a.Name + " is in the correct state"}
 	kinds, complaint := recurseSet(a.Recurse)
@@ -266,7 +266,7 @@ func (m *module) survey(ctx context.Context, a directoryArgs) (*survey, error) {
 	return s, nil
 }
 
-// walk notes all in a folder that is to be as recurse says, and what clean removes.
+// walk notes all in a directory that is to be as recurse says, and what clean removes.
 func (s *survey) walk(ctx context.Context, m *module, a directoryArgs, kinds map[string]bool) error {
 	var keep map[string]bool
 	exclude, err := excluder(a.ExcludePat)
@@ -307,8 +307,8 @@ func relative(base, path string) string {
 	return rel
 }
 
-// walk tells of all below a folder; links to folders are folders that nothing is in. At a depth of 1 there is what lies in the folder
-// itself, at 0 nothing.
+// walk tells of all below a directory; links to directories are directories that nothing is in. At a depth of 1 there is what lies in the
+// directory itself, at 0 nothing.
 func walk(top string, depth any, tell func(path string, dir bool)) error {
 	most := -1
 	if depth != nil {
@@ -381,7 +381,7 @@ func recurseSet(v any) (map[string]bool, string) {
 	return set, ""
 }
 
-// differs returns what is other in a file or folder than it is to be.
+// differs returns what is other in a file or directory than it is to be.
 func (m *module) differs(ctx context.Context, at spot, follow bool) (*data.Map, error) {
 	changes := data.NewMap()
 	v, err := m.call(ctx, "file.stats", nil, at.path, nil, follow)
@@ -404,7 +404,7 @@ func (m *module) differs(ctx context.Context, at spot, follow bool) (*data.Map, 
 	return changes, nil
 }
 
-// bound keeps what is done to a path in the folder, unless it is the folder itself or links are followed: users of the host may put
+// bound keeps what is done to a path in the directory, unless it is the directory itself or links are followed: users of the host may put
 // links between.
 func (a directoryArgs) bound(path string) *data.Map {
 	if a.FollowSymlinks || path == a.Name {
@@ -413,7 +413,7 @@ func (a directoryArgs) bound(path string) *data.Map {
 	return data.NewMap("within", a.Name)
 }
 
-// settle brings a folder that is there, and what is in it, to what is wanted.
+// settle brings a directory that is there, and what is in it, to what is wanted.
 func (m *module) settle(ctx context.Context, a directoryArgs, s *survey, forced *data.Map) (*data.Map, error) {
 	ret := change.New(a.Name, true, forced, "")
 	if complaint := a.targetless(); complaint != "" {
@@ -474,11 +474,11 @@ func (a directoryArgs) targetless() string {
 	return ""
 }
 
-// removeAll removes files and folders below a folder, and returns which were there; of a folder that is gone with all that was in it, only the folder,
-// but in test mode all.
+// removeAll removes files and directories below a directory, and returns which were there; of a directory that is gone with all that was in
+// it, only the directory, but in test mode all.
 func (m *module) removeAll(ctx context.Context, within string, paths []string) ([]any, error) {
 	var removed []any
-	for _, path := range slices.Backward(paths) { // what is in a folder before the folder
+	for _, path := range slices.Backward(paths) { // what is in a directory before the directory
 		if !change.Test(ctx) {
 			if _, err := m.call(ctx, "file.remove", data.NewMap("within", within), path); err != nil {
 				return removed, err
@@ -515,7 +515,7 @@ func excluder(v any) (func(string) bool, error) {
 	}, nil
 }
 
-// keepFiles returns what clean must not remove: what states make that this one requires, and the folders above.
+// keepFiles returns what clean must not remove: what states make that this one requires, and the directories above.
 func (m *module) keepFiles(ctx context.Context, name string, require any) (map[string]bool, error) {
 	keep := map[string]bool{}
 	list, _ := require.([]any)
@@ -559,7 +559,7 @@ func (m *module) keepOf(ctx context.Context, low *data.Map, made, name string, k
 	return walk(made, nil, func(path string, _ bool) { keepPath(keep, path) })
 }
 
-// keepPath notes a path and all folders above it.
+// keepPath notes a path and all directories above it.
 func keepPath(keep map[string]bool, path string) {
 	for path = filepath.Clean(path); !keep[path]; path = filepath.Dir(path) {
 		keep[path] = true

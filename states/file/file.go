@@ -1,15 +1,15 @@
-// Package file is Salt's state file: files, folders and links, and text in them (salt/states/file.py).
+// Package file is Salt's state file: files, directories and links, and text in them (salt/states/file.py).
 //
-// managed.go is about files whose content is given, directory.go and recurse.go about folders, link.go about symbolic links, place.go
-// about files that are copied, moved, touched or removed, lines.go and edit.go about text in files, serialize.go about data in them, hardlink.go and nodes.go about other kinds of files, tidy.go
-// and retention.go about what is to go, cached.go about the cache, patch.go and decode.go about what becomes of other files. The module file
-// does the work and the comparing, for test mode, too.
+// managed.go is about files whose content is given, directory.go and recurse.go about directories, link.go about symbolic links, place.go
+// about files that are copied, moved, touched or removed, lines.go and edit.go about text in files, serialize.go about data in them,
+// hardlink.go and nodes.go about other kinds of files, tidy.go and retention.go about what is to go, cached.go about the cache, patch.go
+// and decode.go about what becomes of other files. The module file does the work and the comparing, for test mode, too.
 //
-// What differs: texts that accumulate are kept with the job and not in a file of the cache; folders are walked in the order of names;
-// a text that a template becomes is never cached; max_depth of file.directory counts for files as for folders; children_only tells
-// nothing of the folder itself; keep_symlinks never writes through a link; test mode of file.patch, file.cached and file.not_cached
-// writes nothing; preserve of file.copy keeps the owners of files as of folders. A matches or exclude of file.tidied that is no list is one expression. What the module file says of itself holds
-// here, too.
+// What differs: texts that accumulate are kept with the job and not in a file of the cache; directories are walked in the order of names;
+// a text that a template becomes is never cached; max_depth of file.directory counts for files as for directories; children_only tells
+// nothing of the directory itself; keep_symlinks never writes through a link; test mode of file.patch, file.cached and file.not_cached
+// writes nothing; preserve of file.copy keeps the owners of files as of directories. A matches or exclude of file.tidied that is no list is
+// one expression. What the module file says of itself holds here, too.
 package file
 
 import (

@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/states/file"
 )
 
-// A host has the states of files and a folder for them.
+// A host has the states of files and a directory for them.
 type host struct {
 	t      *testing.T
 	dir    string

@@ -34,7 +34,7 @@ type hardlinkArgs struct {
 //
 // makedirs, user, group, dir_mode
 //
-//	Make folders above it, with these owners and this mode.
+//	Make directories above it, with these owners and this mode.
 //
 //	/etc/grub.conf:
 //	  file.hardlink:

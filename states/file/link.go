@@ -45,7 +45,7 @@ type symlinkArgs struct {
 //
 // makedirs, mode
 //
-//	Make folders above it, with this mode.
+//	Make directories above it, with this mode.
 //
 // user, group, inherit_user_and_group
 //
@@ -297,7 +297,7 @@ type anyArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// absent removes a file, a link, or a folder with all that is in it.
+// absent removes a file, a link, or a directory with all that is in it.
 //
 //	/etc/old.conf:
 //	  file.absent: []
@@ -338,7 +338,7 @@ func (m *module) absent(ctx context.Context, a anyArgs) (any, error) {
 	return change.New(name, true, changes, "Removed "+strings.ToLower(kind)+" "+name), nil
 }
 
-// exists fails where there is no such file or folder.
+// exists fails where there is no such file or directory.
 //
 //	/etc/fstab:
 //	  file.exists: []
@@ -353,7 +353,7 @@ func (m *module) exists(_ context.Context, a anyArgs) (any, error) {
 	return change.Done(name, "Path "+name+" exists"), nil
 }
 
-// missing fails where there is such a file or folder.
+// missing fails where there is such a file or directory.
 //
 //	/etc/nologin:
 //	  file.missing: []

@@ -87,7 +87,7 @@ type managedArgs struct {
 //
 // makedirs, dir_mode
 //
-//	Make folders above it, with this mode.
+//	Make directories above it, with this mode.
 //
 // replace, create
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 )
 
-// The result of a folder has its name as it was given, as Salt 3006.0 has it; comments and changes have it without a slash at its end.
+// The result of a directory has its name as it was given, as Salt 3006.0 has it; comments and changes have it without a slash at its end.
 func TestDirectoryWithSlash(t *testing.T) {
 	h := newHost(t)
 	dir := h.at("d")

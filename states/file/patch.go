@@ -32,7 +32,7 @@ type patchArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// patch applies a patch to a file or to the files of a folder, by the program patch. One that does not fit as a whole changes nothing.
+// patch applies a patch to a file or to the files of a directory, by the program patch. One that does not fit as a whole changes nothing.
 //
 // source, source_hash, source_hash_name, skip_verify, template, context, defaults, saltenv
 //
@@ -40,7 +40,7 @@ type patchArgs struct {
 //
 // options, strip
 //
-//	Options of the program; how many folders to take from the names in the patch, for a folder.
+//	Options of the program; how many directories to take from the names in the patch, for a directory.
 //
 // reject_file
 //
@@ -198,7 +198,7 @@ func (m *module) patchSource(ctx context.Context, a *patchArgs) (string, []any, 
 	return url + "?saltenv=" + data.Str(a.Saltenv), nil, nil
 }
 
-// A patching is one run of the state, with a folder for what it needs meanwhile.
+// A patching is one run of the state, with a directory for what it needs meanwhile.
 type patching struct {
 	m       *module
 	a       patchArgs
@@ -240,7 +240,7 @@ func (p *patching) run(ctx context.Context, url string) (*data.Map, error) {
 	return change.New(p.given, true, done, "Patch successfully applied"), nil
 }
 
-// fetch puts the patch into a file of the own folder, in test mode, too. What it returns is the result where that is not to be had.
+// fetch puts the patch into a file of the own directory, in test mode, too. What it returns is the result where that is not to be had.
 func (p *patching) fetch(ctx context.Context, url, file string) (*data.Map, error) {
 	call := *change.CallOf(ctx)
 	call.Test = false

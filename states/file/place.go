@@ -99,7 +99,7 @@ type copyArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// copy copies a file or folder of the minion, where there is none of the name.
+// copy copies a file or directory of the minion, where there is none of the name.
 //
 // force
 //
@@ -111,7 +111,7 @@ type copyArgs struct {
 //
 // makedirs, dir_mode, subdir
 //
-//	Make folders above it, with this mode; copy into a folder of the name.
+//	Make directories above it, with this mode; copy into a directory of the name.
 //
 //	/etc/example.conf:
 //	  file.copy:
@@ -242,7 +242,7 @@ func (m *module) copied(ctx context.Context, a copyArgs, asked, comment string) 
 	return checked, nil
 }
 
-// searchable returns the mode of folders for files of a mode: who may read them may enter.
+// searchable returns the mode of directories for files of a mode: who may read them may enter.
 func searchable(mode any) any {
 	if mode == nil {
 		return nil
@@ -265,7 +265,7 @@ type renameArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// rename moves a file or folder of the minion, if it is still there, to where there is none.
+// rename moves a file or directory of the minion, if it is still there, to where there is none.
 //
 // force
 //
@@ -273,7 +273,7 @@ type renameArgs struct {
 //
 // makedirs
 //
-//	Make folders above it.
+//	Make directories above it.
 //
 //	/etc/new.conf:
 //	  file.rename:

@@ -65,7 +65,7 @@ func racing(t *testing.T, deed func()) *loader.Registry {
 	return shelf
 }
 
-// Who owns a folder may put a link in the place of one below it when the state has looked: what is outside stays as it is.
+// Who owns a directory may put a link in the place of one below it when the state has looked: what is outside stays as it is.
 func TestNothingOutsideIsTouched(t *testing.T) {
 	for _, c := range []struct {
 		fun   string
@@ -107,7 +107,7 @@ func TestLinksOfOthersAreNotFollowed(t *testing.T) {
 	for _, fun := range []string{"file.directory", "file.recurse", "file.tidied"} {
 		for _, c := range []struct {
 			link, folder int
-			at           os.FileMode // of the folder with the link
+			at           os.FileMode // of the directory with the link
 			good         bool
 		}{{bob, 0, 0o777, false}, {bob, 0, 0o775, false}, {bob, 0, 0o755, true}, {bob, bob, 0o777, true}, {0, bob, 0o777, true}, {0, 0, 0o777, true}} {
 			r := testroot.Plain(t)

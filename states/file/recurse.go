@@ -43,15 +43,15 @@ type recurseArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// recurse brings all files below a folder of the file server to a folder.
+// recurse brings all files below a directory of the file server to a directory.
 //
 // source
 //
-//	The folder, salt://, or a list of which the first counts that is there.
+//	The directory, salt://, or a list of which the first counts that is there.
 //
 // user, group, dir_mode, file_mode, sym_mode
 //
-//	To whom all belongs, and the modes of folders, files (keep is that of the source) and links.
+//	To whom all belongs, and the modes of directories, files (keep is that of the source) and links.
 //
 // clean
 //
@@ -59,7 +59,7 @@ type recurseArgs struct {
 //
 // include_pat, exclude_pat, maxdepth, include_empty, keep_symlinks, force_symlinks
 //
-//	Only what matches, a glob or E@ and a regular expression; how deep; empty folders, too; links as links, over what is there.
+//	Only what matches, a glob or E@ and a regular expression; how deep; empty directories, too; links as links, over what is there.
 //
 // Further arguments are those of file.managed.
 //
@@ -129,7 +129,7 @@ func (m *module) recurseSource(ctx context.Context, a *recurseArgs) (string, err
 	return "", nil
 }
 
-// recurseDest makes the folder where there is none.
+// recurseDest makes the directory where there is none.
 func (m *module) recurseDest(ctx context.Context, a recurseArgs) (string, error) {
 	if complaint := strangersLink(a.Name); complaint != "" {
 		return complaint, nil
@@ -225,7 +225,7 @@ func (m *module) plan(ctx context.Context, a recurseArgs) (*plan, error) {
 	return p, m.planEmpty(ctx, a, p, root, env, func(dir string) bool { return wanted(strings.TrimPrefix(dir, root)) && !below(dir) })
 }
 
-// planEmpty adds folders that may be empty.
+// planEmpty adds directories that may be empty.
 func (m *module) planEmpty(ctx context.Context, a recurseArgs, p *plan, root, env string, wanted func(string) bool) error {
 	if !a.IncludeEmpty {
 		return nil
@@ -416,7 +416,7 @@ func (s *sweep) clean(ctx context.Context, m *module, p *plan) error {
 	return nil
 }
 
-// movable returns a path with its variables and home folder.
+// movable returns a path with its variables and home directory.
 func movable(p string) string {
 	return os.Expand(home(p), func(name string) string {
 		if v, ok := os.LookupEnv(name); ok {

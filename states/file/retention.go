@@ -22,7 +22,7 @@ type retentionArgs struct {
 	Timezone       any `default:"None"`
 }
 
-// retentionSchedule keeps some of the backups in a folder by their times, and removes the others.
+// retentionSchedule keeps some of the backups in a directory by their times, and removes the others.
 //
 // retain
 //
@@ -104,7 +104,7 @@ type timedFile struct {
 	epoch float64
 }
 
-// timed returns the files of a folder that have a time, and the names of the others.
+// timed returns the files of a directory that have a time, and the names of the others.
 func (m *module) timed(ctx context.Context, a retentionArgs) (files []timedFile, ignored []string, err error) {
 	v, err := m.call(ctx, "file.readdir", nil, a.Name)
 	if err != nil {

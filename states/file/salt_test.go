@@ -67,8 +67,8 @@ func deviations() map[string]string {
 	}
 }
 
-// Each state of testdata/salt.json ran with Salt 3006.0 by salt-call, as root: in test mode, twice in earnest, and in test mode again. Here the
-// same is to happen, in results and in files. In test mode nothing is written.
+// Each state of testdata/salt.json ran with Salt 3006.0 by salt-call, as root: in test mode, twice in earnest, and in test mode again. Here
+// the same is to happen, in results and in files. In test mode nothing is written.
 func TestAsSalt(t *testing.T) {
 	need.Have(t, "root that may make devices", os.Geteuid() == 0 && unix.Mknod(filepath.Join(t.TempDir(), "try"), unix.S_IFCHR, int(unix.Mkdev(1, 3))) == nil)
 	for _, program := range []string{"patch", "grep", "sh"} {
@@ -104,7 +104,7 @@ func hasAttributes(t *testing.T) bool {
 	return exec.Command("chattr", "+A", path).Run() == nil && exec.Command("lsattr", path).Run() == nil
 }
 
-// A twin is a host as Salt had it: files to serve, pillar, grains and a folder for one case.
+// A twin is a host as Salt had it: files to serve, pillar, grains and a directory for one case.
 type twin struct {
 	*host
 	web string
@@ -138,7 +138,7 @@ func newTwin(t *testing.T, served []any) *twin {
 	return w
 }
 
-// build makes files in a folder: each is its kind, its path, its content or target, and its mode; o is a file of so many days ago.
+// build makes files in a directory: each is its kind, its path, its content or target, and its mode; o is a file of so many days ago.
 func (w *twin) build(under string, files []any) {
 	w.t.Helper()
 	if err := os.MkdirAll(w.at(under), 0o755); err != nil {
@@ -175,7 +175,7 @@ func (w *twin) build(under string, files []any) {
 	}
 }
 
-// told returns a value in which what stands for folders and the server is replaced by them, or, back, they by that.
+// told returns a value in which what stands for directories and the server is replaced by them, or, back, they by that.
 func (w *twin) told(v any, back bool) any {
 	pairs := []string{"CACHE", w.at("cache"), "DIR", w.at("c"), "HTTP", w.web}
 	if back {
@@ -241,7 +241,7 @@ var (
 )
 
 // plain writes a result so that it can be compared: no process ids, and the lines of the comment and
-// the paths that were removed in order, for Salt takes them from sets and from folders as they come.
+// the paths that were removed in order, for Salt takes them from sets and from directories as they come.
 func plain(ret *data.Map) string {
 	ret = ret.Clone()
 	if s, ok := ret.Value("comment").(string); ok {
@@ -269,7 +269,7 @@ func plain(ret *data.Map) string {
 	return sortedJSON(ret)
 }
 
-// withoutFolders drops what a recursion tells of folders below that it made: Salt tells of those that it comes to before their files,
+// withoutFolders drops what a recursion tells of directories below that it made: Salt tells of those that it comes to before their files,
 // which is by chance.
 func withoutFolders(changes *data.Map) {
 	for _, key := range changes.Keys() {
@@ -329,7 +329,7 @@ func (w *twin) replay(c *data.Map) {
 	}
 }
 
-// entries lists what is in the folder of the case as Salt's was listed.
+// entries lists what is in the directory of the case as Salt's was listed.
 func (w *twin) entries() string {
 	list := []any{}
 	root := w.at("c")
@@ -427,7 +427,7 @@ func TestModBeacon(t *testing.T) {
 	}
 }
 
-// What only begins as the name of the folder is not in it.
+// What only begins as the name of the directory is not in it.
 func TestRecurseTakesNoNeighbours(t *testing.T) {
 	w := newTwin(t, []any{[]any{"f", "app/a", "a\n", "0644"}, []any{"f", "app.sls", "", "0644"}, []any{"f", "apps/b", "b\n", "0644"}, []any{"l", "app.lnk", "app/a", ""}})
 	for _, links := range []bool{false, true} {

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// strangersLink says that a link of another user, anywhere in a path, leads to what is not that user's: whoever may write to a folder
+// strangersLink says that a link of another user, anywhere in a path, leads to what is not that user's: whoever may write to a directory
 // could so have a state that runs as root work elsewhere. Salt follows such links. It is "" where there is none, where links are
-// root's, and where a link that was given to a user lies in a folder of root's that nobody else may write to.
+// root's, and where a link that was given to a user lies in a directory of root's that nobody else may write to.
 func strangersLink(path string) string {
 	if os.Geteuid() != 0 || !filepath.IsAbs(path) {
 		return ""
@@ -32,7 +32,7 @@ func strangersLink(path string) string {
 	return ""
 }
 
-// othersWrite reports whether users that are not root may make links in a folder.
+// othersWrite reports whether users that are not root may make links in a directory.
 func othersWrite(dir string) bool {
 	info, err := os.Stat(dir)
 	return err != nil || uidOf(info) != 0 || info.Mode().Perm()&0o022 != 0

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A copy in the folder that all users share has a name of its own: who sees the first file cannot have planted one under that.
+// A copy in the directory that all users share has a name of its own: who sees the first file cannot have planted one under that.
 func TestCopiesHaveNamesOfTheirOwn(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

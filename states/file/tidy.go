@@ -33,7 +33,7 @@ type tidiedArgs struct {
 	Kwargs                 *data.Map `kwargs:"kwargs"`
 }
 
-// tidied removes files that are old or large from a folder and those below it.
+// tidied removes files that are old or large from a directory and those below it.
 //
 // age, size
 //
@@ -53,7 +53,7 @@ type tidiedArgs struct {
 //
 // rmdirs, rmlinks, followlinks
 //
-//	Remove folders, too; leave links; go into folders that links lead to.
+//	Remove directories, too; leave links; go into directories that links lead to.
 //
 //	/tmp/cores:
 //	  file.tidied:
@@ -97,7 +97,7 @@ func (m *module) tidied(ctx context.Context, a tidiedArgs) (any, error) {
 	return change.New(a.Name, true, data.NewMap("removed", removed), comment), nil
 }
 
-// bound keeps what is removed in the folder, unless links are followed: users of the host may put links between.
+// bound keeps what is removed in the directory, unless links are followed: users of the host may put links between.
 func (a tidiedArgs) bound() *data.Map {
 	if a.Followlinks {
 		return nil
@@ -215,7 +215,7 @@ func day(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// walk looks at what is in a folder, after what is below it. What goes away meanwhile is passed over.
+// walk looks at what is in a directory, after what is below it. What goes away meanwhile is passed over.
 func (t *tidying) walk(ctx context.Context, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -329,11 +329,11 @@ type prunedArgs struct {
 	OlderThan    any  `default:"None"`
 }
 
-// pruned removes a folder that is empty.
+// pruned removes a directory that is empty.
 //
 // recurse
 //
-//	Remove empty folders below it first.
+//	Remove empty directories below it first.
 //
 // ignore_errors
 //

@@ -36,7 +36,7 @@ type detachedArgs struct {
 //
 // force_clone, force_checkout, fetch_remote, hard_reset, submodules
 //
-//	Empty a folder that is no repository; discard changes at checkout; whether to fetch; discard changes before; update submodules.
+//	Empty a directory that is no repository; discard changes at checkout; whether to fetch; discard changes before; update submodules.
 //
 // user, password, identity, https_user, https_pass
 //

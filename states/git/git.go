@@ -302,7 +302,7 @@ func hexadecimal(rev string) bool {
 	return len(rev) <= 40 && strings.Trim(rev, "0123456789abcdefABCDEF") == ""
 }
 
-// vacate removes what is in a folder where force says so; it returns a result where the state ends.
+// vacate removes what is in a directory where force says so; it returns a result where the state ends.
 func (r *report) vacate(ctx context.Context, target, name string, force bool, would func()) *data.Map {
 	list, err := os.ReadDir(target)
 	switch {

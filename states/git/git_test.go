@@ -60,7 +60,7 @@ func (h *host) sh(script string) string {
 
 func (h *host) at(name string) string { return filepath.Join(h.dir, name) }
 
-// run calls a state and returns result, changes and comment, with the test's folder as @ and commits as their names.
+// run calls a state and returns result, changes and comment, with the test's directory as @ and commits as their names.
 func (h *host) run(fun string, test bool, words ...any) string {
 	h.t.Helper()
 	call := &change.Call{Test: test, Low: data.NewMap("state", "git"), SaltEnv: "base", Run: "r"}

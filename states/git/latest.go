@@ -52,7 +52,7 @@ type latestArgs struct {
 //
 // update_head, force_checkout, force_clone, force_fetch, force_reset
 //
-//	Whether HEAD may move when the revision is there; discard changes when a branch is checked out; empty a folder that is no
+//	Whether HEAD may move when the revision is there; discard changes when a branch is checked out; empty a directory that is no
 //	repository; fetch what is no fast-forward; discard local commits and changes, with remote-changes only where the remote has moved.
 //
 // submodules, bare, mirror, depth

@@ -26,11 +26,11 @@ type presentArgs struct {
 //
 // force
 //
-//	Empty a folder that is no repository.
+//	Empty a directory that is no repository.
 //
 // bare, template, separate_git_dir, shared
 //
-//	Whether it has no working tree; the folder that it begins as; where its data are; who may write to it, as git init --shared.
+//	Whether it has no working tree; the directory that it begins as; where its data are; who may write to it, as git init --shared.
 //
 // user, password
 //
@@ -88,7 +88,7 @@ func (c *caller) isRepository(ctx context.Context, a presentArgs) (bool, error) 
 	return c.there(ctx, ".git")
 }
 
-// clearFor removes a folder that is no repository, where that is asked for.
+// clearFor removes a directory that is no repository, where that is asked for.
 func (r *report) clearFor(ctx context.Context, a presentArgs, kind string) *data.Map {
 	if !isDir(a.Name) {
 		return nil

@@ -15,7 +15,7 @@ import (
 
 const file = "/t.ini"
 
-// shelf returns the states over the modules of a minion with a folder of its own.
+// shelf returns the states over the modules of a minion with a directory of its own.
 func shelf(t *testing.T) (*loader.Registry, string) {
 	t.Helper()
 	root := t.TempDir()

@@ -73,7 +73,7 @@ func said(name string, result any, changes *data.Map, comments ...string) *data.
 //
 // fs_file, fs_vfstype, fs_mntops, fs_freq, fs_passno
 //
-//	The folder, the type of the file system, the options, and the last fields of the fstab.
+//	The directory, the type of the file system, the options, and the last fields of the fstab.
 //
 // mount_by
 //
@@ -168,7 +168,7 @@ type absentArgs struct {
 //
 // fs_file
 //
-//	The folder.
+//	The directory.
 //
 // mount_by
 //

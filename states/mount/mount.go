@@ -3,7 +3,7 @@
 // What differs from Salt: options that the kernel does not show as they are written, such as mode=0755, size=10m, exec or noauto, do not
 // lead to a new mount with each run; sizes are compared by what they are. The options of the file system that a bind mount shows are not
 // added to the fstab. A device with a label is found by it. What could not be mounted, or not be unmounted, is a failure. An entry that is
-// in the fstab already, or gone already, is so in test mode, too. Blanks in a folder's name work.
+// in the fstab already, or gone already, is so in test mode, too. Blanks in a directory's name work.
 package mount
 
 import (
@@ -78,7 +78,7 @@ func (m *module) real(path string) string {
 // shown returns a path as the kernel tells it.
 func shown(path string) string { return strings.ReplaceAll(path, " ", `\040`) }
 
-// trimmed returns a folder without a slash at its end.
+// trimmed returns a directory without a slash at its end.
 func trimmed(name string) string {
 	if name == "/" {
 		return name

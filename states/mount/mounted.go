@@ -40,18 +40,18 @@ type wish struct {
 	*report
 	folder string // where it is to be mounted, without a slash at its end
 	opts   []string
-	real   string // folder without links
+	real   string // directory without links
 	active *data.Map
 	noted  bool // the options are to be noted
 }
 
-// now returns what is mounted at the folder, nil where nothing is.
+// now returns what is mounted at the directory, nil where nothing is.
 func (w *wish) now() *data.Map {
 	at, _ := w.active.Value(shown(w.real)).(*data.Map)
 	return at
 }
 
-// mounted has a device be mounted at a folder, now and at boot.
+// mounted has a device be mounted at a directory, now and at boot.
 //
 // device, fstype, opts
 //
@@ -59,7 +59,7 @@ func (w *wish) now() *data.Map {
 //
 // mkmnt
 //
-//	True: make the folder where it is missing.
+//	True: make the directory where it is missing.
 //
 // dump, pass_num
 //
@@ -118,7 +118,7 @@ func (m *module) mounted(ctx context.Context, a mountedArgs) (any, error) {
 	return w.ret(), nil
 }
 
-// settle looks at what is mounted at the folder: the options are made right, another device is unmounted.
+// settle looks at what is mounted at the directory: the options are made right, another device is unmounted.
 func (m *module) settle(ctx context.Context, w *wish) (done bool, err error) {
 	if w.active, err = m.active(ctx); err != nil {
 		return false, err
@@ -132,7 +132,7 @@ func (m *module) settle(ctx context.Context, w *wish) (done bool, err error) {
 	return m.settleDevice(ctx, w)
 }
 
-// devices returns the names that what is mounted at the folder goes by.
+// devices returns the names that what is mounted at the directory goes by.
 func (m *module) devices(now *data.Map) []string {
 	device := now.Text("device")
 	names := []string{device, m.real(device)}
@@ -187,7 +187,7 @@ func (m *module) bound(w *wish) string {
 	return w.shownBy(m).Text("device")
 }
 
-// shownBy returns the file system of the folder that a bind mount shows.
+// shownBy returns the file system of the directory that a bind mount shows.
 func (w *wish) shownBy(m *module) *data.Map {
 	for path := m.real(w.Device); ; path = filepath.Dir(path) {
 		if at, ok := w.active.Value(shown(path)).(*data.Map); ok {
@@ -216,7 +216,7 @@ func (m *module) labelled(ctx context.Context, label string) (names []string, fa
 	return names, "", nil
 }
 
-// settleDevice unmounts what is mounted at the folder where it is another device.
+// settleDevice unmounts what is mounted at the directory where it is another device.
 func (m *module) settleDevice(ctx context.Context, w *wish) (bool, error) {
 	wanted, failure, err := m.wanted(ctx, w)
 	if err != nil || failure != "" {
@@ -309,7 +309,7 @@ func (m *module) bring(ctx context.Context, w *wish) (bool, error) {
 	return false, nil
 }
 
-// folderAlone makes the folder of what is not to be mounted now.
+// folderAlone makes the directory of what is not to be mounted now.
 func (m *module) folderAlone(ctx context.Context, w *wish, there bool) error {
 	test, make := change.Test(ctx), data.Truth(w.Mkmnt)
 	switch {

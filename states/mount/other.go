@@ -18,11 +18,11 @@ type unmountedArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// unmounted has nothing be mounted at a folder.
+// unmounted has nothing be mounted at a directory.
 //
 // device
 //
-//	The device that the fstab must have for the folder for its line to go.
+//	The device that the fstab must have for the directory for its line to go.
 //
 // persist
 //
@@ -87,7 +87,7 @@ func (m *module) umount(ctx context.Context, r *report, a unmountedArgs) (done b
 	return false, err
 }
 
-// purge takes the folder's line out of the fstab.
+// purge takes the directory's line out of the fstab.
 func (m *module) purge(ctx context.Context, r *report, a unmountedArgs) error {
 	table, err := m.table(ctx, a.Config)
 	if err != nil {

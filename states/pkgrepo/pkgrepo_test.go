@@ -22,7 +22,7 @@ func plugin(name, file string, funcs ...loader.Func) loader.Plugin {
 	return loader.Plugin{Name: name, File: file, New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
 }
 
-// A host is a Debian in a folder without apt-key.
+// A host is a Debian in a directory without apt-key.
 type host struct {
 	t         *testing.T
 	root      string

@@ -35,7 +35,7 @@ func (a presentArgs) server() *data.Map {
 //
 // directory
 //
-//	A folder of the server that belongs to the user of the server. It has to be there.
+//	A directory of the server that belongs to the user of the server. It has to be there.
 //
 // options
 //

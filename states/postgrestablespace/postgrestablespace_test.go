@@ -87,7 +87,7 @@ func TestRuns(t *testing.T) {
 		"Tablespace "+space+" is not present, so it cannot be removed", data.NewMap(space, "Absent"))
 }
 
-// A folder that is not there is the server's to refuse: nothing is made.
+// A directory that is not there is the server's to refuse: nothing is made.
 func TestNoFolder(t *testing.T) {
 	s := shelf(t)
 	got := s.Run(t, false, "postgres_tablespace.present", space, server("directory", "/var/tmp/brine-no-such-folder"))

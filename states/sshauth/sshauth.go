@@ -106,7 +106,7 @@ func (a presentArgs) fromSource(ctx context.Context) *data.Map {
 //
 // config
 //
-//	The file, below the home folder; %u and %h are the user and its home folder.
+//	The file, below the home directory; %u and %h are the user and its home directory.
 //
 //	AAAAB3NzaC1kc3MAAACBAL0sQ9fJ5bYTEyY==:
 //	  ssh_auth.present:

@@ -121,13 +121,13 @@ func TestWhatIsNoKey(t *testing.T) {
 	}
 }
 
-// A user may link what is in the home folder elsewhere, but gets nothing by it that is another's.
+// A user may link what is in the home directory elsewhere, but gets nothing by it that is another's.
 func TestLinksOutOfTheHomeFolder(t *testing.T) {
 	need.Root(t, "to have files of other users")
 	const uid = 54321
 	for name, c := range map[string]struct {
 		links  map[string]string
-		others string // owner of the folder that the links lead to
+		others string // owner of the directory that the links lead to
 		want   bool
 	}{
 		"the folder":             {map[string]string{"home/ann/.ssh": "conf.d"}, "root", false},

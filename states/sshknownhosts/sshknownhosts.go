@@ -75,7 +75,7 @@ type presentArgs struct {
 //
 // config
 //
-//	The file, below the home folder of the user.
+//	The file, below the home directory of the user.
 //
 // hash_known_hosts
 //

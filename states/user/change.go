@@ -87,7 +87,7 @@ func passwordMoves(w *wish, lacks *data.Map) (list []move) {
 	return list
 }
 
-// homeMoves returns what sets the home folder of a user, also to where it is.
+// homeMoves returns what sets the home directory of a user, also to where it is.
 func homeMoves(lacks *data.Map) []move {
 	for _, key := range []string{"homeDoesNotExist", "home"} {
 		if home, ok := lacks.Get(key); ok {
@@ -115,7 +115,7 @@ func otherMoves(w *wish, lacks *data.Map) (list []move) {
 	return list
 }
 
-// makeHome makes a home folder where there is none, for the user as it is now.
+// makeHome makes a home directory where there is none, for the user as it is now.
 func (m *module) makeHome(ctx context.Context, was *data.Map, home string) error {
 	user, err := m.dictionary(ctx, "user.info", was.Value("name"))
 	if err != nil {

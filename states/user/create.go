@@ -30,7 +30,7 @@ func (m *module) make(ctx context.Context, w *wish) (*data.Map, error) {
 		return nil, err
 	}
 	if !data.Truth(w.Createhome) {
-		changes.Set("home", "") // the users' file has one also where there is no folder
+		changes.Set("home", "") // the users' file has one also where there is no directory
 	}
 	changes.Update(set)
 	if failure != "" {

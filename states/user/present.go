@@ -54,7 +54,7 @@ type presentArgs struct {
 // uid, gid
 //
 //	Ids, the group's by its name, too. Those of a user that is there change with allow_uid_change and allow_gid_change alone; files
-//	elsewhere than in its home folder keep their owner.
+//	elsewhere than in its home directory keep their owner.
 //
 // usergroup
 //
@@ -74,11 +74,11 @@ type presentArgs struct {
 //
 // home, shell
 //
-//	Home folder and shell.
+//	Home directory and shell.
 //
 // createhome
 //
-//	False: a home folder that is not there is not made.
+//	False: a home directory that is not there is not made.
 //
 // password
 //

@@ -4,9 +4,9 @@
 // present.go says what is wanted, wish.go what lacks, change.go changes a user that is there and create.go makes one.
 //
 // What differs from Salt: changes are always those that were read afterwards, also where the password is as wanted, and name a home
-// folder that was made; hashes are in no comment; a password that is hashed here keeps its rounds and its salt, so that a second run finds
-// it as wanted; one that is locked is still the same; days may be given as dates. What a new user still lacks once it is made, such as its
-// lock, it gets in the same run. What is for Windows alone counts for nothing.
+// directory that was made; hashes are in no comment; a password that is hashed here keeps its rounds and its salt, so that a second run
+// finds it as wanted; one that is locked is still the same; days may be given as dates. What a new user still lacks once it is made, such
+// as its lock, it gets in the same run. What is for Windows alone counts for nothing.
 package user
 
 import (
@@ -56,7 +56,7 @@ type absentArgs struct {
 //
 // purge
 //
-//	True: its home folder and mail, too.
+//	True: its home directory and mail, too.
 //
 // force
 //

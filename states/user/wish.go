@@ -214,7 +214,7 @@ func sortedSet(list []any) []any {
 	return slices.Compact(list)
 }
 
-// lacksHome adds a home folder that is another, or is not there.
+// lacksHome adds a home directory that is another, or is not there.
 func (m *module) lacksHome(now account, w *wish, l *data.Map) error {
 	home := now.user.Text("home")
 	if data.Truth(w.Home) {

@@ -70,7 +70,7 @@ type managedArgs struct {
 //
 // name, venv_bin, python, system_site_packages, clear, user
 //
-//	Its folder; the program that makes it; the Python in it; whether it sees packages of the system; make it anew; whom it belongs to.
+//	Its directory; the program that makes it; the Python in it; whether it sees packages of the system; make it anew; whom it belongs to.
 //
 // requirements, pip_pkgs, pip_upgrade, no_deps, index_url and their like
 //

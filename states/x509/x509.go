@@ -141,7 +141,7 @@ type privateKeyArgs struct {
 //
 //	Replace a key that the passphrase does not open.
 //
-// All arguments of file.managed that tell of owners, mode and folders are taken.
+// All arguments of file.managed that tell of owners, mode and directories are taken.
 //
 //	/etc/pki/www.key:
 //	  x509.private_key_managed:
@@ -213,7 +213,7 @@ type csrArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// csrManaged keeps a certificate request in a file. The other arguments are those of x509.create_csr and, for owners, mode and folders,
+// csrManaged keeps a certificate request in a file. The other arguments are those of x509.create_csr and, for owners, mode and directories,
 // of file.managed.
 //
 //	/etc/pki/www.csr:
@@ -278,7 +278,7 @@ type certificateArgs struct {
 }
 
 // certificateManaged keeps a certificate in a file: it makes one where there is none, where it is not as wanted, and where its time
-// will soon be over. The other arguments are those of x509.create_certificate and, for owners, mode and folders, of file.managed.
+// will soon be over. The other arguments are those of x509.create_certificate and, for owners, mode and directories, of file.managed.
 //
 // days_remaining : 90
 //

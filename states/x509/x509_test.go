@@ -17,7 +17,7 @@ import (
 	state "github.com/brineproject/brine/states/x509"
 )
 
-// system returns the states x509 and file on real functions, and a folder.
+// system returns the states x509 and file on real functions, and a directory.
 func system(t *testing.T) (*loader.Registry, string) {
 	t.Helper()
 	opts := data.NewMap("id", "web1", "file_client", "local", "local", true, "user", "root", "cachedir", t.TempDir(), "hash_type", "sha256",

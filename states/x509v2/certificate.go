@@ -41,8 +41,8 @@ type certificateArgs struct {
 	Kwargs                      *data.Map `kwargs:"kwargs"`
 }
 
-// certificateManaged keeps a certificate in a file: it makes one where there is none, where it is not as wanted, and where its time will soon
-// be over.
+// certificateManaged keeps a certificate in a file: it makes one where there is none, where it is not as wanted, and where its time will
+// soon be over.
 //
 // days_remaining : 90
 //
@@ -54,7 +54,7 @@ type certificateArgs struct {
 //
 //	As in the function x509.create_certificate, with the words of subjects and extensions.
 //
-// All arguments of file.managed that tell of owners, mode, folders and backups are taken.
+// All arguments of file.managed that tell of owners, mode, directories and backups are taken.
 //
 //	/etc/pki/www.crt:
 //	  x509.certificate_managed:

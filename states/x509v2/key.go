@@ -17,7 +17,7 @@ type pemArgs struct {
 
 // pemManaged keeps a PEM text in a file, with its lines as they should be.
 //
-// All arguments of file.managed that tell of owners, mode, folders and backups are taken.
+// All arguments of file.managed that tell of owners, mode, directories and backups are taken.
 //
 //	/etc/pki/ca.crt:
 //	  x509.pem_managed:
@@ -63,7 +63,7 @@ type privateKeyArgs struct {
 //
 //	Replace a key that the passphrase does not open, and what is no key.
 //
-// All arguments of file.managed that tell of owners, mode, folders and backups are taken.
+// All arguments of file.managed that tell of owners, mode, directories and backups are taken.
 //
 //	/etc/pki/www.key:
 //	  x509.private_key_managed:

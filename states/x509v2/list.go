@@ -26,7 +26,7 @@ type crlArgs struct {
 	Kwargs                      *data.Map `kwargs:"kwargs"`
 }
 
-// crlManaged keeps a revocation list in a file. It is made anew where what it revokes is not as wanted, and where its time will soon be over.
+// crlManaged keeps a revocation list in a file. It is made anew where what it revokes is not as wanted, and where its time is soon over.
 //
 // days_remaining : 30
 //
@@ -38,7 +38,7 @@ type crlArgs struct {
 //
 // signing_private_key, signing_private_key_passphrase, signing_cert, revoked, include_expired, days_valid, digest, encoding
 //
-//	As in the function x509.create_crl. All arguments of file.managed that tell of owners, mode, folders and backups are taken.
+//	As in the function x509.create_crl. All arguments of file.managed that tell of owners, mode, directories and backups are taken.
 //
 //	/etc/pki/ca.crl:
 //	  x509.crl_managed:

@@ -25,7 +25,7 @@ type csrArgs struct {
 // private_key, private_key_passphrase, digest, encoding, subject
 //
 //	As in the function x509.create_csr, with the words of subjects and extensions. All arguments of file.managed that tell of
-//	owners, mode, folders and backups are taken.
+//	owners, mode, directories and backups are taken.
 //
 //	/etc/pki/www.csr:
 //	  x509.csr_managed:

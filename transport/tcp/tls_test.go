@@ -22,7 +22,7 @@ import (
 	"github.com/brineproject/brine/transport/tcp"
 )
 
-// An authority makes certificates in a folder of the test.
+// An authority makes certificates in a directory of the test.
 type authority struct {
 	dir  string
 	cert *x509.Certificate

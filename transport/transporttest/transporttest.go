@@ -1,6 +1,6 @@
 // Package transporttest is the suite that every transport passes.
 //
-// A transport's test calls [Run] with its constructors. All of it happens on 127.0.0.1 and in temporary folders; each
+// A transport's test calls [Run] with its constructors. All of it happens on 127.0.0.1 and in temporary directories; each
 // case also checks that no goroutine is left behind.
 package transporttest
 

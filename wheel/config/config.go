@@ -102,7 +102,7 @@ const maxFileName = 201
 // fileName is what a file below master.d may be called.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// updateConfig writes options to the file FILE_NAME.conf in the folder of default_include, which is master.d.
+// updateConfig writes options to the file FILE_NAME.conf in the directory of default_include, which is master.d.
 //
 // CLI Example:
 //

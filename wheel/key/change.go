@@ -145,7 +145,7 @@ func (m *module) changeDict(ctx context.Context, act string, dict any, from []pk
 	return keyring.Shown(now), err
 }
 
-// shelvesOf reads a dictionary from folders to lists of ids. What is no dictionary names nothing, as in Salt.
+// shelvesOf reads a dictionary from directories to lists of ids. What is no dictionary names nothing, as in Salt.
 func shelvesOf(v any) ([]keyring.Shelf, error) {
 	m, _ := v.(*data.Map)
 	var shelves []keyring.Shelf

@@ -85,7 +85,7 @@ type genKeysArgs struct {
 	User    any `default:"None"`
 }
 
-// genKeys makes a pair of keys in a folder, unless it is there, and returns its fingerprint. Without a folder it is the
+// genKeys makes a pair of keys in a directory, unless it is there, and returns its fingerprint. Without a directory it is the
 // master's pki_dir; without a name the pair is called minion.
 //
 // CLI Example:

@@ -39,7 +39,7 @@ type module struct {
 	option string
 }
 
-// roots returns the folders of an environment, and whether there is one of that name.
+// roots returns the directories of an environment, and whether there is one of that name.
 func (m *module) roots(env string) ([]string, bool) {
 	all, _ := m.env.Option(m.option).(*data.Map)
 	v, ok := all.Get(env)
@@ -129,7 +129,7 @@ func inside(name string) (string, bool) {
 // errNoFile is returned for what is no file below the root.
 var errNoFile = errors.New("no such file")
 
-// readIn reads the beginning of a file below a folder.
+// readIn reads the beginning of a file below a directory.
 func readIn(dir, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -178,7 +178,7 @@ type envArgs struct {
 	Saltenv string `default:"'base'"`
 }
 
-// listEnv returns the files and folders below each root of an environment: f for a file, a dictionary for a folder.
+// listEnv returns the files and directories below each root of an environment: f for a file, a dictionary for a directory.
 //
 // CLI Example:
 //
@@ -196,7 +196,7 @@ func (m *module) listEnv(_ context.Context, a envArgs) (any, error) {
 	return ret, nil
 }
 
-// list returns what lies below a folder; links are not followed. A folder that is not there is empty.
+// list returns what lies below a directory; links are not followed. A directory that is not there is empty.
 func list(dir string) (*data.Map, error) {
 	top := &data.Map{}
 	folders := map[string]*data.Map{".": top}

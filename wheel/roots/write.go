@@ -65,7 +65,7 @@ func (m *module) invalid(path string) string {
 // errLeads is returned for a path that a link leads out of the root.
 var errLeads = errors.New("the path leads out of the root")
 
-// writeIn writes a file below a folder, and makes the folders on the way. What cannot be reached below the folder is
+// writeIn writes a file below a directory, and makes the directories on the way. What cannot be reached below the directory is
 // refused by os.Root; a link within it is followed.
 func writeIn(dir, name, text string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {

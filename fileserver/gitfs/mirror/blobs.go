@@ -22,7 +22,7 @@ import (
 const usualBlobs = 2 << 30
 
 // Blobs keeps blobs of mirrors as plain files, so that pieces of a large one cost no more than its bytes. Those that were
-// not asked for the longest give way. Several goroutines and processes may use one folder.
+// not asked for the longest give way. Several goroutines and processes may use one directory.
 type Blobs struct {
 	Dir  string
 	Most int64 // bytes that may lie there, but for the blob that came last; 0 means 2 GiB

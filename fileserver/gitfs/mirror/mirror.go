@@ -58,7 +58,7 @@ type Options struct {
 	InsecureAuth   bool
 	// PrivKey is the file of the key for ssh, and Passphrase what it is encrypted with. "" leaves it to ssh.
 	PrivKey, Passphrase string
-	// Root is the folder of all mirrors.
+	// Root is the directory of all mirrors.
 	Root string
 	// Limit is the longest that an update may take; 0 means 15 minutes.
 	Limit time.Duration
@@ -108,7 +108,7 @@ func checkRefspec(s string) error {
 	return nil
 }
 
-// key names the folder of a mirror: the hash of all of its address and of the options that decide what is in it. Each part
+// key names the directory of a mirror: the hash of all of its address and of the options that decide what is in it. Each part
 // has its length in front, so that no two sets of parts look alike.
 func (o Options) key() string {
 	var all []byte
@@ -120,7 +120,7 @@ func (o Options) key() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Key is the name of the mirror's folder below Options.Root.
+// Key is the name of the mirror's directory below Options.Root.
 func (m *Mirror) Key() string { return m.key }
 
 // Local reports whether the repository is on this host's disk.
@@ -158,7 +158,7 @@ func (m *Mirror) Update(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// lock takes the kernel's lock of the mirror, which does not lie in its folder so that this can be removed under it.
+// lock takes the kernel's lock of the mirror, which does not lie in its directory so that this can be removed under it.
 func (m *Mirror) lock(ctx context.Context) (free func() error, err error) {
 	dir := filepath.Join(m.o.Root, "locks")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -25,7 +25,7 @@ const maxFile = 16 << 20
 
 // A Reader reads what arguments refer to: a path, a PEM text, digits in hex or base64, or bytes.
 type Reader struct {
-	Root    string // root folder of the system; "" means /
+	Root    string // root directory of the system; "" means /
 	NoFiles bool   // a path is not read: the argument comes from another host
 }
 

@@ -50,7 +50,7 @@ func readCensus(root string) (*census, error) {
 	return c, nil
 }
 
-// rootFolder returns the folder of the tree in which the program runs.
+// rootFolder returns the directory of the tree in which the program runs.
 func rootFolder() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -62,7 +62,7 @@ func rootFolder() (string, error) {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return "", fmt.Errorf("there is no go.mod above the working folder")
+			return "", fmt.Errorf("there is no go.mod above the working directory")
 		}
 		dir = up
 	}

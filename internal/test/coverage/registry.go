@@ -49,7 +49,7 @@ func registered(root string) (*stock, error) {
 	return s, err
 }
 
-// listed returns the functions of a registry, those of modules that refuse to work on this host from their source below a folder.
+// listed returns the functions of a registry, those of modules that refuse to work on this host from their source below a directory.
 func listed(r *loader.Registry, plugins []loader.Plugin, dir string) (map[string]bool, error) {
 	there := map[string]bool{}
 	for _, name := range r.Names() {
@@ -69,7 +69,7 @@ func listed(r *loader.Registry, plugins []loader.Plugin, dir string) (map[string
 func fromSource(dir, name string, there map[string]bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the module %s refuses to work here, and there is no folder %s", name, dir)
+		return fmt.Errorf("the module %s refuses to work here, and there is no directory %s", name, dir)
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {

@@ -89,7 +89,7 @@ func (s *site) checkNothingLeft(t *testing.T) {
 	}
 }
 
-// entries returns the names in a folder; one that is missing has none.
+// entries returns the names in a directory; one that is missing has none.
 func entries(dir string) (names []string) {
 	found, _ := os.ReadDir(dir) // see above
 	for _, e := range found {

@@ -22,7 +22,7 @@ const marker = "BRINE_LIFETEST"
 // counterVar is the environment variable that tells a job of a minion where to count.
 const counterVar = "BRINE_LIFETEST_COUNTER"
 
-// build builds the programs of the daemons and returns their folder.
+// build builds the programs of the daemons and returns their directory.
 func build(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
@@ -35,7 +35,7 @@ func build(t *testing.T) string {
 	return bin
 }
 
-// A site is a master and minions in a scratch folder, each to be a process.
+// A site is a master and minions in a scratch directory, each to be a process.
 type site struct {
 	bin, dir  string
 	masterCfg *config.Master
@@ -51,7 +51,7 @@ type minion struct {
 	counter string // file to which jobs add a line
 }
 
-// newSite makes the folders and configurations. Nothing is started yet. What is left at the end of the test is killed.
+// newSite makes the directories and configurations. Nothing is started yet. What is left at the end of the test is killed.
 func newSite(t *testing.T, bin string, ids ...string) *site {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "life") // short, for the paths of sockets are bounded
@@ -173,7 +173,7 @@ func (s *site) all() []*daemon {
 	return all
 }
 
-// clear kills what is left, and removes the folder or, after a failure, leaves it.
+// clear kills what is left, and removes the directory or, after a failure, leaves it.
 func (s *site) clear(t *testing.T) {
 	for _, p := range s.left() {
 		_ = p.kill() // it may have ended

@@ -35,7 +35,7 @@ func Have(t testing.TB, what string, have bool) {
 	}
 }
 
-// Program ends the test unless all these programs are in the PATH or in the folders of system programs.
+// Program ends the test unless all these programs are in the PATH or in the directories of system programs.
 func Program(t testing.TB, names ...string) {
 	t.Helper()
 	for _, name := range names {

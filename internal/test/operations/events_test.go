@@ -54,7 +54,7 @@ func cmdHeard(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdNewMinion writes the configuration of one more minion into a folder that is named by its id.
+// cmdNewMinion writes the configuration of one more minion into a directory that is named by its id.
 func cmdNewMinion(ts *testscript.TestScript, _ bool, args []string) {
 	need(ts, args, 1, "newminion ID LINE...")
 	dir := ts.MkAbs(args[0])

@@ -17,7 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs what operators do to daemons. A script finds a folder with the files master and minion, for daemons on
+// TestScripts runs what operators do to daemons. A script finds a directory with the files master and minion, for daemons on
 // loopback with ports of their own (PUB, RET; PUB2 and RET2 are free too), and these commands besides testscript's:
 //
 //	start NAME PROGRAM ARG...    start a daemon, which is NAME from then on
@@ -38,7 +38,7 @@ import (
 //	hear                         listen to the event bus of the master from then on
 //	[!] heard PATTERN            wait until the tag and the body of an event match
 //	ask VERSION PATTERN          send the master a ping of a protocol version; the reply matches
-//	newminion ID LINE...         write the configuration of another minion into the folder ID
+//	newminion ID LINE...         write the configuration of another minion into the directory ID
 //	mode FILE MODE [USER]        mode, and owner, of a file
 //	below NAME                   the child of that process is NAME from then on
 //	adopt NAME FILE              the process of a pid file is NAME from then on

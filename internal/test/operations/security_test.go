@@ -38,7 +38,7 @@ func TestAttacksHaveTests(t *testing.T) {
 	}
 }
 
-// testsOfTree returns the tests below a folder as PACKAGE.NAME.
+// testsOfTree returns the tests below a directory as PACKAGE.NAME.
 func testsOfTree(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	all, declared := map[string]bool{}, regexp.MustCompile(`(?m)^func (Test\w+)\(`)

@@ -2,8 +2,8 @@
 //
 // A file is a list of objects: fun is the function, args and kwargs its arguments, grains those of the host, answers what programs
 // say (by command line, each with retcode, stdout and stderr; a program that is not there gives 127), ran the command lines that Salt
-// ran, the names of the programs without their folders, and value what Salt returned, or error the class and text of its exception. Values
-// have the form of package vectors.
+// ran, the names of the programs without their directories, and value what Salt returned, or error the class and text of its exception.
+// Values have the form of package vectors.
 package replay
 
 import (
@@ -22,7 +22,7 @@ import (
 
 // Options say how the calls of a file are made.
 type Options struct {
-	Root    string                    // folder of the system; the word ROOT in the file stands for it
+	Root    string                    // directory of the system; the word ROOT in the file stands for it
 	Plugins []loader.Plugin           // the module, and what else it calls beside cmd
 	Skip    func(line []string) bool  // command lines that do not count; nil counts all
 	Before  func(t *testing.T, i int) // called before call number i; may be nil

@@ -1,8 +1,8 @@
 // Package steps runs states after one another and compares each result with what Salt returned, for tests of states.
 //
-// A file is a list of cases: name; prep, a script of sh that runs first in an empty folder; files, texts by their paths there; and steps. A
-// step is a state (fun, args, which may hold test: true, and what Salt returned: result, changes, comment and, where there are some,
-// warnings), or a script of sh and what it printed on both of its outputs. The folder stands as @ in texts.
+// A file is a list of cases: name; prep, a script of sh that runs first in an empty directory; files, texts by their paths there; and
+// steps. A step is a state (fun, args, which may hold test: true, and what Salt returned: result, changes, comment and, where there are
+// some, warnings), or a script of sh and what it printed on both of its outputs. The directory stands as @ in texts.
 package steps
 
 import (
@@ -22,7 +22,7 @@ import (
 
 // A Run is how a case is run.
 type Run struct {
-	// States returns the states of a host whose things lie in a folder.
+	// States returns the states of a host whose things lie in a directory.
 	States func(t *testing.T, dir string) *loader.Registry
 	// Mend returns what is to be said where Salt's comment is an oversight; nil where there is none.
 	Mend func(comment string) string
@@ -30,7 +30,7 @@ type Run struct {
 	Names []string
 }
 
-// Check runs the cases of a file, each in a folder of its own.
+// Check runs the cases of a file, each in a directory of its own.
 func (r Run) Check(t *testing.T, file string) {
 	t.Helper()
 	src, err := os.ReadFile(file)
@@ -122,7 +122,7 @@ func (h *host) step(t *testing.T, s *vectors.Case) {
 	}
 }
 
-// placed puts the folder into arguments.
+// placed puts the directory into arguments.
 func (h *host) placed(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -160,7 +160,7 @@ func (h *host) run(t *testing.T, fun string, args *data.Map) *data.Map {
 	return ret
 }
 
-// said is a result as one text, with the folder as @.
+// said is a result as one text, with the directory as @.
 func (h *host) said(ret *data.Map) string {
 	lines := data.Repr(ret.Value("result")) + " " + data.Repr(ret.Value("changes")) + "\n" + ret.Text("comment")
 	if ret.Has("warnings") {

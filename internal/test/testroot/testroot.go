@@ -1,4 +1,4 @@
-// Package testroot makes small root folders of systems for tests of modules and states that change users, and loads the shelves over them.
+// Package testroot makes small roots of systems for tests of modules and states that change users, and loads the shelves over them.
 package testroot
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/states"
 )
 
-// A Root is the root folder of a system, with the functions and the states that work on it.
+// A Root is the root directory of a system, with the functions and the states that work on it.
 type Root struct {
 	Dir       string
 	Functions *loader.Registry
@@ -34,11 +34,11 @@ func files() map[string]string {
 	}
 }
 
-// New makes a root folder with the user root and the groups root, wheel, games and users. Without the right to change roots, or
+// New makes a root directory with the user root and the groups root, wheel, games and users. Without the right to change roots, or
 // without the programs named, the test is skipped.
 func New(t *testing.T, programs ...string) *Root {
 	t.Helper()
-	need.Root(t, "to change users below another root folder")
+	need.Root(t, "to change users below another root directory")
 	need.Program(t, programs...)
 	return Plain(t)
 }
@@ -73,7 +73,7 @@ func Plain(t *testing.T) *Root {
 // Path returns where a file of the system lies.
 func (r *Root) Path(name string) string { return filepath.Join(r.Dir, name) }
 
-// Make makes a folder.
+// Make makes a directory.
 func (r *Root) Make(t *testing.T, name string) {
 	t.Helper()
 	if err := os.MkdirAll(r.Path(name), 0o755); err != nil {
@@ -172,7 +172,7 @@ func (r *Root) Converges(t *testing.T, fun string, args *data.Map, would, done, 
 	r.Expect(t, true, fun, args, same)
 }
 
-// listing returns names, sizes and times of all that is in the folder.
+// listing returns names, sizes and times of all that is in the directory.
 func (r *Root) listing(t *testing.T) string {
 	t.Helper()
 	out := ""

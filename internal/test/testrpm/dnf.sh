@@ -1,5 +1,5 @@
 #!/bin/sh
-# The dnf of package testrpm: verbs and words as dnf has them, packages from a folder, the work done by rpm.
+# The dnf of package testrpm: verbs and words as dnf has them, packages from a directory, the work done by rpm.
 echo "$*" >> @LOG@
 verb=
 words=

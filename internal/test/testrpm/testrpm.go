@@ -1,4 +1,4 @@
-// Package testrpm makes a system with RPM in a folder for tests: real packages, a real database, and a dnf of few words on top of the
+// Package testrpm makes a system with RPM in a directory for tests: real packages, a real database, and a dnf of few words on top of the
 // real rpm.
 package testrpm
 
@@ -17,7 +17,7 @@ import (
 //go:embed dnf.sh
 var dnf string
 
-// A Host is a system in a folder.
+// A Host is a system in a directory.
 type Host struct {
 	Root string // what is installed
 	Repo string // packages that dnf can install

@@ -50,7 +50,7 @@ type Minion struct {
 	done   chan error
 }
 
-// Dir returns a folder with a short path, since those of unix sockets are bounded. It is removed after the test.
+// Dir returns a directory with a short path, since those of unix sockets are bounded. It is removed after the test.
 func Dir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "brine")

@@ -17,7 +17,7 @@ import (
 
 // A system is a tree that has booted.
 type system struct {
-	dir  string // what is written goes to its folder upper
+	dir  string // what is written goes to its directory upper
 	init string // the pid of its systemd
 }
 
@@ -91,8 +91,8 @@ func (s *system) write(t *testing.T, name string, content []byte, mode fs.FileMo
 	}
 }
 
-// ownDuties are the folders that a system writes to by itself, and the minion in any mode. The caches of apt are among them: to know the
-// newest versions, pkg.latest has apt-get look for them in test mode, too, as Salt does.
+// ownDuties are the directories that a system writes to by itself, and the minion in any mode. The caches of apt are among them: to know
+// the newest versions, pkg.latest has apt-get look for them in test mode, too, as Salt does.
 var ownDuties = []string{"var/log", "var/cache/salt", "var/lib/systemd", "var/tmp", "root/.old", "run", "etc/salt/pki", "var/run", "etc/machine-id",
 	"var/lib/private", "etc/.pwd.lock", "var/cache/apt/pkgcache.bin", "var/cache/apt/srcpkgcache.bin", "var/lib/apt/lists"}
 
@@ -114,7 +114,7 @@ func (s *system) written(t *testing.T) map[string]string {
 			}
 		}
 		info, err := e.Info()
-		if err == nil && !e.IsDir() { // the times of folders change with temporary files
+		if err == nil && !e.IsDir() { // the times of directories change with temporary files
 			all[rel] = fmt.Sprintf("%v, %d bytes, of %v", info.Mode(), info.Size(), info.ModTime())
 		}
 		return err

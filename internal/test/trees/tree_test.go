@@ -16,10 +16,10 @@ import (
 // packages are those that a tree has beside Debian's minimum: an init that boots, and what states ask of a host.
 const packages = "ca-certificates,cron,dbus,git,iproute2,locales,systemd,systemd-sysv"
 
-// A tree is a Debian release in a folder, which nothing is written to.
+// A tree is a Debian release in a directory, which nothing is written to.
 type tree struct{ suite, dir string }
 
-// trees makes those of all suites, at the same time. BRINE_TREES names a folder that keeps them for the next time.
+// trees makes those of all suites, at the same time. BRINE_TREES names a directory that keeps them for the next time.
 func trees(t *testing.T, suites ...string) []tree {
 	t.Helper()
 	at := os.Getenv("BRINE_TREES")

@@ -1,13 +1,13 @@
 // Package vectors reads the golden data that was captured from the original program, for tests.
 //
-// A file is one JSON object; its "cases" map section names to lists of cases. (The files of the folder states are
+// A file is one JSON object; its "cases" map section names to lists of cases. (The files of the directory states are
 // lists of cases without sections: use Cases on File.List.) Values that JSON cannot hold
 // exactly are one-key objects ($int, $float, $bytes, $map, $tuple, $set, $datetime, $date, $const, $ext,
 // $timestamp, $surrogate_str, $bytearray, $complex, $object); they come out as the dynamic values of package
 // data where there is one, and as Unencodable where there is none.
 // Objects keep the order they have in the file.
 //
-// The files are read from the folder in the environment variable BRINE_VECTORS, else from testdata/vectors at
+// The files are read from the directory in the environment variable BRINE_VECTORS, else from testdata/vectors at
 // the root of the repository. A test must fail, not skip, for a case that it does not understand.
 package vectors
 
@@ -42,7 +42,7 @@ type Case struct {
 // Unencodable stands for an object of the original that has no counterpart: a value whose encoding must fail.
 type Unencodable struct{ Kind, Text string }
 
-// Dir returns the folder of the vectors.
+// Dir returns the directory of the vectors.
 func Dir() string {
 	if dir := os.Getenv("BRINE_VECTORS"); dir != "" {
 		return dir

@@ -14,7 +14,7 @@ import (
 // maxFile is the largest file of pillar, in bytes.
 const maxFile = 16 << 20
 
-// files are those of folders, in one environment: the first that has a path counts.
+// files are those of directories, in one environment: the first that has a path counts.
 type files struct {
 	env     string
 	folders []folder

@@ -221,7 +221,7 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 	return out, nil
 }
 
-// A folder is what one remote has for a minion.
+// A directory is what one remote has for a minion.
 type folder struct {
 	view    *gitfs.View
 	remote  *remote
@@ -276,7 +276,7 @@ func (t *set) view(r *remote, tree mirror.Hash) (*gitfs.View, error) {
 	return v, nil
 }
 
-// reach is what the SLS of a folder see: that folder, and with git_pillar_includes the others of its environment.
+// reach is what the SLS of a directory see: that directory, and with git_pillar_includes the others of its environment.
 func reach(all []folder, i int, env string, includes bool) []folder {
 	out := []folder{all[i]}
 	for j, f := range all {

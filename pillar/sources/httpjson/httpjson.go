@@ -192,7 +192,7 @@ func (a *question) address(q pillar.Query) (address string, ok bool, err error) 
 	return address, true, nil
 }
 
-// leaves reports whether a value names other folders than those below its place.
+// leaves reports whether a value names other directories than those below its place.
 func leaves(s string) bool {
 	parts := strings.FieldsFunc(s, func(r rune) bool { return r == '/' || r == '\\' })
 	return slices.Contains(parts, "..") || slices.Contains(parts, ".")

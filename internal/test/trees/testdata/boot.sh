@@ -1,4 +1,4 @@
-# Boots systemd in the tree $1, whose changes go to the folder $2: in namespaces of its own, but for the network. It ends with
+# Boots systemd in the tree $1, whose changes go to the directory $2: in namespaces of its own, but for the network. It ends with
 # standard input, so that nothing stays where the test is killed.
 set -e
 LESS=-sys_time,-sys_module,-sys_rawio,-sys_boot

@@ -1,4 +1,4 @@
-# Files, folders, links and text in them: made, changed and removed.
+# Files, directories, links and text in them: made, changed and removed.
 {% set dir = '/srv/files' %}
 
 files-base:

@@ -5,7 +5,7 @@ not systemctl is-enabled brine-down.service
 test "$(readlink /run/systemd/system/brine-masked.service)" = /dev/null
 ls /etc/rc2.d/S*brine-script /etc/rc0.d/K*brine-script
 
-# The same script where systemd has not booted the system: debian_service with its programs. The folder hidden here tells it. States of
+# The same script where systemd has not booted the system: debian_service with its programs. The directory hidden here tells it. States of
 # services do nothing in this mode, as systemctl is there and cannot be asked.
 unshare -m sh -eux <<'OLD'
 mount -t tmpfs tmpfs /run/systemd
