@@ -18,8 +18,8 @@ const module = "github.com/brineproject/brine/"
 // A name that ends in a slash stands for everything below that directory.
 var layers = [][]string{
 	0: {
-		"data", "job", "yaml", "jinja", "version", "internal/accounts", "internal/atomicfile", "internal/difflib",
-		"internal/pep440", "internal/pgverifier", "internal/pyjson", "internal/pyrandom",
+		"data", "job", "yaml", "jinja", "version", "internal/accounts", "internal/atomicfile", "internal/clock", "internal/difflib",
+		"internal/paths", "internal/pep440", "internal/pgverifier", "internal/pyjson", "internal/pyrandom",
 	},
 	1: {"payload", "payload/", "crypto", "pki", "pki/", "match", "output", "config", "internal/crontab", "internal/pwhash"},
 	2: {
@@ -41,7 +41,8 @@ var layers = [][]string{
 
 // standardOnly lists the packages that may import nothing from outside but what is named.
 var standardOnly = map[string][]string{
-	"data": nil, "job": nil, "jinja": nil, "version": nil, "internal/accounts": nil, "internal/atomicfile": nil, "internal/difflib": nil,
+	"data": nil, "job": nil, "jinja": nil, "version": nil, "internal/accounts": nil, "internal/atomicfile": nil, "internal/clock": nil, "internal/difflib": nil,
+	"internal/paths":  nil,
 	"internal/pep440": nil, "internal/pgverifier": nil, "internal/pyjson": nil, "internal/pyrandom": nil,
 	"yaml": {"go.yaml.in/yaml/v4"},
 }

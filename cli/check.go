@@ -1,22 +1,19 @@
 package cli
 
 import (
-	"io"
 	"slices"
 	"strings"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/logging"
 )
 
 // Knows returns what tells whether there is a function in one of plugins. Of a module that does not work on this host now it is
 // not known, and what it has is taken to be there.
 func Knows(plugins []loader.Plugin, opts *data.Map) func(fun string) bool {
 	nothing := func() *data.Map { return data.NewMap() }
-	silent := logrus.New()
-	silent.SetOutput(io.Discard)
+	silent := logging.Discard()
 	shelf, err := loader.NewRegistry(&loader.Env{Opts: opts, Grains: nothing, Pillar: nothing, Log: silent}, plugins)
 	return func(fun string) bool {
 		module, _, _ := strings.Cut(fun, ".")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/version"
 )
 
@@ -233,7 +234,7 @@ func texts(v any) []string {
 // configDir makes the option absolute and warns when the directory is not there.
 func (l *Line) configDir() {
 	dir := l.in.expand(data.Str(l.values.Value("config_dir")))
-	if !isDir(l.in.path(dir)) {
+	if !paths.IsDir(l.in.path(dir)) {
 		l.Warnings += fmt.Sprintf("WARNING: CONFIG '%s' directory does not exist.\n", dir)
 	}
 	l.values.Set("config_dir", l.in.abs(dir))

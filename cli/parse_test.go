@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
@@ -103,7 +104,7 @@ func checkParse(t *testing.T, c *vectors.Case, root string) {
 		t.Fatalf("error %v, want exit code %v", err, c.Map.Value("exit_code"))
 	}
 	warnings := c.Text("stderr")
-	if isDir("/etc/salt") { // the original had none
+	if paths.IsDir("/etc/salt") { // the original had none
 		warnings = strings.ReplaceAll(warnings, "WARNING: CONFIG '/etc/salt' directory does not exist.\n", "")
 	}
 	if p.line.Warnings != warnings || p.line.Preface != c.Text("stdout") {

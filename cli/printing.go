@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/output"
 )
 
@@ -75,7 +76,7 @@ func filterOf(config *data.Map, word string) any {
 // stays. Results are then appended to it. The error is an *Exit.
 func (l *Line) EmptyOutputFile() error {
 	path := l.text("output_file")
-	if path == "" || data.Truth(l.Value("output_file_append")) || !isFile(l.in.path(path)) {
+	if path == "" || data.Truth(l.Value("output_file_append")) || !paths.IsFile(l.in.path(path)) {
 		return nil
 	}
 	if err := os.Truncate(l.in.path(path), 0); err != nil {

@@ -12,13 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/output"
 	"github.com/brineproject/brine/transport"
@@ -172,8 +171,7 @@ func (s *saltRun) dialMaster() transport.Dialer {
 }
 
 func (s *saltRun) clientOptions(out transport.Requester) client.Options {
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	o := client.Options{CacheDir: s.opts.Text("cachedir"), SockDir: s.opts.Text("sock_dir"), User: s.opts.Text("user"),
 		Caller: userName(), Sudo: s.in.Env("SUDO_USER"), Out: out, Timeout: s.timeout(), Log: log}
 	if s.opts.Text("ipc_mode") == "tcp" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/yaml"
 )
 
@@ -22,7 +23,7 @@ func (l *Line) readSaltfile() error {
 	if path == "" {
 		return nil
 	}
-	if !isFile(l.in.path(path)) {
+	if !paths.IsFile(l.in.path(path)) {
 		return l.fail("'%s' file does not exist.\n", path)
 	}
 	path = l.in.path(path)
@@ -49,7 +50,7 @@ func (l *Line) findSaltfile() string {
 		return path
 	}
 	for _, dir := range []string{l.in.Dir, filepath.Join(l.in.home(), ".salt")} {
-		if path := filepath.Join(dir, "Saltfile"); dir != "" && isFile(path) {
+		if path := filepath.Join(dir, "Saltfile"); dir != "" && paths.IsFile(path) {
 			return path
 		}
 	}
@@ -62,11 +63,6 @@ func (in Invocation) path(path string) string {
 		return filepath.Clean(path)
 	}
 	return filepath.Join(in.Dir, path)
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // readConfigFile reads a YAML file that holds a map; an empty one is an empty map. The texts of its errors are Salt's
@@ -125,17 +121,17 @@ func readBounded(path string) ([]byte, error) {
 // salt/config/__init__.py.
 func ReadClientConfig(opts *data.Map, in Invocation, now time.Time) error {
 	dir, rc := in.home(), ".saltrc"
-	if xdg := in.xdgDir(); isDir(xdg) {
+	if xdg := in.xdgDir(); paths.IsDir(xdg) {
 		dir, rc = xdg, "saltrc"
 	}
 	if !opts.Has("token_file") {
 		opts.Set("token_file", filepath.Join(dir, "salt_token"))
 	}
 	path := filepath.Join(dir, rc)
-	if env := in.Env("SALT_CLIENT_CONFIG"); env != "" && isFile(env) {
+	if env := in.Env("SALT_CLIENT_CONFIG"); env != "" && paths.IsFile(env) {
 		path = env
 	}
-	if isFile(path) {
+	if paths.IsFile(path) {
 		own, err := readConfigFile(path)
 		if err != nil {
 			return err
@@ -152,11 +148,6 @@ func (in Invocation) xdgDir() string {
 		return filepath.Join(dir, "salt")
 	}
 	return filepath.Join(in.home(), ".config", "salt")
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // loopback replaces the address that a master listens on everywhere by one that reaches it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,11 +13,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
 )
@@ -58,8 +57,7 @@ func (m *fakeMaster) writeKey(text string) {
 
 // serve opens the bus, as a start of the master does.
 func (m *fakeMaster) serve() {
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	m.bus = eventbus.New(eventbus.Options{Log: log})
 	var ctx context.Context
 	ctx, m.stop = context.WithCancel(context.Background())

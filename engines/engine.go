@@ -16,7 +16,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -27,6 +26,7 @@ import (
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/returners"
 )
 
@@ -102,8 +102,7 @@ func checkEntry(entry any, engines map[string]Make) error {
 	if !ok {
 		return config.Doubt(config.NoSuch("engine", module, slices.Collect(maps.Keys(engines)), Foreign()))
 	}
-	silent := logrus.New()
-	silent.SetOutput(io.Discard)
+	silent := logging.Discard()
 	_, err = maker(Host{Name: name, Bus: eventbus.New(eventbus.Options{}), Log: silent}, options)
 	if _, isText := entry.(string); !isText {
 		err = config.Below(name, err)

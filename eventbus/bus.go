@@ -2,7 +2,6 @@ package eventbus
 
 import (
 	"context"
-	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/payload"
 )
 
@@ -50,7 +50,7 @@ type reader struct {
 func New(o Options) *Bus {
 	b := &Bus{encoder: newEncoder(o.MaxEventSize, o.ZoneStamp, o.Now), log: o.Log, private: o.Private}
 	if b.log == nil {
-		b.log = silent()
+		b.log = logging.Discard()
 	}
 	return b
 }
@@ -63,12 +63,6 @@ func newEncoder(size int, zone bool, now func() time.Time) encoder {
 		now = time.Now
 	}
 	return encoder{max: size, zone: zone, now: now}
-}
-
-func silent() logrus.FieldLogger {
-	l := logrus.New()
-	l.SetOutput(io.Discard)
-	return l
 }
 
 // Fire sends an event: m with `_stamp` added, trimmed when it is larger than MaxEventSize. m is not changed. The

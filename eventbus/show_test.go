@@ -3,13 +3,11 @@ package eventbus
 import (
 	"context"
 	"fmt"
-	"io"
 	"regexp"
 	"testing"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/logging"
 )
 
 func TestShow(t *testing.T) {
@@ -18,8 +16,7 @@ func TestShow(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- b.Serve(ctx, s, ServeOptions{}) }()
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	stamp := regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+`)
 	for _, tt := range []struct {
 		show Show

@@ -23,10 +23,11 @@ package fileclient
 
 import (
 	"errors"
-	"io"
 	"sync"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/logging"
 )
 
 // Errors that callers decide on.
@@ -67,9 +68,7 @@ func New(o Options) *Client {
 		o.HashType = "sha256"
 	}
 	if o.Log == nil {
-		quiet := logrus.New()
-		quiet.SetOutput(io.Discard)
-		o.Log = quiet
+		o.Log = logging.Discard()
 	}
 	return &Client{opts: o, slots: make(chan struct{}, mostPieces)}
 }

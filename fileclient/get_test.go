@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/payload"
 )
 
@@ -490,8 +491,8 @@ func TestOldPartialFilesGo(t *testing.T) {
 	if _, err := c.CacheFile(t.Context(), "salt://f", "base", Fetch{}); err != nil {
 		t.Fatal(err)
 	}
-	if exists(old) || !exists(young) {
-		t.Errorf("old is there: %v, young: %v", exists(old), exists(young))
+	if paths.Exists(old) || !paths.Exists(young) {
+		t.Errorf("old is there: %v, young: %v", paths.Exists(old), paths.Exists(young))
 	}
 }
 

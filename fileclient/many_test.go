@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 )
 
 func tree(t *testing.T) *fakeMaster {
@@ -155,7 +156,7 @@ func TestGetDirTwice(t *testing.T) {
 			t.Errorf("%d pieces were asked for again", n)
 		}
 	}
-	if read(t, dest+"/dir/sub/c.so") != long(2500) || !exists(dest+"/dir/empty/deep") {
+	if read(t, dest+"/dir/sub/c.so") != long(2500) || !paths.Exists(dest+"/dir/empty/deep") {
 		t.Error("the folder is another")
 	}
 	paths, err := c.GetDir(t.Context(), "salt://dir/sub", dest, Get{})
@@ -183,7 +184,7 @@ func TestNamesOfAFileServerStayInside(t *testing.T) {
 		if name != "dir/./x" && err == nil && strings.Contains(strings.Join(c.Cached("base"), " "), "evil") {
 			t.Errorf("CacheDir with %q cached it", name)
 		}
-		if exists(filepath.Join(c.opts.CacheDir, "evil")) || exists(filepath.Join(c.opts.CacheDir, "files", "evil")) {
+		if paths.Exists(filepath.Join(c.opts.CacheDir, "evil")) || paths.Exists(filepath.Join(c.opts.CacheDir, "files", "evil")) {
 			t.Errorf("CacheDir wrote %q outside of the environment", name)
 		}
 	}

@@ -4,10 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/brineproject/brine/internal/paths"
 )
 
 // Directories of the cachedir.
@@ -110,13 +111,13 @@ func (c *Client) IsCached(url, env string) string {
 		sign = "|"
 	}
 	bare := strings.TrimLeft(file, "|/")
-	if pl, err := newPlace(areaFiles, env, bare); err == nil && exists(c.path(pl)) {
+	if pl, err := newPlace(areaFiles, env, bare); err == nil && paths.Exists(c.path(pl)) {
 		return sign + c.path(pl)
 	}
-	if pl, err := localPlace(bare); err == nil && exists(c.path(pl)) {
+	if pl, err := localPlace(bare); err == nil && paths.Exists(c.path(pl)) {
 		return sign + c.path(pl)
 	}
-	if pl, err := externPlace(file, env); err == nil && exists(c.path(pl)) {
+	if pl, err := externPlace(file, env); err == nil && paths.Exists(c.path(pl)) {
 		return c.path(pl)
 	}
 	return ""
@@ -129,9 +130,4 @@ func localPlace(file string) (place, error) {
 		return place{}, fmt.Errorf("%w: %q", ErrPath, file)
 	}
 	return place{areaLocal, rel}, nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

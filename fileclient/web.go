@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/brineproject/brine/internal/paths"
 )
 
 // A GetURL says how a file of a URL of any scheme is got. Env and Makedirs are those of Get.
@@ -152,7 +154,7 @@ func (c *Client) fetchToCache(ctx context.Context, fetcher Fetcher, g GetURL) (s
 	if err != nil {
 		return "", err
 	}
-	if g.UseETag && exists(dest) {
+	if g.UseETag && paths.Exists(dest) {
 		g.ETag = c.eTag(partial.root, pl)
 	}
 	got, err := fetcher.Fetch(ctx, g.Fetch, partial.file)

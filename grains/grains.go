@@ -2,7 +2,6 @@ package grains
 
 import (
 	"context"
-	"io"
 	"net"
 	"runtime"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/logging"
 )
 
 // Bounds of one collection.
@@ -48,9 +48,7 @@ func New(o Options) *Collector {
 		o.Opts = data.NewMap()
 	}
 	if o.Log == nil {
-		silent := logrus.New()
-		silent.SetOutput(io.Discard)
-		o.Log = silent
+		o.Log = logging.Discard()
 	}
 	if o.ConfFile == "" {
 		o.ConfFile = o.Opts.Text("conf_file")

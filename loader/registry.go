@@ -2,14 +2,12 @@ package loader
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/process"
 )
 
@@ -75,9 +73,7 @@ func (r *Registry) complete() {
 		r.env.Run = process.Run
 	}
 	if r.env.Log == nil {
-		log := logrus.New()
-		log.SetOutput(io.Discard)
-		r.env.Log = log
+		r.env.Log = logging.Discard()
 	}
 }
 

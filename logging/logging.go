@@ -42,6 +42,13 @@ type Log struct {
 	sinks    *sinks
 }
 
+// Discard returns a log that writes nothing, for those who are given none.
+func Discard() *logrus.Logger {
+	l := logrus.New()
+	l.SetOutput(io.Discard)
+	return l
+}
+
 // New opens a log; Close it at the end. The error names the option that is wrong; it wraps that of the system when the
 // log file cannot be opened. A syslog that is down is none: lines wait for it.
 func New(s Settings, o Options) (*Log, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/reactor"
 	"github.com/brineproject/brine/returners"
@@ -201,7 +202,7 @@ func (e *eventReturn) deliver(ctx context.Context, to returners.EventReturner, b
 				e.log.Errorf("Could not store events - returner '%s' raised exception: %v", e.sink.Name, err)
 				failed = true
 			}
-			if err := sleep(ctx, pause); err != nil {
+			if err := clock.Sleep(ctx, pause); err != nil {
 				return err
 			}
 			pause = min(2*pause, eventPauses)
@@ -216,15 +217,4 @@ func (e *eventReturn) once(ctx context.Context, to returners.EventReturner, even
 	ctx, cancel := context.WithTimeout(ctx, eventLimit)
 	defer cancel()
 	return to.ReturnEvents(ctx, events)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

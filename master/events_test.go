@@ -1,16 +1,15 @@
 package master
 
 import (
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/payload"
 )
 
@@ -102,8 +101,7 @@ func TestListedEventsNameTheirSender(t *testing.T) {
 // firedList returns what reaches the bus of a list of one event of minion web1.
 func firedList(t *testing.T, event *data.Map, pretag string) []string {
 	t.Helper()
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	bus := eventbus.New(eventbus.Options{Log: log})
 	sub := bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
 	defer sub.Close()

@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/daemon"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/returners"
 )
 
@@ -88,7 +89,7 @@ func (x *extCache) run(ctx context.Context) error {
 				pause = eventPause
 				continue
 			}
-			_ = sleep(ctx, pause) // its end is that of ctx
+			_ = clock.Sleep(ctx, pause) // its end is that of ctx
 			pause = min(2*pause, eventPauses)
 		}
 	}

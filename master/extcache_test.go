@@ -12,6 +12,7 @@ import (
 
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/returners"
 )
@@ -112,7 +113,7 @@ func TestJobsOutlastAnEndWhileTheServerIsOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cache := newMemoryJobs()
 		log, _ := logtest.NewNullLogger()
-		open := func(ctx context.Context) (returners.JobCache, error) { return cache, sleep(ctx, lastExt/2) }
+		open := func(ctx context.Context) (returners.JobCache, error) { return cache, clock.Sleep(ctx, lastExt/2) }
 		x := &extCache{name: "x", open: open, queue: make(chan *extJob, 100), quiet: newQuiet(time.Minute, time.Now), log: log}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)

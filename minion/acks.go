@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 )
@@ -75,7 +76,7 @@ func (a *acks) run(ctx context.Context) error {
 			return ctx.Err()
 		case <-a.wake:
 		}
-		if err := pause(ctx, ackDelay); err != nil {
+		if err := clock.Sleep(ctx, ackDelay); err != nil {
 			return err
 		}
 		for jids := a.take(); len(jids) > 0; jids = a.take() {

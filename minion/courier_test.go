@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,13 +18,13 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
 )
 
 func quiet() *logrus.Logger {
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	return log
 }
 

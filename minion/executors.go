@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
@@ -103,7 +104,7 @@ func (e Executors) splay(ctx context.Context, options any) error {
 	if seconds <= 0 {
 		return loader.Exception("ValueError", "splaytime must be a positive integer")
 	}
-	return pause(ctx, time.Duration(seconds*float64(splayHash(e.Opts.Text("id")))/splayHashes)*time.Second)
+	return clock.Sleep(ctx, time.Duration(seconds*float64(splayHash(e.Opts.Text("id")))/splayHashes)*time.Second)
 }
 
 // splayHash is Jenkins's one-at-a-time hash of an id, from 0 to splayHashes-1.

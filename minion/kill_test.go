@@ -3,19 +3,17 @@ package minion_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/cli/saltminion"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/test/testsalt"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/minion"
 )
 
@@ -37,8 +35,7 @@ func TestMain(m *testing.M) {
 func beMinion(what string) error {
 	dir, address, _ := strings.Cut(what, " ")
 	cfg := testsalt.MinionConfig(dir, "web1", address)
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	o, err := saltminion.Options(cfg, os.Getenv, log)
 	if err != nil {
 		return err

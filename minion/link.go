@@ -15,6 +15,7 @@ import (
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/transport"
@@ -174,7 +175,7 @@ func (l *link) hello(ctx context.Context) ([]byte, error) {
 		if _, err := l.welcome.once(ctx); err == nil {
 			break
 		}
-		if err := pause(ctx, time.Second+rand.N(l.m.settings.now().AcceptanceWaitTime+time.Second)); err != nil {
+		if err := clock.Sleep(ctx, time.Second+rand.N(l.m.settings.now().AcceptanceWaitTime+time.Second)); err != nil {
 			return nil, err
 		}
 	}

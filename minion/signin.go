@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/pki"
 )
 
@@ -114,7 +115,7 @@ func (w *welcome) fatal(ctx context.Context, err error) error {
 		w.l.log.Error("The Salt Master has rejected this minion's public key! To repair this issue, delete the public key for this " +
 			"minion on the Salt Master and restart this minion. Or restart the Salt Master in open mode to clean out the keys. " +
 			"The Salt Minion will now exit.")
-		if pause(ctx, 10*time.Second+rand.N(10*time.Second)) != nil {
+		if clock.Sleep(ctx, 10*time.Second+rand.N(10*time.Second)) != nil {
 			return ctx.Err()
 		}
 		return err
@@ -173,18 +174,6 @@ func grow(wait, most time.Duration) time.Duration {
 	return min(2*wait, most)
 }
 
-// pause waits, or returns the error of ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
 // signedIn is told of each sign-in, whoever made it. When the master says no the gate is closed, so that neither
 // publications nor returns ask again, and the welcome does so at its pace.
 func (l *link) signedIn(err error) {
@@ -216,7 +205,7 @@ func (w *welcome) stay(ctx context.Context) error {
 		if !w.l.gate.isOpen() {
 			most = w.l.m.settings.now().AcceptanceWaitTime
 		}
-		if err := pause(ctx, rand.N(max(most, time.Millisecond))); err != nil {
+		if err := clock.Sleep(ctx, rand.N(max(most, time.Millisecond))); err != nil {
 			return err
 		}
 		if now := w.l.client.Credentials(); now != nil && now != before { // a publication or a request has done it

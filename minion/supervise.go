@@ -11,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/clock"
 )
 
 // stopLimit is how long a minion takes to end: what is not done by then is left.
@@ -132,7 +133,7 @@ func (m *Minion) delayStart(ctx context.Context) error {
 	}
 	wait := rand.N(most + 1).Round(time.Second)
 	m.log.Infof("Minion sleeping for %d seconds due to configured startup_delay between 0 and %d seconds", int(wait.Seconds()), int(most.Seconds()))
-	return pause(ctx, wait)
+	return clock.Sleep(ctx, wait)
 }
 
 // Status says in a line how the minion is.

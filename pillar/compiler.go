@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/render"
 )
 
@@ -75,9 +75,7 @@ func New(o Options) (*Compiler, error) {
 		o.Files = Roots(o.Opts)
 	}
 	if o.Log == nil {
-		l := logrus.New()
-		l.SetOutput(io.Discard)
-		o.Log = l
+		o.Log = logging.Discard()
 	}
 	c := &Compiler{Options: o, sources: map[string]Source{}, forest: &forest{now: time.Now}}
 	if o.Keep > 0 {

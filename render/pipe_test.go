@@ -3,14 +3,12 @@ package render_test
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/render"
 	stdrender "github.com/brineproject/brine/render/standard"
 )
@@ -18,8 +16,7 @@ import (
 // engine returns an engine with all renderers under options, given as key, value, key, value.
 func engine(t testing.TB, files render.Files, opts ...any) *render.Engine {
 	t.Helper()
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	reg, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap(opts...), Log: log}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,6 @@ package schedule
 import (
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -39,6 +38,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/logging"
 )
 
 // A Run executes one firing of a job, and returns when that has ended. Several may be under way at once.
@@ -89,9 +89,7 @@ func New(o Options) (*Scheduler, error) {
 		return nil, ErrNoRun
 	}
 	if o.Log == nil {
-		l := logrus.New()
-		l.SetOutput(io.Discard)
-		o.Log = l
+		o.Log = logging.Discard()
 	}
 	if o.Now == nil {
 		o.Now = time.Now

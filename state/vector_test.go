@@ -3,7 +3,6 @@ package state_test
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,14 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
 	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/render"
 	stdrender "github.com/brineproject/brine/render/standard"
@@ -162,8 +160,7 @@ func pillarOf(t *testing.T, files *data.Map) *data.Map {
 
 func (m *testMinion) engine(t *testing.T, plugins []loader.Plugin) *render.Engine {
 	t.Helper()
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	env := &loader.Env{Opts: m.opts, Log: log, Grains: func() *data.Map { return m.grains }, Pillar: func() *data.Map { return m.pillar }}
 	reg, err := loader.NewRegistry(env, plugins)
 	if err != nil {

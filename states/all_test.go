@@ -1,17 +1,15 @@
 package states
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/state/runner"
 )
@@ -33,8 +31,7 @@ func newHost(t *testing.T) *bench {
 			"conf_file", filepath.Join(dir, "minion"), "default_include", "minion.d/*.conf", "test", false, "failhard", false),
 		grains: data.NewMap("shell", "/bin/sh", "roles", []any{"web"}), pillar: data.NewMap("k", "v", "i", int64(5)),
 	}
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	env := &loader.Env{Opts: h.opts, Log: log, Grains: func() *data.Map { return h.grains }, Pillar: func() *data.Map { return h.pillar }}
 	var err error
 	if h.functions, err = loader.NewRegistry(env, modules.Plugins(modules.Brought())); err != nil {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/logging"
 )
 
 // patience is how long one source may take for one minion.
@@ -80,9 +80,7 @@ func New(o Options) (*Tops, error) {
 	}
 	t := &Tops{places: make(chan struct{}, mostAtOnce), log: o.Log}
 	if t.log == nil {
-		l := logrus.New()
-		l.SetOutput(io.Discard)
-		t.log = l
+		t.log = logging.Discard()
 	}
 	var unknown []error
 	for name, config := range option.All() {

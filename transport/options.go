@@ -1,11 +1,12 @@
 package transport
 
 import (
-	"io"
 	"net"
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/logging"
 )
 
 // Limits bound what one peer, and all peers together, may take. A field that is 0 has the default that is named; a
@@ -98,9 +99,7 @@ func (o Options) Filled() Options {
 	fill(&o.Workers, 64)
 	fill(&o.Linger, 5*time.Second)
 	if o.Log == nil {
-		quiet := logrus.New()
-		quiet.SetOutput(io.Discard)
-		o.Log = quiet
+		o.Log = logging.Discard()
 	}
 	return o
 }

@@ -1,7 +1,6 @@
 package saltmaster
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,12 +9,12 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/returners/returnertest"
 )
 
 func quiet() logrus.FieldLogger {
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	return log
 }
 

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"sync/atomic"
@@ -21,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -80,9 +80,7 @@ func New(o Options) (*Swarm, error) {
 		return nil, fmt.Errorf("master: %w", err)
 	}
 	if o.Log == nil {
-		log := logrus.New()
-		log.SetOutput(io.Discard)
-		o.Log = log
+		o.Log = logging.Discard()
 	}
 	s := &Swarm{opts: o, ready: make(chan struct{}), idle: make(chan struct{}), short: semaphore.NewWeighted(int64(o.Short))}
 	for i := range o.Count {

@@ -19,7 +19,6 @@ package queue
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +31,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/logging"
 )
 
 // ErrFull is wrapped by Put when there is no room for the job at all.
@@ -65,9 +65,7 @@ func (o Options) filled() Options {
 		o.Now = time.Now
 	}
 	if o.Log == nil {
-		silent := logrus.New()
-		silent.SetOutput(io.Discard)
-		o.Log = silent
+		o.Log = logging.Discard()
 	}
 	return o
 }

@@ -65,17 +65,6 @@ func (m *module) apt(ctx context.Context, command []any, kwargs ...any) (outcome
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // change runs a program of apt that changes packages, so that it outlives the minion if that is among them.
 func (m *module) change(ctx context.Context, command []string, kwargs ...any) (outcome, error) {
 	scoped, err := packages.Scoped(ctx, m.env, "salt.loaded.int.module.aptpkg", data.Values(command))

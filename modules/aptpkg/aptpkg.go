@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
 )
@@ -35,7 +36,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	if env.GrainsNow().Value("os_family") != "Debian" {
 		return nil, errors.New("The pkg module could not be loaded: unsupported OS family") //nolint:staticcheck // Salt's text
 	}
-	m := &module{env: env, pause: pause}
+	m := &module{env: env, pause: clock.Sleep}
 	return &loader.Module{Funcs: slices.Concat(m.looking(), m.changing())}, nil
 }
 

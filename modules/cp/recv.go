@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -32,9 +33,9 @@ func (m *module) recv(_ context.Context, a recvArgs) (any, error) {
 		name := filepath.Base(data.Str(k))
 		final := a.Dest
 		switch {
-		case isDir(a.Dest):
+		case paths.IsDir(a.Dest):
 			final = filepath.Join(a.Dest, name)
-		case name != filepath.Base(a.Dest) && !isDir(filepath.Dir(a.Dest)):
+		case name != filepath.Base(a.Dest) && !paths.IsDir(filepath.Dir(a.Dest)):
 			return "Destination unavailable", nil
 		}
 		body, ok := v.(string)
@@ -52,11 +53,6 @@ func kindOf(v any) string {
 		return "bytes"
 	}
 	return "object"
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 type recvChunkedArgs struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/render"
@@ -175,7 +176,7 @@ func templateInput(text, file, env string, kwargs *data.Map) render.Input {
 // place writes what a template became. As it may hold secrets, only the minion's user may read it, as with Salt.
 func (m *module) place(dest, text string, makedirs bool) (any, error) {
 	dir := filepath.Dir(dest)
-	if !isDir(dir) {
+	if !paths.IsDir(dir) {
 		if !makedirs {
 			return "", nil
 		}
@@ -183,7 +184,7 @@ func (m *module) place(dest, text string, makedirs bool) (any, error) {
 			return nil, told(err)
 		}
 	}
-	if isDir(dest) {
+	if paths.IsDir(dest) {
 		return nil, loader.Exception("IsADirectoryError", "%s is a directory", dest)
 	}
 	if err := atomicfile.Write(dest, []byte(text), atomicfile.Options{Mode: 0o600, Prefix: ".template-"}); err != nil {

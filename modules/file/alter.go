@@ -18,6 +18,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -47,7 +48,7 @@ func (m *module) touch(ctx context.Context, a touchArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !exists(name) {
+	if !paths.Exists(name) {
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666&^umask(ctx))
 		if err == nil {
 			err = f.Close()
@@ -59,7 +60,7 @@ func (m *module) touch(ctx context.Context, a touchArgs) (any, error) {
 	if err := os.Chtimes(name, atime, mtime); err != nil {
 		return nil, loader.Execution("%s", reason(err))
 	}
-	return exists(name), nil
+	return paths.Exists(name), nil
 }
 
 func timeOf(v any, now time.Time) (time.Time, error) {
@@ -155,7 +156,7 @@ func (m *module) symlink(_ context.Context, a symlinkArgs) (any, error) {
 		if !over {
 			return nil, loader.Execution("Found existing symlink: %s", link)
 		}
-	} else if exists(link) && !over {
+	} else if paths.Exists(link) && !over {
 		return nil, loader.Execution("Existing path is not a symlink: %s", link)
 	}
 	if info, err := os.Lstat(link); err == nil && info.IsDir() && !a.Atomic {
@@ -269,7 +270,7 @@ func (m *module) move(ctx context.Context, a moveArgs) (any, error) {
 
 // moved moves as Python's shutil.move does.
 func moved(src, dst string) error {
-	if isDir(dst) {
+	if paths.IsDir(dst) {
 		dst = filepath.Join(dst, filepath.Base(src))
 		if _, err := os.Lstat(dst); err == nil {
 			return &fs.PathError{Op: "move", Path: dst, Err: syscall.EEXIST}
@@ -355,10 +356,10 @@ func (m *module) copy(ctx context.Context, a copyArgs) (any, error) {
 		return nil, loader.Invocation("File path must be absolute.")
 	}
 	st, err := statsOf(statsArgs{Path: src, FollowSymlinks: true})
-	if err != nil || !exists(src) {
+	if err != nil || !paths.Exists(src) {
 		return nil, loader.Execution("No such file or directory '%s'", src)
 	}
-	if isDir(dst) || isDir(src) {
+	if paths.IsDir(dst) || paths.IsDir(src) {
 		if !a.Recurse {
 			return nil, loader.Invocation("Cannot copy overwriting a directory without recurse flag set to true!")
 		}
@@ -389,7 +390,7 @@ type truncateArgs struct {
 //
 //	salt '*' file.truncate /path/to/file 512
 func (m *module) truncate(_ context.Context, a truncateArgs) (any, error) {
-	if !exists(home(a.Path)) {
+	if !paths.Exists(home(a.Path)) {
 		return nil, osError(&fs.PathError{Op: "open", Path: home(a.Path), Err: syscall.ENOENT})
 	}
 	return nil, osError(os.Truncate(home(a.Path), a.Length))

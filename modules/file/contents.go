@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/match"
 )
@@ -137,7 +138,7 @@ func filesOf(dir string) []string {
 	}
 	var names []string
 	for _, link := range links {
-		if name := realPath(link, 0); name != link && exists(name) {
+		if name := realPath(link, 0); name != link && paths.Exists(name) {
 			names = append(names, name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -31,33 +32,13 @@ type mkdirArgs struct {
 //	salt '*' file.mkdir /opt/jetty/context
 func (m *module) mkdir(ctx context.Context, a mkdirArgs) (any, error) {
 	dir := path.Clean(home(a.DirPath))
-	if isDir(dir) {
+	if paths.IsDir(dir) {
 		return true, nil
 	}
 	if err := m.makeAll(ctx, dir, owner{a.User, a.Group, a.Mode}, 0); err != nil {
 		return nil, err
 	}
 	return true, nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-func isLink(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // An owner is whom a file is to belong to, and its mode. What is None stays as it is.
@@ -80,16 +61,16 @@ func (m *module) makedirs(ctx context.Context, a makedirsArgs) (any, error) {
 	where := home(a.Path)
 	dir := path.Clean(path.Dir(where + "x")) // a slash at the end counts
 	switch {
-	case isDir(dir):
+	case paths.IsDir(dir):
 		return "Directory '" + dir + "' already exists", nil
-	case exists(dir):
+	case paths.Exists(dir):
 		return "The path '" + dir + "' already exists and is not a directory", nil
 	}
 	if data.Truth(a.Mode) {
 		a.Mode, _ = normalMode(a.Mode)
 	}
 	var pending []string
-	for ; !isDir(dir); dir = path.Dir(dir) {
+	for ; !paths.IsDir(dir); dir = path.Dir(dir) {
 		if path.Dir(dir) == dir {
 			return nil, loader.Invocation("Recursive creation for path '%s' would result in an infinite loop. Please use an absolute path.", dir)
 		}
@@ -126,7 +107,7 @@ func (m *module) makeAll(ctx context.Context, dir string, o owner, depth int) er
 	if depth > mostDirs {
 		return loader.Execution("make directory: %s is too deep", dir)
 	}
-	if above := path.Dir(dir); above != dir && !exists(above) {
+	if above := path.Dir(dir); above != dir && !paths.Exists(above) {
 		if err := m.makeAll(ctx, above, o, depth+1); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -251,7 +252,7 @@ func (m *module) diskusage(_ context.Context, a diskusageArgs) (any, error) {
 	seen, total := map[uint64]bool{}, int64(0)
 	err := filepath.WalkDir(strings.TrimRight(a.Path, "/")+"/", func(path string, e fs.DirEntry, err error) error {
 		var st unix.Stat_t
-		if err != nil || e.IsDir() || isDir(path) || unix.Stat(path, &st) != nil || seen[st.Ino] {
+		if err != nil || e.IsDir() || paths.IsDir(path) || unix.Stat(path, &st) != nil || seen[st.Ino] {
 			return nil //nolint:nilerr // what cannot be seen has no size
 		}
 		seen[st.Ino] = true
@@ -290,7 +291,7 @@ func (m *module) rmdir(_ context.Context, a rmdirArgs) (any, error) {
 	switch {
 	case !filepath.IsAbs(path):
 		return nil, loader.Invocation("File path must be absolute.")
-	case !isDir(path):
+	case !paths.IsDir(path):
 		return nil, loader.Invocation("A valid directory was not specified.")
 	}
 	p := pruning{before: m.daysAgo(a.OlderThan), deleted: []any{}, errors: []any{}}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/difflib"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -72,7 +73,7 @@ type lineArgs struct {
 //	salt '*' file.line /etc/nsswitch.conf "networks:\tfiles dns" after="hosts:.*?" mode='ensure'
 func (m *module) line(ctx context.Context, a lineArgs) (any, error) {
 	path := where(a.Path)
-	if !isFile(path) {
+	if !paths.IsFile(path) {
 		if a.Quiet {
 			return false, nil
 		}
@@ -391,7 +392,7 @@ func (m *module) blockreplace(_ context.Context, a blockreplaceArgs) (any, error
 	switch {
 	case ways > 1:
 		return nil, loader.Invocation("Only one of append_if_not_found, prepend_if_not_found, insert_before_match, and insert_after_match is permitted")
-	case !exists(path):
+	case !paths.Exists(path):
 		return nil, loader.Invocation("File not found: %s", path)
 	case !isText(path):
 		return nil, loader.Invocation("Cannot perform string replacements on a binary file: %s", path)

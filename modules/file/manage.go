@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -144,7 +145,7 @@ func (m *module) manage(ctx context.Context, w *work) error {
 			w.Mode = m.modeOf(ctx, data.Str(w.Source), w.Saltenv, w.Mode)
 		}
 	}
-	if isFile(w.Name) || isLink(w.Name) {
+	if paths.IsFile(w.Name) || paths.IsLink(w.Name) {
 		return m.update(ctx, w)
 	}
 	return m.create(ctx, w)
@@ -195,7 +196,7 @@ func (w *work) verified(subject, more string) error {
 // update changes a file that is there.
 func (m *module) update(ctx context.Context, w *work) error {
 	real := w.Name
-	if w.FollowSymlinks && isLink(w.Name) {
+	if w.FollowSymlinks && paths.IsLink(w.Name) {
 		real = realPath(w.Name, 0)
 	}
 	if err := m.updateFromSource(w, real); err != nil {
@@ -206,7 +207,7 @@ func (m *module) update(ctx context.Context, w *work) error {
 			return err
 		}
 	}
-	if isLink(w.Name) && !w.FollowSymlinks {
+	if paths.IsLink(w.Name) && !w.FollowSymlinks {
 		if err := m.replaceLink(w); err != nil {
 			return err
 		}
@@ -227,7 +228,7 @@ func (m *module) updateFromSource(w *work, real string) error {
 	if !data.Truth(w.Source) {
 		return nil
 	}
-	if w.FollowSymlinks || !isLink(real) {
+	if w.FollowSymlinks || !paths.IsLink(real) {
 		kind := w.sum.Text("hash_type")
 		if kind == "" {
 			kind = m.hashType()
@@ -314,7 +315,7 @@ func (m *module) create(ctx context.Context, w *work) error {
 			return err
 		}
 	}
-	if !strings.Contains(w.Name, "/") || !isDir(filepath.Dir(w.Name)) {
+	if !strings.Contains(w.Name, "/") || !paths.IsDir(filepath.Dir(w.Name)) {
 		if !w.Makedirs {
 			return &halt{"Parent directory not present"}
 		}

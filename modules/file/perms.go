@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 )
 
 type checkPermsArgs struct {
@@ -72,7 +73,7 @@ func (m *module) perms(ctx context.Context, a permsArgs) (ret, was *data.Map, er
 func (m *module) permitting(ctx context.Context, p *permit) (ret, was *data.Map, err error) {
 	p.Name, p.test = home(p.Name), m.test(ctx)
 	a := p.permsArgs
-	p.through = a.FollowSymlinks || !isLink(a.Name)
+	p.through = a.FollowSymlinks || !paths.IsLink(a.Name)
 	p.mode, p.hasMode = normalMode(a.Mode)
 	p.begin()
 	before, err := statsOf(statsArgs{Path: a.Name, FollowSymlinks: a.FollowSymlinks})
@@ -88,7 +89,7 @@ func (m *module) permitting(ctx context.Context, p *permit) (ret, was *data.Map,
 		return nil, nil, err
 	}
 	p.verify(after)
-	if a.Attrs != nil && !isDir(a.Name) && p.through {
+	if a.Attrs != nil && !paths.IsDir(a.Name) && p.through {
 		if err := m.permitAttrs(ctx, p); err != nil {
 			return nil, nil, err
 		}

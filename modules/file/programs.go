@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
 )
@@ -45,7 +46,7 @@ type sedArgs struct {
 //	salt '*' file.sed /etc/httpd/httpd.conf 'LogLevel warn' 'LogLevel info'
 func (m *module) sed(ctx context.Context, a sedArgs) (any, error) {
 	path := home(a.Path)
-	if !exists(path) {
+	if !paths.Exists(path) {
 		return false, nil
 	}
 	options, err := process.Words(sedOptions(a.Options))
@@ -77,7 +78,7 @@ type sedContainsArgs struct {
 //	salt '*' file.sed_contains /etc/crontab 'mymaintenance.sh'
 func (m *module) sedContains(ctx context.Context, a sedContainsArgs) (any, error) {
 	path := home(a.Path)
-	if !exists(path) {
+	if !paths.Exists(path) {
 		return false, nil
 	}
 	options, err := process.Words(sedOptions("-n -r -e"))
@@ -134,7 +135,7 @@ func (m *module) runAll(ctx context.Context, words []string) (any, error) {
 
 // readable returns an error for what a program would read for ever.
 func readable(path string) error {
-	if isDir(path) {
+	if paths.IsDir(path) {
 		return nil
 	}
 	f, err := open(path)
@@ -179,7 +180,7 @@ func (m *module) grep(ctx context.Context, a grepArgs) (any, error) {
 		cmd = append(cmd, words...)
 	}
 	for _, file := range files {
-		if exists(file) {
+		if paths.Exists(file) {
 			if err := readable(file); err != nil && loader.KindOf(err) == loader.KindExecution {
 				return nil, err
 			}
@@ -232,7 +233,7 @@ func (m *module) patch(ctx context.Context, a patchArgs) (any, error) {
 		cmd = append(cmd, "--reject-file=-") // nothing stays beside the file
 	}
 	cmd = append(cmd, "-i", a.Patchfile)
-	if !isDir(a.Originalfile) {
+	if !paths.IsDir(a.Originalfile) {
 		return m.runAll(ctx, append(cmd, a.Originalfile))
 	}
 	cmd = append(cmd, "-d", a.Originalfile)

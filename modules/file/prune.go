@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -42,7 +43,7 @@ func (p *pruning) below(dir string) {
 		}
 	}
 	for _, e := range entries {
-		if path := filepath.Join(dir, e.Name()); isDir(path) {
+		if path := filepath.Join(dir, e.Name()); paths.IsDir(path) {
 			p.prune(path)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/internal/difflib"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/match"
 )
@@ -88,9 +89,9 @@ func (m *module) replace(_ context.Context, a replaceArgs) (any, error) {
 	given := home(a.Path)
 	path := where(a.Path)
 	switch {
-	case !exists(path) && a.IgnoreIfMissing:
+	case !paths.Exists(path) && a.IgnoreIfMissing:
 		return false, nil
-	case !exists(path):
+	case !paths.Exists(path):
 		return nil, loader.Invocation("File not found: %s", path)
 	case !isText(path):
 		return nil, loader.Invocation("Cannot perform string replacements on a binary file: %s", path)
@@ -294,7 +295,7 @@ func (m *module) commentLine(_ context.Context, a commentLineArgs) (any, error) 
 	}
 	path := where(a.Path)
 	switch {
-	case !isFile(path):
+	case !paths.IsFile(path):
 		return nil, loader.Invocation("File not found: %s", path)
 	case !isText(path):
 		return nil, loader.Invocation("Cannot perform string replacements on a binary file: %s", path)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/internal/test/calls"
 	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/loader"
@@ -249,7 +250,7 @@ func TestDevices(t *testing.T) {
 }
 
 func TestStatvfs(t *testing.T) {
-	need.Have(t, "Linux", exists("/proc/self"))
+	need.Have(t, "Linux", paths.Exists("/proc/self"))
 	for range 2 {
 		v := invoke(t, registry(t), "statvfs", []any{"/proc"}).(*data.Map)
 		if v.Len() != 10 || v.Value("f_namemax") != int64(255) || v.Value("f_bsize") != int64(os.Getpagesize()) || v.Value("f_blocks") != int64(0) {
@@ -259,7 +260,7 @@ func TestStatvfs(t *testing.T) {
 }
 
 func TestOpenFiles(t *testing.T) {
-	need.Have(t, "Linux", exists("/proc/self"))
+	need.Have(t, "Linux", paths.Exists("/proc/self"))
 	path, r := filepath.Join(tree(t), "a.txt"), registry(t)
 	f, err := os.Open(path)
 	if err != nil {

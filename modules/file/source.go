@@ -14,6 +14,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
 )
@@ -88,12 +89,12 @@ func (m *module) available(ctx context.Context, source, saltenv string) (bool, e
 		}
 		return false, nil
 	case scheme == "file":
-		return exists(filePath(source)), nil
+		return paths.Exists(filePath(source)), nil
 	case strings.HasPrefix(scheme, "http"), scheme == "ftp":
 		v, err := m.env.Call(ctx, "cp.cache_file", []any{source, saltenv}, nil)
 		return err == nil && data.Truth(v), nil //nolint:nilerr // one that cannot be had is not there
 	}
-	return strings.HasPrefix(source, "/") && exists(source), nil
+	return strings.HasPrefix(source, "/") && paths.Exists(source), nil
 }
 
 // filePath returns the path of a file:// URL.
@@ -239,7 +240,7 @@ func (m *module) sum(ctx context.Context, a managedArgs, g *got, source, scheme 
 	}
 	local := scheme == "" || scheme == "file"
 	switch {
-	case local && !exists(g.file):
+	case local && !paths.Exists(g.file):
 		g.comment, g.file = "Local file source "+g.file+" does not exist", ""
 	case scheme == "salt":
 		v, err := m.env.Call(ctx, "cp.hash_file", []any{source, a.Saltenv}, nil)
@@ -311,7 +312,7 @@ func (m *module) fetch(ctx context.Context, a managedArgs, g *got, source string
 		g.file, g.sum = "", data.NewMap()
 		return nil
 	}
-	if g.file = data.Str(v); !data.Truth(v) || !exists(g.file) {
+	if g.file = data.Str(v); !data.Truth(v) || !paths.Exists(g.file) {
 		g.comment = "Source file '" + fileclient.Redact(source) + "' not found"
 		g.file, g.sum = "", data.NewMap()
 	}

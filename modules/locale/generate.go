@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
 )
@@ -110,7 +111,7 @@ func (m *module) supported(locale string, n name) (bool, error) {
 // want writes a locale where the program that makes them reads it, as Salt does: file.replace leaves the file as it was beside it, with
 // .bak behind its name, and an empty line where a comment was.
 func (m *module) want(ctx context.Context, locale string, n name, ubuntu bool) error {
-	if list := m.at("/etc/locale.gen"); exists(list) {
+	if list := m.at("/etc/locale.gen"); paths.Exists(list) {
 		return m.replace(ctx, list, `^\s*#\s*`+regexp.QuoteMeta(locale)+`\s*$`, locale+"\n")
 	}
 	if !ubuntu {
@@ -121,11 +122,6 @@ func (m *module) want(ctx context.Context, locale string, n name, ubuntu bool) e
 		return err
 	}
 	return m.replace(ctx, list, regexp.QuoteMeta(locale), locale)
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // replace has a text for what a pattern finds in a list, which gets it at its end where nothing is found.

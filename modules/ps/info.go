@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -321,12 +322,5 @@ func (p *process) load() *data.Map {
 
 // wait waits some seconds.
 func wait(ctx context.Context, seconds float64) error {
-	t := time.NewTimer(time.Duration(seconds * float64(time.Second)))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return clock.Sleep(ctx, time.Duration(seconds*float64(time.Second)))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -60,14 +61,10 @@ func wait(ctx context.Context, seconds int64) (any, error) {
 	if seconds > int64(math.MaxInt64/time.Second) {
 		return nil, loader.Exception("OverflowError", "timestamp too large to convert to C _PyTime_t")
 	}
-	timer := time.NewTimer(time.Duration(seconds) * time.Second)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if err := clock.Sleep(ctx, time.Duration(seconds)*time.Second); err != nil {
+		return nil, err
 	}
+	return true, nil
 }
 
 // upTo returns a random number from 0 to n.

@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/internal/certificate"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -37,18 +38,13 @@ func (m *module) path(p string) string {
 	return filepath.Join(m.env.Root, p)
 }
 
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
 // text returns what an argument says: the content of the file that it names, or itself.
 func (m *module) text(input any) (string, error) {
 	if b, ok := input.([]byte); ok {
 		return string(b), nil
 	}
 	s := data.Str(input)
-	if strings.ContainsAny(s, "\n\x00") || !isFile(m.path(s)) {
+	if strings.ContainsAny(s, "\n\x00") || !paths.IsFile(m.path(s)) {
 		return s, nil
 	}
 	f, err := os.Open(m.path(s))
@@ -113,7 +109,7 @@ func (m *module) glob(pattern string) ([]string, error) {
 	}
 	var list []string
 	for _, path := range found {
-		if isFile(path) {
+		if paths.IsFile(path) {
 			list = append(list, strings.TrimPrefix(path, strings.TrimSuffix(m.env.Root, "/")))
 		}
 	}
@@ -127,7 +123,7 @@ func (m *module) writePEM(text any, path string, overwrite bool, kind string) (a
 	if err != nil {
 		return nil, err
 	}
-	if kind == certKind && !overwrite && isFile(m.path(path)) {
+	if kind == certKind && !overwrite && paths.IsFile(m.path(path)) {
 		old, err := m.text(path)
 		if err != nil {
 			return nil, err

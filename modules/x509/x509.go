@@ -19,6 +19,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/certificate"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -438,7 +439,7 @@ func (m *module) willExpire(_ context.Context, a willExpireArgs) (any, error) {
 
 func (m *module) ends(path string, more *data.Map, word string, at time.Time) (any, error) {
 	ret := data.NewMap()
-	if !isFile(m.path(path)) {
+	if !paths.IsFile(m.path(path)) {
 		return ret, nil
 	}
 	c, err := m.certificate(path)

@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 
 	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/pki"
 )
 
 // MakePair makes the pair NAME.pem and NAME.pub, unless NAME.pem is there. name is a path; pass encrypts the private key
 // when it is not empty. Who may not write there gets an error that wraps fs.ErrPermission.
 func MakePair(name string, bits int, pass string) error {
-	if isFile(name + ".pem") {
+	if paths.IsFile(name + ".pem") {
 		return nil
 	}
 	dir, base := filepath.Split(name)
@@ -75,10 +76,10 @@ func (r *Ring) Sign(s Signature) (any, error) {
 // given is not there.
 func (r *Ring) signedKey(s Signature) (path string, found bool) {
 	if s.Pub != "" {
-		return s.at(s.Pub), isFile(s.at(s.Pub))
+		return s.at(s.Pub), paths.IsFile(s.at(s.Pub))
 	}
 	path = filepath.Join(r.o.Tree.Path(), "master.pub")
-	if !isFile(path) {
+	if !paths.IsFile(path) {
 		path = ""
 	}
 	return path, true
@@ -87,13 +88,13 @@ func (r *Ring) signedKey(s Signature) (path string, found bool) {
 // signingKey is signedKey for the key to sign with, which is made where that is wanted.
 func (r *Ring) signingKey(s Signature) (path string, found bool, err error) {
 	if s.Priv != "" {
-		return s.at(s.Priv), isFile(s.at(s.Priv)), nil
+		return s.at(s.Priv), paths.IsFile(s.at(s.Priv)), nil
 	}
 	name := filepath.Join(r.o.Tree.Path(), s.SignKey)
 	if s.Create {
 		err = MakePair(name, s.Bits, s.Pass)
 	}
-	if err != nil || !isFile(name+".pem") {
+	if err != nil || !paths.IsFile(name+".pem") {
 		return "", true, err
 	}
 	return name + ".pem", true, nil
@@ -126,7 +127,7 @@ func (r *Ring) write(s Signature, sig []byte) (any, error) {
 		dir = r.o.Tree.Path()
 	}
 	path := filepath.Join(dir, s.Name)
-	if isFile(path) {
+	if paths.IsFile(path) {
 		return false, nil
 	}
 	f, err := os.Open(dir)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/pki"
 )
@@ -82,18 +83,13 @@ func (r *Ring) All() ([]Shelf, error) {
 	}
 	var own []string
 	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); (ext == ".pub" || ext == ".pem") && isFile(filepath.Join(dir, e.Name())) {
+		if ext := filepath.Ext(e.Name()); (ext == ".pub" || ext == ".pem") && paths.IsFile(filepath.Join(dir, e.Name())) {
 			own = append(own, e.Name())
 		}
 	}
 	pki.SortIDs(own)
 	all, err := r.Managed()
 	return append(all, Shelf{pki.Unknown, own}), err
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // Matching returns the keys whose names match one of the globs, without the shelves on which there is none. Unlike in Salt a

@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,6 +29,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/returners"
 )
 
@@ -80,9 +80,7 @@ var _ returners.JobCache = (*Cache)(nil)
 // Open opens the tree dir, the directory jobs in the cachedir, and makes it where it is not.
 func Open(dir string, o Options) (*Cache, error) {
 	if o.Log == nil {
-		silent := logrus.New()
-		silent.SetOutput(io.Discard)
-		o.Log = silent
+		o.Log = logging.Discard()
 	}
 	if _, err := job.ID("0").Dir(o.HashType); err != nil {
 		return nil, fmt.Errorf("open job cache: %w", err)

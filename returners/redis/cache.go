@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/record"
@@ -28,9 +28,7 @@ type Options struct {
 
 func (o Options) filled() Options {
 	if o.Log == nil {
-		silent := logrus.New()
-		silent.SetOutput(io.Discard)
-		o.Log = silent
+		o.Log = logging.Discard()
 	}
 	return o
 }

@@ -18,13 +18,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/internal/clock"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/returners"
 )
 
@@ -62,9 +63,7 @@ func Open(ctx context.Context, db *sql.DB, d *Dialect, o Options) (*Cache, error
 		o.Limit = DefaultLimit
 	}
 	if o.Log == nil {
-		silent := logrus.New()
-		silent.SetOutput(io.Discard)
-		o.Log = silent
+		o.Log = logging.Discard()
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -162,12 +161,7 @@ func (c *Cache) try(ctx context.Context, do func(ctx context.Context, tx *tx) er
 // pause waits before another attempt: longer each time, and not as long as others that were ended by the same lock.
 func pause(ctx context.Context, attempt int) {
 	longest := min(5*time.Millisecond<<min(attempt, 10), 200*time.Millisecond)
-	t := time.NewTimer(rand.N(longest) + time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	_ = clock.Sleep(ctx, rand.N(longest)+time.Millisecond) // the next attempt tells that ctx has ended
 }
 
 // A tx is a transaction that knows how the database counts parameters.

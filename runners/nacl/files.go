@@ -11,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -53,9 +54,9 @@ func (m *module) keygen(_ context.Context, a keygenArgs) (any, error) {
 		pk = data.Str(a.PkFile)
 	}
 	switch {
-	case isFile(sk) && isFile(pk):
+	case paths.IsFile(sk) && paths.IsFile(pk):
 		return nil, loader.Exception("Exception", "sk_file:%s and pk_file:%s already exist.", sk, pk)
-	case isFile(sk):
+	case paths.IsFile(sk):
 		return publicOf(sk, pk)
 	}
 	public, secret, err := crypto.NewNaClKey()
@@ -96,11 +97,6 @@ func publicOf(sk, pk string) (any, error) {
 }
 
 func inBase64(key *[32]byte) string { return base64.StdEncoding.EncodeToString(key[:]) }
-
-func isFile(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
-}
 
 // writeNew writes a file that is not there yet.
 func writeNew(name string, text []byte, mode fs.FileMode) error {
@@ -164,7 +160,7 @@ func (m *module) file(ctx context.Context, a fileArgs, do func(context.Context, 
 		return v, err
 	}
 	out := data.Str(a.Out)
-	if isFile(out) {
+	if paths.IsFile(out) {
 		return nil, loader.Exception("Exception", "file:%s already exist.", out)
 	}
 	b, err := bytesOf(v)

@@ -3,16 +3,14 @@ package survey
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/runners"
 )
 
@@ -39,8 +37,7 @@ func newSite(t *testing.T, answers *data.Map, fails error) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	s.Client = runners.New(runners.Options{Kind: runners.Runner, Functions: shelf, Log: log})
 	return s
 }

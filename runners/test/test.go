@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/runners"
 )
@@ -104,21 +105,10 @@ func (m *module) sleep(ctx context.Context, a sleepArgs) (any, error) {
 		return nil, loader.TypeError("'%s' object cannot be interpreted as an integer", loader.TypeName(a.Seconds))
 	}
 	runners.RunOf(ctx).Printf("%s\n", data.Str(a.Seconds))
-	if err := wait(ctx, time.Duration(seconds*float64(time.Second))); err != nil {
+	if err := clock.Sleep(ctx, time.Duration(seconds*float64(time.Second))); err != nil {
 		return nil, err
 	}
 	return true, nil
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // stdoutPrint prints foo and returns bar.
@@ -139,7 +129,7 @@ func (m *module) stdoutPrint(ctx context.Context, _ loader.NoArgs) (any, error) 
 func (m *module) stream(ctx context.Context, _ loader.NoArgs) (any, error) {
 	for i := 1; i < 100; i++ {
 		runners.RunOf(ctx).Progress(ctx, "Runner is %d%% done", i)
-		if err := wait(ctx, 100*time.Millisecond); err != nil {
+		if err := clock.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}

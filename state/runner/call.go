@@ -25,7 +25,7 @@ type task struct {
 // turn into a result.
 func (r *Runner) call(ctx context.Context, w *walk, low *data.Map, try int) (*data.Map, error) {
 	began, name := time.Now(), strings.TrimSpace(data.Str(low.Value("name")))
-	r.env.Log.Infof("Running state [%s] at time %s", name, clock(began))
+	r.env.Log.Infof("Running state [%s] at time %s", name, timeOfDay(began))
 	if wrong := r.Verify(low); wrong != nil {
 		return r.refused(low, wrong), nil
 	}
@@ -55,7 +55,7 @@ func (r *Runner) call(ctx context.Context, w *walk, low *data.Map, try int) (*da
 	took := time.Since(began)
 	timed(result, began, took)
 	result.Set("__id__", low.Value("__id__"))
-	r.env.Log.Infof("Completed state [%s] at time %s (duration_in_ms=%s)", name, clock(time.Now()), data.Str(milliseconds(took)))
+	r.env.Log.Infof("Completed state [%s] at time %s (duration_in_ms=%s)", name, timeOfDay(time.Now()), data.Str(milliseconds(took)))
 	return r.retry(ctx, w, t, result)
 }
 

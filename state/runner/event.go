@@ -32,7 +32,7 @@ func (w *walk) sub(low, sub *data.Map) {
 	}
 	w.r.number++
 	ret := data.NewMap("name", of.Value("name"), "changes", sub.Value("changes"), "result", sub.Value("result"))
-	for key, standard := range data.NewMap("duration", 0.0, "start_time", clock(time.Now()), "comment", "").All() {
+	for key, standard := range data.NewMap("duration", 0.0, "start_time", timeOfDay(time.Now()), "comment", "").All() {
 		if v, ok := sub.Get(key); ok {
 			standard = v
 		}

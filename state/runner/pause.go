@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
 )
@@ -43,7 +44,7 @@ func (r *Runner) pause(ctx context.Context, low *data.Map) (kill bool, err error
 		if word.Has("kill") {
 			return true, nil
 		}
-		if err := sleep(ctx, pauseCheck); err != nil {
+		if err := clock.Sleep(ctx, pauseCheck); err != nil {
 			return false, err
 		}
 	}

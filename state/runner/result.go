@@ -18,7 +18,7 @@ func identify(ret, low *data.Map) *data.Map {
 
 // fake returns the next result, of a chunk that is not run.
 func (w *walk) fake(low *data.Map, result any, comment string) *data.Map {
-	ret := data.NewMap("changes", &data.Map{}, "result", result, "duration", 0.0, "start_time", clock(time.Now()), "comment", comment)
+	ret := data.NewMap("changes", &data.Map{}, "result", result, "duration", 0.0, "start_time", timeOfDay(time.Now()), "comment", comment)
 	ret.Set("__run_num__", w.r.next())
 	return identify(ret, low)
 }
@@ -28,20 +28,20 @@ func (w *walk) skipped(low *data.Map, comment string) *data.Map { return w.fake(
 
 // notRun returns the result of a chunk whose time has not come.
 func (w *walk) notRun(low *data.Map, comment string) *data.Map {
-	return identify(data.NewMap("changes", &data.Map{}, "result", true, "duration", 0.0, "start_time", clock(time.Now()), "comment", comment,
+	return identify(data.NewMap("changes", &data.Map{}, "result", true, "duration", 0.0, "start_time", timeOfDay(time.Now()), "comment", comment,
 		"__state_ran__", false, "__run_num__", w.r.next()), low)
 }
 
 // timed adds when a state began, in the host's time, and how many milliseconds it took.
 func timed(ret *data.Map, began time.Time, took time.Duration) {
-	ret.Set("start_time", clock(began))
+	ret.Set("start_time", timeOfDay(began))
 	ret.Set("duration", milliseconds(took))
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// clock returns the time of day as Python's isoformat does.
-func clock(t time.Time) string {
+// timeOfDay returns the time of day as Python's isoformat does.
+func timeOfDay(t time.Time) string {
 	t = t.Local()
 	if t.Nanosecond() < 1000 {
 		return t.Format("15:04:05")

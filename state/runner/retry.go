@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/clock"
 )
 
 // A plan says how often a chunk is run again.
@@ -124,16 +125,5 @@ func number(ret *data.Map) float64 {
 func (r *Runner) wait(ctx context.Context, p plan) (time.Duration, error) {
 	d := p.pause()
 	r.env.Log.Infof("State result does not match retry until value, state will be re-run in %d seconds", d/time.Second)
-	return d, sleep(ctx, d)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	return d, clock.Sleep(ctx, d)
 }

@@ -3,7 +3,6 @@ package runner_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,14 +12,13 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
 	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/render"
 	stdrender "github.com/brineproject/brine/render/standard"
@@ -158,8 +156,7 @@ func (h *host) pillarOf(t *testing.T, files *data.Map) *data.Map {
 // engine returns what the host renders with, and its shelf of states.
 func (h *host) engine(t *testing.T, test bool) (*render.Engine, *loader.Registry) {
 	t.Helper()
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	opts := h.opts.Clone()
 	opts.Set("test", test)
 	env := &loader.Env{Opts: opts, Log: log, Grains: func() *data.Map { return h.grains }, Pillar: func() *data.Map { return h.pillar }}

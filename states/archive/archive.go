@@ -286,16 +286,6 @@ func there(path string) (bool, error) {
 	return false, loader.Execution("%w", loader.OSError(err))
 }
 
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
 // join returns a path below a directory; slashes at the beginning of the second count for nothing.
 func join(dir, name string) string {
 	return strings.TrimRight(dir, "/") + "/" + strings.TrimLeft(name, "/")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/accounts"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/internal/unpack"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
@@ -31,7 +32,7 @@ func (e *extraction) extract(ctx context.Context) (bool, error) {
 	if done, err := e.makeRoom(); done || err != nil {
 		return done, err
 	}
-	if !isDir(e.name) {
+	if !paths.IsDir(e.name) {
 		if _, err := e.state(ctx, "file.directory", data.NewMap("user", e.a.User, "makedirs", true), e.name); err != nil {
 			return false, err
 		}

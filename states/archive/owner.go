@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -17,7 +18,7 @@ func (e *extraction) own(ctx context.Context) error {
 	}
 	dirs, rest := e.of("top_level_dirs"), append(e.of("top_level_files"), e.of("top_level_links")...)
 	if on := data.Str(e.a.EnforceOwnershipOn); data.Truth(e.a.EnforceOwnershipOn) {
-		if dirs, rest = nil, []string{on}; isDir(on) {
+		if dirs, rest = nil, []string{on}; paths.IsDir(on) {
 			dirs, rest = rest, nil
 		}
 	}
@@ -50,7 +51,7 @@ func (o *owning) full(path string) string {
 
 func (o *owning) dir(ctx context.Context, dir string) error {
 	full := o.full(dir)
-	if !isDir(full) {
+	if !paths.IsDir(full) {
 		if !change.Test(ctx) {
 			o.missing = append(o.missing, full)
 		}

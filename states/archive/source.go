@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/internal/accounts"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -50,7 +51,7 @@ func (e *extraction) checkPaths(context.Context) (bool, error) {
 		return e.fail("Value for 'enforce_ownership_on' is not an absolute path")
 	}
 	bare := strings.TrimRight(e.a.Name, "/")
-	if isFile(bare) {
+	if paths.IsFile(bare) {
 		return e.fail(bare + " exists and is not a directory")
 	}
 	e.name = bare + "/"
@@ -114,7 +115,7 @@ func (e *extraction) findSource(ctx context.Context) (bool, error) {
 	if real, err := filepath.EvalSymlinks(accounts.Expand(path)); err == nil {
 		path = real
 	}
-	if e.source = path; !isFile(path) {
+	if e.source = path; !paths.IsFile(path) {
 		return e.fail("Source file '" + e.shown() + "' does not exist")
 	}
 	return false, nil

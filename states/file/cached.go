@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -128,7 +129,7 @@ func (m *module) hash(ctx context.Context, path, kind string) (string, error) {
 func (m *module) localCached(ctx context.Context, a cachedArgs, name, path string, sum fileSum) (any, error) {
 	full := realPath(home(path))
 	switch {
-	case !exists(full):
+	case !paths.Exists(full):
 		return change.Failed(name, "File "+full+" is not present on the minion"), nil
 	case a.SkipVerify || sum.hsum == "":
 		return change.Done(name, "File "+full+" is present on the minion"), nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/state/change"
@@ -116,11 +117,11 @@ func (m *module) folder(ctx context.Context, a directoryArgs) (*data.Map, error)
 // more to do.
 func (m *module) clearPlace(ctx context.Context, a directoryArgs) (changes, ended *data.Map, err error) {
 	changes = data.NewMap()
-	if !isFile(a.Name) && !(isLink(a.Name) && (!a.AllowSymlink || a.Force)) {
+	if !paths.IsFile(a.Name) && !(paths.IsLink(a.Name) && (!a.AllowSymlink || a.Force)) {
 		return changes, nil, nil
 	}
 	kind, word := "File", "file"
-	if !isFile(a.Name) {
+	if !paths.IsFile(a.Name) {
 		kind, word = "Symlink", "symlink"
 	}
 	switch {
@@ -142,7 +143,7 @@ func (m *module) clearPlace(ctx context.Context, a directoryArgs) (changes, ende
 // moveAway gives what is in the way its other name. A result means that there is no more to do: this name is taken, or it is test mode.
 func (m *module) moveAway(ctx context.Context, a directoryArgs) (ended *data.Map, err error) {
 	backup := data.Str(a.Backupname)
-	switch taken := lexists(backup); {
+	switch taken := paths.LinkExists(backup); {
 	case taken && !a.Force:
 		return change.Failed(a.Name, "File exists where the backup target "+backup+" should go"), nil
 	case change.Test(ctx):
@@ -179,14 +180,14 @@ func (m *module) folderAt(ctx context.Context, a directoryArgs, forced *data.Map
 	if s.result == false {
 		return change.New(a.Name, false, changes, s.comment), nil
 	}
-	if !isDir(a.Name) {
+	if !paths.IsDir(a.Name) {
 		return m.makeFolder(ctx, a, changes)
 	}
 	return m.settle(ctx, a, s, forced)
 }
 
 func (m *module) makeFolder(ctx context.Context, a directoryArgs, changes *data.Map) (*data.Map, error) {
-	if above := dirname(a.Name); !isDir(above) {
+	if above := dirname(a.Name); !paths.IsDir(above) {
 		if !a.Makedirs {
 			return change.New(a.Name, false, changes, "No directory to create "+a.Name+" in"), nil
 		}
@@ -197,7 +198,7 @@ func (m *module) makeFolder(ctx context.Context, a directoryArgs, changes *data.
 	if _, err := m.call(ctx, "file.mkdir", data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name); err != nil {
 		return nil, err
 	}
-	if !isDir(a.Name) {
+	if !paths.IsDir(a.Name) {
 		return change.New(a.Name, false, changes, "Failed to create directory "+a.Name), nil
 	}
 	changes.Set(a.Name, data.NewMap("directory", "new"))
@@ -236,7 +237,7 @@ func (m *module) survey(ctx context.Context, a directoryArgs) (*survey, error) {
 			return nil, err
 		}
 	}
-	if !a.ChildrenOnly || !isDir(a.Name) {
+	if !a.ChildrenOnly || !paths.IsDir(a.Name) {
 		s.pending = append(s.pending, spot{a.Name, wish{a.User, a.Group, a.DirMode}})
 	}
 	for _, at := range s.pending {
@@ -251,7 +252,7 @@ func (m *module) survey(ctx context.Context, a directoryArgs) (*survey, error) {
 	for _, path := range s.remove {
 		s.changes.Set(path, data.NewMap("removed", "Removed due to clean"))
 	}
-	if !isDir(a.Name) {
+	if !paths.IsDir(a.Name) {
 		s.changes.Set(a.Name, data.NewMap("directory", "new"))
 	}
 	if s.changes.Len() == 0 {
@@ -340,7 +341,7 @@ func walkBelow(at, path string, depth int, tell func(path string, dir bool)) err
 	}
 	dirs := map[bool][]fs.DirEntry{}
 	for _, e := range entries {
-		dir := isDir(filepath.Join(at, e.Name()))
+		dir := paths.IsDir(filepath.Join(at, e.Name()))
 		dirs[dir] = append(dirs[dir], e)
 	}
 	for _, dir := range []bool{false, true} {
@@ -539,7 +540,7 @@ func (m *module) keepFiles(ctx context.Context, name string, require any) (map[s
 
 // keepOf notes what one state makes.
 func (m *module) keepOf(ctx context.Context, low *data.Map, made, name string, keep map[string]bool) error {
-	if !isDir(made) {
+	if !paths.IsDir(made) {
 		keepPath(keep, made)
 		return nil
 	}

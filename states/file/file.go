@@ -21,6 +21,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/accounts"
 	"github.com/brineproject/brine/internal/difflib"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state"
 	"github.com/brineproject/brine/state/change"
@@ -77,31 +78,6 @@ func (m *module) call(ctx context.Context, fun string, kwargs *data.Map, args ..
 // home returns a path with the home directory that ~ or ~USER at its beginning stands for.
 func home(path string) string { return accounts.Expand(path) }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-func lexists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-func isLink(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&os.ModeSymlink != 0
-}
-
 // dirname returns what stands before the last slash.
 func dirname(path string) string {
 	head := path[:strings.LastIndexByte(path, '/')+1]
@@ -150,7 +126,7 @@ func checkFile(name string) string {
 	switch {
 	case !filepath.IsAbs(name):
 		return notAbsolute(name)
-	case !exists(name):
+	case !paths.Exists(name):
 		return name + ": file not found"
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -75,13 +76,13 @@ func sentences(wrong []string) string {
 // hardlinkForecast says what would be done.
 func (m *module) hardlinkForecast(ctx context.Context, a hardlinkArgs) (any, error) {
 	switch {
-	case !exists(a.Target):
+	case !paths.Exists(a.Target):
 		return change.Failed(a.Name, "Target "+a.Target+" for hard link does not exist"), nil
-	case isDir(a.Target):
+	case paths.IsDir(a.Target):
 		return change.Failed(a.Name, "Unable to hard link from directory "+a.Target), nil
-	case isDir(a.Name):
+	case paths.IsDir(a.Name):
 		return change.Failed(a.Name, "Unable to hard link to directory "+a.Name), nil
-	case !exists(a.Name):
+	case !paths.Exists(a.Name):
 		return change.Would(a.Name, data.NewMap("new", a.Name), "Hard link "+a.Name+" to "+a.Target+" is set for creation"), nil
 	}
 	many, err := m.call(ctx, "file.is_hardlink", nil, a.Name)
@@ -110,13 +111,13 @@ func sameFile(a, b string) bool {
 
 func (m *module) hardlinked(ctx context.Context, a hardlinkArgs) (any, error) {
 	switch dir := dirname(a.Name); {
-	case isDir(a.Name):
+	case paths.IsDir(a.Name):
 		return change.Failed(a.Name, "Unable to hard link to directory "+a.Name), nil
-	case isDir(a.Target):
+	case paths.IsDir(a.Target):
 		return change.Failed(a.Name, "Unable to hard link from directory "+a.Target), nil
-	case !exists(a.Target):
+	case !paths.Exists(a.Target):
 		return change.Failed(a.Name, "Target "+a.Target+" for hard link does not exist"), nil
-	case isDir(dir):
+	case paths.IsDir(dir):
 	case !a.Makedirs:
 		return change.Failed(a.Name, "Directory "+dir+" for hard link is not present"), nil
 	default:
@@ -140,14 +141,14 @@ func (m *module) relink(ctx context.Context, a hardlinkArgs) (any, error) {
 		return change.Done(a.Name, "Target of hard link "+a.Name+" is already pointing to "+a.Target), nil
 	case linked:
 		done, failed = "Set target of hard link ", "Unable to set target of hard link "
-	case isFile(a.Name) && !a.Force:
+	case paths.IsFile(a.Name) && !a.Force:
 		return change.Failed(a.Name, "File exists where the hard link "+a.Name+" should be"), nil
-	case isFile(a.Name):
+	case paths.IsFile(a.Name):
 		changes.Set("forced", "File for hard link was forcibly replaced")
-	case exists(a.Name):
+	case paths.Exists(a.Name):
 		return change.Done(a.Name, ""), nil
 	}
-	if lexists(a.Name) && exists(a.Name) {
+	if paths.LinkExists(a.Name) && paths.Exists(a.Name) {
 		if err := os.Remove(a.Name); err != nil {
 			return nil, loader.OSError(err)
 		}

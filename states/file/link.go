@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -72,7 +73,7 @@ func (m *module) linked(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	if change.Test(ctx) {
 		return m.linkForecast(ctx, a)
 	}
-	if dir := dirname(a.Name); !isDir(dir) {
+	if dir := dirname(a.Name); !paths.IsDir(dir) {
 		if !a.Makedirs {
 			return change.Failed(a.Name, "Directory "+dir+" for symlink is not present"), nil
 		}
@@ -92,7 +93,7 @@ func (m *module) linkOwners(ctx context.Context, a *symlinkArgs) (string, error)
 // wrongOwners completes user and group of a link, and returns what is wrong with them and with its name.
 func (m *module) wrongOwners(ctx context.Context, a *symlinkArgs) ([]string, error) {
 	a.User = m.ownerOf(a.User, a.Kwargs)
-	if a.InheritUserAndGroup && isLink(a.Name) {
+	if a.InheritUserAndGroup && paths.IsLink(a.Name) {
 		user, group, err := m.owners(ctx, a.Name)
 		if err != nil {
 			return nil, err
@@ -181,7 +182,7 @@ func (m *module) linkForecast(ctx context.Context, a symlinkArgs) (*data.Map, er
 			changes.Set("ownership", now)
 			comment += ", but the ownership of the symlink would be changed from " + now + " to " + data.Str(a.User) + ":" + data.Str(a.Group)
 		}
-	case !lexists(a.Name):
+	case !paths.LinkExists(a.Name):
 		changes.Set("new", a.Name)
 		comment = "Symlink " + a.Name + " to " + a.Target + " is set for creation"
 	case a.Force:
@@ -189,7 +190,7 @@ func (m *module) linkForecast(ctx context.Context, a symlinkArgs) (*data.Map, er
 	default:
 		result, comment = false, "File or directory exists where the symlink "+a.Name+" should be. Did you mean to use force?"
 	}
-	if dir := dirname(a.Name); !isDir(dir) {
+	if dir := dirname(a.Name); !paths.IsDir(dir) {
 		if a.Makedirs {
 			comment += "\n" + dir + " will be created"
 		} else {
@@ -206,7 +207,7 @@ func (m *module) link(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 		return m.ownLink(ctx, a)
 	case err == nil: // Salt 3006.18 removes a link to another target, 3006.0 refused without force
 		a.Force = true
-	case exists(a.Name):
+	case paths.Exists(a.Name):
 		if failed, err := m.makeWay(ctx, a); err != nil || failed != nil {
 			return failed, err
 		}
@@ -264,9 +265,9 @@ func (m *module) makeWay(ctx context.Context, a symlinkArgs) (*data.Map, error) 
 			return nil, nil
 		}
 		kind := "File system entry"
-		if isFile(a.Name) {
+		if paths.IsFile(a.Name) {
 			kind = "File"
-		} else if isDir(a.Name) {
+		} else if paths.IsDir(a.Name) {
 			kind = "Directory"
 		}
 		return change.Failed(a.Name, kind+" exists where the symlink "+a.Name+" should be"), nil
@@ -278,7 +279,7 @@ func (m *module) makeWay(ctx context.Context, a symlinkArgs) (*data.Map, error) 
 		}
 		backup = filepath.Join(dirname(path.Clean(a.Name)), backup)
 	}
-	if lexists(backup) {
+	if paths.LinkExists(backup) {
 		if !a.Force {
 			return change.Failed(a.Name, "Symlink & backup dest exists and Force not set. "+a.Name+" -> "+a.Target+" - backup: "+backup), nil
 		}
@@ -332,7 +333,7 @@ func (m *module) absent(ctx context.Context, a anyArgs) (any, error) {
 		}
 		return change.Failed(name, err.Error()), nil
 	}
-	if lexists(name) {
+	if paths.LinkExists(name) {
 		return change.Failed(name, "Failed to remove "+strings.ToLower(kind)+" "+name), nil
 	}
 	return change.New(name, true, changes, "Removed "+strings.ToLower(kind)+" "+name), nil
@@ -347,7 +348,7 @@ func (m *module) exists(_ context.Context, a anyArgs) (any, error) {
 	switch {
 	case name == "":
 		return change.Failed(name, "Must provide name to file.exists"), nil
-	case !exists(name):
+	case !paths.Exists(name):
 		return change.Failed(name, "Specified path "+name+" does not exist"), nil
 	}
 	return change.Done(name, "Path "+name+" exists"), nil

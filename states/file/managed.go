@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/internal/difflib"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state"
 	"github.com/brineproject/brine/state/change"
@@ -156,7 +157,7 @@ func (m *module) manage(ctx context.Context, a managedArgs) (*data.Map, error) {
 			"unnecessarily.", a.Name)
 	}
 	a.User = m.ownerOf(a.User, a.Kwargs)
-	if !a.Create && !isFile(a.Name) {
+	if !a.Create && !paths.IsFile(a.Name) {
 		return change.Done(a.Name, "File "+a.Name+" is not present and is not set for creation"), nil
 	}
 	complaint, err := m.checkUser(ctx, a.User, a.Group)
@@ -169,7 +170,7 @@ func (m *module) manage(ctx context.Context, a managedArgs) (*data.Map, error) {
 	if complaint != "" {
 		return change.Failed(a.Name, complaint), nil
 	}
-	if exists(a.Name) && (!a.Replace || m.hasSourceHash(ctx, a)) {
+	if paths.Exists(a.Name) && (!a.Replace || m.hasSourceHash(ctx, a)) {
 		return m.permitted(ctx, a)
 	}
 	if texts := accumulatorsOf(ctx).texts[a.Name]; texts != nil {
@@ -239,7 +240,7 @@ func (a managedArgs) placeComplaint() string {
 	switch {
 	case !filepath.IsAbs(a.Name):
 		return notAbsolute(a.Name)
-	case isDir(a.Name):
+	case paths.IsDir(a.Name):
 		return "Specified target " + a.Name + " is a directory"
 	case a.Context != nil && !contextGood:
 		return "Context must be formed as a dict"
@@ -464,7 +465,7 @@ func (m *module) checked(ctx context.Context, a managedArgs, keep bool, file, su
 	if err := f.Close(); err != nil {
 		return temp, nil, err
 	}
-	if isFile(a.Name) {
+	if paths.IsFile(a.Name) {
 		if _, err := m.call(ctx, "file.copy", nil, a.Name, temp); err != nil {
 			return temp, change.Failed(a.Name, "Unable to copy file "+a.Name+" to "+temp+": "+err.Error()), nil
 		}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -46,7 +47,7 @@ func (m *module) mknod(ctx context.Context, a mknodArgs) (any, error) {
 	if !ok {
 		return change.Failed(a.Name, "Node type unavailable: '"+data.Str(a.Ntype)+"'. Available node types are character ('c'), block ('b'), and pipe ('p')"), nil
 	}
-	if isFile(a.Name) {
+	if paths.IsFile(a.Name) {
 		return change.Failed(a.Name, "File "+a.Name+" exists and is not a "+kind[1]+". Refusing to continue"), nil
 	}
 	is, err := m.call(ctx, kind[2], nil, a.Name)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
 	"github.com/brineproject/brine/process"
@@ -105,7 +106,7 @@ func (a patchArgs) complaint() string {
 		return "A file/directory to be patched is required"
 	case !filepath.IsAbs(a.Name):
 		return a.Name + " is not an absolute path"
-	case !exists(a.Name):
+	case !paths.Exists(a.Name):
 		return a.Name + " does not exist"
 	}
 	return ""
@@ -118,7 +119,7 @@ func rejectComplaint(v any) string {
 		return ""
 	case !filepath.IsAbs(path):
 		return "'" + path + "' is not an absolute path"
-	case !isDir(dirname(path)):
+	case !paths.IsDir(dirname(path)):
 		return "Parent directory for reject_file '" + path + "' either does not exist, or is not a directory"
 	}
 	return ""
@@ -218,7 +219,7 @@ func (p *patching) run(ctx context.Context, url string) (*data.Map, error) {
 		rejects = data.Str(p.a.RejectFile)
 	}
 	strip := []string{}
-	if isDir(p.a.Name) && p.a.Strip != nil {
+	if paths.IsDir(p.a.Name) && p.a.Strip != nil {
 		strip = append(strip, "-p"+data.Str(p.a.Strip))
 	}
 	tried, err := p.apply(ctx, file, false, append([]string{"-N", "-r", rejects, "-o", filepath.Join(p.dir, "output")}, strip...))

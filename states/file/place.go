@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -50,10 +51,10 @@ func (m *module) touched(ctx context.Context, a touchArgs) (*data.Map, error) {
 			return nil, err
 		}
 	}
-	if !isDir(dirname(name)) {
+	if !paths.IsDir(dirname(name)) {
 		return change.Failed(name, "Directory not present to touch file "+name), nil
 	}
-	there := exists(name)
+	there := paths.Exists(name)
 	v, err := m.call(ctx, "file.touch", nil, name, a.Atime, a.Mtime)
 	switch {
 	case err != nil:
@@ -64,14 +65,14 @@ func (m *module) touched(ctx context.Context, a touchArgs) (*data.Map, error) {
 		return change.New(name, v, data.NewMap("new", name), "Created empty file "+name), nil
 	}
 	kind := "file"
-	if isDir(name) {
+	if paths.IsDir(name) {
 		kind = "directory"
 	}
 	return change.New(name, v, data.NewMap("touched", name), "Updated times on "+kind+" "+name), nil
 }
 
 func (m *module) touchForecast(ctx context.Context, name string, a touchArgs) (*data.Map, error) {
-	if !exists(name) {
+	if !paths.Exists(name) {
 		return change.Would(name, data.NewMap("new", name), "File "+name+" is set to be created"), nil
 	}
 	v, err := m.call(ctx, "file.stats", data.NewMap("follow_symlinks", false), name)
@@ -132,7 +133,7 @@ func (m *module) copyTo(ctx context.Context, a copyArgs) (*data.Map, error) {
 		return change.Failed(asked, "Must provide name to file.copy"), nil
 	case !filepath.IsAbs(a.Name):
 		return change.Failed(asked, notAbsolute(a.Name)), nil
-	case !exists(a.Source):
+	case !paths.Exists(a.Source):
 		return change.Failed(asked, `Source file "`+a.Source+`" is not present`), nil
 	}
 	complaint, err := m.copyOwners(ctx, &a)
@@ -142,14 +143,14 @@ func (m *module) copyTo(ctx context.Context, a copyArgs) (*data.Map, error) {
 	if complaint != "" {
 		return change.Failed(asked, complaint), nil
 	}
-	if isDir(a.Name) && a.Subdir {
+	if paths.IsDir(a.Name) && a.Subdir {
 		a.Name = filepath.Join(a.Name, filepath.Base(a.Source))
 	}
 	comment := `Copied "` + a.Source + `" to "` + a.Name + `"`
 	if asked != a.Name {
 		comment = `Copied "` + a.Source + `" to "` + asked + `"`
 	}
-	if lexists(a.Name) {
+	if paths.LinkExists(a.Name) {
 		if !a.Force {
 			return change.Done(asked, `The target file "`+a.Name+`" exists and will not be overwritten`), nil
 		}
@@ -190,7 +191,7 @@ func (m *module) copyOwners(ctx context.Context, a *copyArgs) (complaint string,
 
 // same reports whether two files have one content.
 func (m *module) same(ctx context.Context, a, b string) (bool, error) {
-	if !isFile(a) || !isFile(b) {
+	if !paths.IsFile(a) || !paths.IsFile(b) {
 		return false, nil
 	}
 	x, err := m.call(ctx, "file.get_hash", nil, a)
@@ -202,7 +203,7 @@ func (m *module) same(ctx context.Context, a, b string) (bool, error) {
 }
 
 func (m *module) copied(ctx context.Context, a copyArgs, asked, comment string) (*data.Map, error) {
-	if dir := dirname(a.Name); !isDir(dir) {
+	if dir := dirname(a.Name); !paths.IsDir(dir) {
 		if !a.Makedirs {
 			return change.Failed(asked, "The target directory "+dir+" is not present"), nil
 		}
@@ -213,8 +214,8 @@ func (m *module) copied(ctx context.Context, a copyArgs, asked, comment string) 
 			return nil, err
 		}
 	}
-	folder := isDir(a.Source)
-	if lexists(a.Name) && (folder || !isFile(a.Name) || isLink(a.Name)) {
+	folder := paths.IsDir(a.Source)
+	if paths.LinkExists(a.Name) && (folder || !paths.IsFile(a.Name) || paths.IsLink(a.Name)) {
 		if _, err := m.call(ctx, "file.remove", data.NewMap("force", true), a.Name); err != nil {
 			return change.Failed(asked, `Failed to delete "`+a.Name+`" in preparation for forced move`), nil
 		}
@@ -293,19 +294,19 @@ func (m *module) renamed(ctx context.Context, a renameArgs) (*data.Map, error) {
 		return change.Failed(name, "Must provide name to file.rename"), nil
 	case !filepath.IsAbs(name):
 		return change.Failed(name, notAbsolute(name)), nil
-	case !lexists(source):
+	case !paths.LinkExists(source):
 		return change.Done(name, `Source file "`+source+`" has already been moved out of place`), nil
-	case lexists(name) && !a.Force:
+	case paths.LinkExists(name) && !a.Force:
 		return change.Done(name, `The target file "`+name+`" exists and will not be overwritten`), nil
 	case change.Test(ctx):
 		return change.Would(name, nil, `File "`+source+`" is set to be moved to "`+name+`"`), nil
 	}
-	if lexists(name) {
+	if paths.LinkExists(name) {
 		if _, err := m.call(ctx, "file.remove", nil, name); err != nil {
 			return change.Failed(name, `Failed to delete "`+name+`" in preparation for forced move`), nil
 		}
 	}
-	if dir := dirname(name); !isDir(dir) {
+	if dir := dirname(name); !paths.IsDir(dir) {
 		if !a.Makedirs {
 			return change.Failed(name, "The target directory "+dir+" is not present"), nil
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -135,9 +136,9 @@ func (m *module) recurseDest(ctx context.Context, a recurseArgs) (string, error)
 		return complaint, nil
 	}
 	switch {
-	case isDir(a.Name):
+	case paths.IsDir(a.Name):
 		return "", nil
-	case exists(a.Name):
+	case paths.Exists(a.Name):
 		return "The path " + a.Name + " exists and is not a directory", nil
 	case change.Test(ctx):
 		return "", nil
@@ -230,7 +231,7 @@ func (m *module) planEmpty(ctx context.Context, a recurseArgs, p *plan, root, en
 	if !a.IncludeEmpty {
 		return nil
 	}
-	if !exists(a.Name) { // in test mode, where Salt names the directory itself as DIR/. (salt/states/file.py, recurse)
+	if !paths.Exists(a.Name) { // in test mode, where Salt names the directory itself as DIR/. (salt/states/file.py, recurse)
 		p.dirs = append(p.dirs, a.Name+"/.")
 	}
 	dirs, err := m.list(ctx, "cp.list_master_dirs", env, root)
@@ -344,7 +345,7 @@ func (s *sweep) dir(ctx context.Context, m *module, at string) error {
 	if path.Base(at) == ".." {
 		return nil
 	}
-	if s.Clean && exists(at) && !isDir(at) {
+	if s.Clean && paths.Exists(at) && !paths.IsDir(at) {
 		if over, err := s.swap(ctx, m, at, "Replacing "+at+" with a directory", "Replaced file with a directory"); err != nil || over {
 			return err
 		}
@@ -361,7 +362,7 @@ func (s *sweep) file(ctx context.Context, m *module, at, source string) error {
 		s.merge(at, change.Failed(at, complaint))
 		return nil
 	}
-	if s.Clean && isDir(at) && s.Replace {
+	if s.Clean && paths.IsDir(at) && s.Replace {
 		if over, err := s.swap(ctx, m, at, "Replacing directory "+at+" with a file", "Replaced directory with a new file"); err != nil || over {
 			return err
 		}

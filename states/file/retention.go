@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/schedule"
 	"github.com/brineproject/brine/state/change"
@@ -43,7 +44,7 @@ func (m *module) retentionSchedule(ctx context.Context, a retentionArgs) (any, e
 	switch {
 	case a.Name == "":
 		return change.Failed(a.Name, "Must provide name to file.retention_schedule"), nil
-	case !isDir(a.Name):
+	case !paths.IsDir(a.Name):
 		return change.Failed(a.Name, "Name provided to file.retention must be a directory"), nil
 	case a.Timezone != nil && !data.Truth(a.StrptimeFormat):
 		return nil, loader.TypeError("tzinfo argument must be None or of a tzinfo subclass, not type '%s'", loader.TypeName(a.Timezone))

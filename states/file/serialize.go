@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/serializers"
 	"github.com/brineproject/brine/state/change"
@@ -67,7 +68,7 @@ func (m *module) serializeTo(ctx context.Context, a serializeArgs) (*data.Map, e
 	if complaint := a.complaint(); complaint != "" {
 		return change.Failed(a.Name, complaint), nil
 	}
-	if !a.Create && !isFile(a.Name) {
+	if !a.Create && !paths.IsFile(a.Name) {
 		return change.Done(a.Name, "File "+a.Name+" is not present and is not set for creation"), nil
 	}
 	if data.Truth(a.DatasetPillar) {
@@ -134,7 +135,7 @@ func (a *serializeArgs) complaint() string {
 
 // existing returns the data that is in the file, for merge_if_exists, or the result of the state.
 func (a *serializeArgs) existing(format string) (any, *data.Map) {
-	if !a.MergeIfExists || !isFile(a.Name) {
+	if !a.MergeIfExists || !paths.IsFile(a.Name) {
 		return nil, nil
 	}
 	body, err := os.ReadFile(a.Name)

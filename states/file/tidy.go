@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/state/change"
@@ -67,7 +68,7 @@ func (m *module) tidied(ctx context.Context, a tidiedArgs) (any, error) {
 		return change.Failed(a.Name, notAbsolute(a.Name)), nil
 	case strangersLink(a.Name) != "":
 		return change.Failed(a.Name, strangersLink(a.Name)), nil
-	case !isDir(a.Name):
+	case !paths.IsDir(a.Name):
 		return change.Failed(a.Name, a.Name+" does not exist or is not a directory."), nil
 	}
 	t, err := m.newTidying(a)
@@ -225,7 +226,7 @@ func (t *tidying) walk(ctx context.Context, dir string) error {
 	var files, folders []string
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if !isDir(path) {
+		if !paths.IsDir(path) {
 			files = append(files, path)
 			continue
 		}
@@ -350,7 +351,7 @@ func (m *module) pruned(ctx context.Context, a prunedArgs) (any, error) {
 	a.Name = home(a.Name)
 	recurse := a.Recurse || a.IgnoreErrors
 	switch {
-	case !isDir(a.Name):
+	case !paths.IsDir(a.Name):
 		return change.Done(a.Name, "Directory "+a.Name+" is not present"), nil
 	case change.Test(ctx):
 		return change.Would(a.Name, data.NewMap("deleted", a.Name), "Directory "+a.Name+" is set for removal"), nil

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -48,7 +49,7 @@ func (m *module) cloned(ctx context.Context, a clonedArgs) (any, error) {
 		return r.fail("Invalid 'branch' argument"), nil
 	}
 	c := &caller{m: m, target: target, user: a.User, password: a.Password, encoding: a.OutputEncoding, identity: a.Identity, httpsUser: a.HTTPSUser, httpsPass: a.HTTPSPass}
-	if !isDir(target) && !isFile(target) {
+	if !paths.IsDir(target) && !paths.IsFile(target) {
 		return r.cloneBranch(ctx, c, a.Name, branch)
 	}
 	if _, err := c.call(ctx, "status", []any{target}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -89,7 +90,7 @@ func (d *detached) prepare() string {
 	if problem == "" {
 		d.identity, problem = identities(d.a.Identity, "Identity")
 	}
-	if problem == "" && isFile(d.target) {
+	if problem == "" && paths.IsFile(d.target) {
 		problem = "Target '" + d.target + "' exists and is a regular file, cannot proceed"
 	}
 	if problem == "" {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/accounts"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
 	"github.com/brineproject/brine/state/change"
@@ -103,7 +104,7 @@ func (c *caller) head(ctx context.Context) (rev, branch string, err error) {
 
 // there reports whether the target is a repository with a working tree, or in one.
 func (c *caller) there(ctx context.Context, sign string) (bool, error) {
-	if isDir(filepath.Join(c.target, sign)) {
+	if paths.IsDir(filepath.Join(c.target, sign)) {
 		return true, nil
 	}
 	v, err := c.call(ctx, "is_worktree", []any{c.target})
@@ -261,16 +262,6 @@ func unknown(kwargs *data.Map, known ...string) string {
 		return err.Error()
 	}
 	return ""
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // text returns an argument as text, "" for None.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -147,7 +148,7 @@ func (l *latest) prepare(m *module) string {
 	if problem == "" {
 		l.identity, problem = identities(a.Identity, "identity")
 	}
-	if problem == "" && isFile(l.target) {
+	if problem == "" && paths.IsFile(l.target) {
 		problem = "Target '" + l.target + "' exists and is a regular file, cannot proceed"
 	}
 	if problem == "" {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -78,11 +79,11 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 
 func (c *caller) isRepository(ctx context.Context, a presentArgs) (bool, error) {
 	switch {
-	case !isDir(a.Name):
+	case !paths.IsDir(a.Name):
 		return false, nil
 	case a.Bare:
-		return isFile(filepath.Join(a.Name, "HEAD")), nil
-	case isFile(filepath.Join(a.Name, ".git")): // what separate_git_dir makes, too
+		return paths.IsFile(filepath.Join(a.Name, "HEAD")), nil
+	case paths.IsFile(filepath.Join(a.Name, ".git")): // what separate_git_dir makes, too
 		return true, nil
 	}
 	return c.there(ctx, ".git")
@@ -90,7 +91,7 @@ func (c *caller) isRepository(ctx context.Context, a presentArgs) (bool, error) 
 
 // clearFor removes a directory that is no repository, where that is asked for.
 func (r *report) clearFor(ctx context.Context, a presentArgs, kind string) *data.Map {
-	if !isDir(a.Name) {
+	if !paths.IsDir(a.Name) {
 		return nil
 	}
 	list, err := os.ReadDir(a.Name)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -240,12 +241,5 @@ func pause(ctx context.Context, d time.Duration) error {
 	if d < 0 {
 		return loader.Exception("ValueError", "sleep length must be non-negative")
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return clock.Sleep(ctx, d)
 }

@@ -2,7 +2,6 @@ package mysqlquery_test
 
 import (
 	"database/sql"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,12 +9,12 @@ import (
 	"testing"
 
 	_ "github.com/go-sql-driver/mysql" // the driver mysql
-	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/test/testdb"
 	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/state/change"
 	"github.com/brineproject/brine/states"
@@ -48,8 +47,7 @@ func newHost(t *testing.T) *host {
 	opts := data.NewMap("id", "db1", "file_client", "local", "local", true, "cachedir", h.at("cache"), "conf_file", h.at("minion"),
 		"fileserver_backend", []any{"roots"}, "file_roots", data.NewMap("base", []any{srv}), "hash_type", "sha256",
 		"file_buffer_size", int64(262144), "mysql.host", "127.0.0.1", "mysql.user", "root")
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	env := &loader.Env{Opts: opts, Log: log, Grains: func() *data.Map { return grains }, Pillar: func() *data.Map { return data.NewMap() }}
 	functions, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
@@ -180,10 +181,5 @@ func wait(ctx context.Context, delay any) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(time.Duration(seconds * float64(time.Second))):
-		return nil
-	}
+	return clock.Sleep(ctx, time.Duration(seconds*float64(time.Second)))
 }

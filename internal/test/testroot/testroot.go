@@ -2,16 +2,14 @@
 package testroot
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/state/change"
 	"github.com/brineproject/brine/states"
@@ -53,8 +51,7 @@ func Plain(t *testing.T) *Root {
 	for name, text := range files() {
 		r.Write(t, name, text)
 	}
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	log := logging.Discard()
 	grains := data.NewMap("kernel", "Linux", "os", "Debian", "os_family", "Debian")
 	opts := data.NewMap("id", "web1", "cachedir", filepath.Join(r.Dir, "cache"), "file_client", "local", "fileserver_backend", []any{"roots"},
 		"file_roots", data.NewMap("base", []any{filepath.Join(r.Dir, "srv/salt")}), "hosts.file", filepath.Join(r.Dir, "etc/hosts"))

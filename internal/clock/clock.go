@@ -1,0 +1,19 @@
+// Package clock waits.
+package clock
+
+import (
+	"context"
+	"time"
+)
+
+// Sleep waits for d, or until ctx ends: then it returns the cause of that.
+func Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
