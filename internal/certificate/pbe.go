@@ -8,75 +8,29 @@ import (
 	"crypto/rand"
 	"crypto/sha1"
 	"crypto/sha256"
-	"crypto/sha512"
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"errors"
 	"fmt"
-	"hash"
+
+	"github.com/brineproject/brine/internal/pbes2"
 )
 
 const (
-	oidPBES2   = "1.2.840.113549.1.5.13"
-	oidPBKDF2  = "1.2.840.113549.1.5.12"
 	oidPBE3DES = "1.2.840.113549.1.12.1.3" // RFC 7292, appendix C
 	oidRC2128  = "1.2.840.113549.1.12.1.5"
 	oidRC240   = "1.2.840.113549.1.12.1.6"
-	oidAES256  = "2.16.840.1.101.3.4.1.42"
-	oidHMAC256 = "1.2.840.113549.2.9"
 
 	// rounds are those of the cryptography library of Python.
 	rounds = 20000
-	// maxRounds bounds the work that a file can ask for: that of each key derivation, and maxWork that of all.
-	maxRounds = 2_000_000
-	maxWork   = 3 * maxRounds
+	// maxWork bounds the rounds of all key derivations that a file can ask for; pbes2.MaxRounds bounds those of each.
+	maxWork = 3 * pbes2.MaxRounds
 )
 
-// The structures of RFC 8018, appendix A.
-type (
-	pbes2Params struct {
-		KDF, Cipher pkix.AlgorithmIdentifier
-	}
-	pbkdf2Params struct {
-		Salt   []byte
-		Rounds int
-		Length int                      `asn1:"optional"`
-		PRF    pkix.AlgorithmIdentifier `asn1:"optional"`
-	}
-	pbeParams struct {
-		Salt   []byte
-		Rounds int
-	}
-)
-
-func pbeHash(oid string) func() hash.Hash {
-	switch oid {
-	case "", "1.2.840.113549.2.7":
-		return sha1.New
-	case "1.2.840.113549.2.8":
-		return sha256.New224
-	case oidHMAC256:
-		return sha256.New
-	case "1.2.840.113549.2.10":
-		return sha512.New384
-	case "1.2.840.113549.2.11":
-		return sha512.New
-	}
-	return nil
-}
-
-func pbeCipher(oid string) (make func([]byte) (cipher.Block, error), keyLen int) {
-	switch oid {
-	case "1.2.840.113549.3.7":
-		return des.NewTripleDESCipher, 24
-	case "2.16.840.1.101.3.4.1.2":
-		return aes.NewCipher, 16
-	case "2.16.840.1.101.3.4.1.22":
-		return aes.NewCipher, 24
-	case oidAES256:
-		return aes.NewCipher, 32
-	}
-	return nil, 0
+// pbeParams are the parameters of the encryptions of PKCS#12 itself (RFC 7292, appendix C).
+type pbeParams struct {
+	Salt   []byte
+	Rounds int
 }
 
 // An opener decrypts by a passphrase, and does no more than so many rounds of key derivation in all.
@@ -89,7 +43,10 @@ func newOpener(passphrase string) *opener { return &opener{passphrase, maxWork} 
 
 // take counts the rounds of a key derivation.
 func (o *opener) take(rounds int) error {
-	if rounds < 1 || rounds > maxRounds || rounds > o.left {
+	if err := pbes2.Take(rounds); err != nil {
+		return err
+	}
+	if rounds > o.left {
 		return fmt.Errorf("%d rounds of key derivation", rounds)
 	}
 	o.left -= rounds
@@ -101,8 +58,8 @@ func (o *opener) open(alg pkix.AlgorithmIdentifier, data []byte) ([]byte, error)
 	var mode cipher.BlockMode
 	var err error
 	switch oid := alg.Algorithm.String(); oid {
-	case oidPBES2:
-		mode, err = o.modeOfPBES2(alg)
+	case pbes2.OID:
+		mode, err = pbes2.Decrypter(alg.Parameters.FullBytes, o.passphrase, o.take)
 	case oidPBE3DES, oidRC2128, oidRC240:
 		mode, err = o.modeOfPBE(oid, alg)
 	default:
@@ -111,44 +68,11 @@ func (o *opener) open(alg pkix.AlgorithmIdentifier, data []byte) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	size := mode.BlockSize()
-	if len(data) == 0 || len(data)%size != 0 {
-		return nil, fmt.Errorf("%d bytes of ciphertext", len(data))
-	}
-	plain := make([]byte, len(data))
-	mode.CryptBlocks(plain, data)
-	pad := int(plain[len(plain)-1])
-	if pad < 1 || pad > size {
+	plain, err := pbes2.Open(mode, data)
+	if errors.Is(err, pbes2.ErrPadding) {
 		return nil, ErrPassphrase
 	}
-	return plain[:len(plain)-pad], nil
-}
-
-func (o *opener) modeOfPBES2(alg pkix.AlgorithmIdentifier) (cipher.BlockMode, error) {
-	var params pbes2Params
-	var kdf pbkdf2Params
-	var iv []byte
-	if err := errors.Join(Whole(alg.Parameters.FullBytes, &params), Whole(params.KDF.Parameters.FullBytes, &kdf),
-		Whole(params.Cipher.Parameters.FullBytes, &iv)); err != nil {
-		return nil, fmt.Errorf("parameters of PBES2: %w", err)
-	}
-	newHash := pbeHash(kdf.PRF.Algorithm.String())
-	newBlock, keyLen := pbeCipher(params.Cipher.Algorithm.String())
-	if oid := params.KDF.Algorithm.String(); oid != oidPBKDF2 || newHash == nil || newBlock == nil {
-		return nil, fmt.Errorf("key derivation %s by %s for cipher %s is not known", oid, kdf.PRF.Algorithm, params.Cipher.Algorithm)
-	}
-	if err := o.take(kdf.Rounds); err != nil {
-		return nil, err
-	}
-	key, err := pbkdf2.Key(newHash, o.passphrase, kdf.Salt, kdf.Rounds, keyLen)
-	if err != nil {
-		return nil, fmt.Errorf("derive a key: %w", err)
-	}
-	block, err := newBlock(key)
-	if err != nil || len(iv) != block.BlockSize() {
-		return nil, errors.Join(err, fmt.Errorf("initial vector of %d bytes", len(iv)))
-	}
-	return cipher.NewCBCDecrypter(block, iv), nil
+	return plain, err
 }
 
 // modeOfPBE is for the encryptions of PKCS#12 itself.
@@ -192,15 +116,15 @@ func seal(passphrase string, plain []byte) (alg pkix.AlgorithmIdentifier, data [
 	if err != nil {
 		return alg, nil, err
 	}
-	kdf, err := identifier(oidPBKDF2, pbkdf2Params{Salt: salt, Rounds: rounds, PRF: pkix.AlgorithmIdentifier{Algorithm: known(oidHMAC256), Parameters: asn1.NullRawValue}})
+	kdf, err := identifier(pbes2.OIDPBKDF2, pbes2.KDFParams{Salt: salt, Rounds: rounds, PRF: pkix.AlgorithmIdentifier{Algorithm: known(pbes2.OIDHMAC256), Parameters: asn1.NullRawValue}})
 	if err != nil {
 		return alg, nil, err
 	}
-	aes256, err := identifier(oidAES256, iv)
+	aes256, err := identifier(pbes2.OIDAES256, iv)
 	if err != nil {
 		return alg, nil, err
 	}
-	alg, err = identifier(oidPBES2, pbes2Params{kdf, aes256})
+	alg, err = identifier(pbes2.OID, pbes2.Params{KDF: kdf, Cipher: aes256})
 	return alg, encrypt(cipher.NewCBCEncrypter(block, iv), plain), err
 }
 

@@ -16,6 +16,8 @@ import (
 	"hash"
 	"math/big"
 	"unicode/utf16"
+
+	"github.com/brineproject/brine/internal/pbes2"
 )
 
 const (
@@ -116,7 +118,7 @@ func ParseStore(der []byte, passphrase *string) (*Store, error) {
 // fits reports whether the code over a content is that of a passphrase. Without one some writers take no bytes and some an empty text.
 func (m *macData) fits(secret string, none bool, content []byte) bool {
 	newHash := macHash(m.MAC.Algorithm.Algorithm.String())
-	if newHash == nil || m.Rounds < 1 || m.Rounds > maxRounds {
+	if newHash == nil || pbes2.Take(m.Rounds) != nil {
 		return false
 	}
 	secrets := [][]byte{bmp(secret)}

@@ -6,6 +6,8 @@ import (
 	"encoding/asn1"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/internal/pbes2"
 )
 
 func newKey(t testing.TB) crypto.Signer {
@@ -55,15 +57,15 @@ func TestOfSeveralKeysTheFirstCounts(t *testing.T) {
 }
 
 func TestKeyDerivationIsBounded(t *testing.T) {
-	kdf, err := identifier(oidPBKDF2, pbkdf2Params{Salt: []byte("salt"), Rounds: maxRounds + 1})
+	kdf, err := identifier(pbes2.OIDPBKDF2, pbes2.KDFParams{Salt: []byte("salt"), Rounds: pbes2.MaxRounds + 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	aes256, err := identifier(oidAES256, make([]byte, 16))
+	aes256, err := identifier(pbes2.OIDAES256, make([]byte, 16))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for oid, params := range map[string]any{oidPBES2: pbes2Params{kdf, aes256}, oidPBE3DES: pbeParams{[]byte("salt"), maxRounds + 1}} {
+	for oid, params := range map[string]any{pbes2.OID: pbes2.Params{KDF: kdf, Cipher: aes256}, oidPBE3DES: pbeParams{[]byte("salt"), pbes2.MaxRounds + 1}} {
 		alg, err := identifier(oid, params)
 		if err != nil {
 			t.Fatal(err)
@@ -78,8 +80,8 @@ func TestKeyDerivationIsBounded(t *testing.T) {
 		}
 	}
 	o := newOpener("x")
-	for i := range maxWork / maxRounds {
-		if err := o.take(maxRounds); err != nil {
+	for i := range maxWork / pbes2.MaxRounds {
+		if err := o.take(pbes2.MaxRounds); err != nil {
 			t.Errorf("derivation %d: %v", i, err)
 		}
 	}
@@ -94,7 +96,8 @@ func TestKeyDerivationIsBounded(t *testing.T) {
 // FuzzReadStore reads damaged contents of containers, which nobody reaches who does not know the code over them.
 func FuzzReadStore(f *testing.F) {
 	secret := ""
-	cert, err := identifier(oidPBES2, pbes2Params{pkix.AlgorithmIdentifier{Algorithm: known(oidPBKDF2)}, pkix.AlgorithmIdentifier{Algorithm: known(oidAES256)}})
+	cert, err := identifier(pbes2.OID, pbes2.Params{KDF: pkix.AlgorithmIdentifier{Algorithm: known(pbes2.OIDPBKDF2)},
+		Cipher: pkix.AlgorithmIdentifier{Algorithm: known(pbes2.OIDAES256)}})
 	if err != nil {
 		f.Fatal(err)
 	}
