@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"strconv"
@@ -44,7 +45,7 @@ func (r *run) toFloat(v any) (float64, error) {
 	bad := strings.ContainsAny(lowered, "xp") || strings.Contains(text, "__") || strings.HasPrefix(lowered, "_") ||
 		strings.HasSuffix(lowered, "_") || strings.Contains(lowered, "_.") || strings.Contains(lowered, "._") ||
 		strings.Contains(lowered, "e_") || strings.Contains(lowered, "_e")
-	if bad || err != nil && !strings.Contains(err.Error(), "range") {
+	if bad || err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, Raise(ValueError, "could not convert string to float: %s", reprOf(v))
 	}
 	return f, nil

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"strconv"
@@ -505,7 +506,7 @@ func (l *lexer) fail(format string, args ...any) bool {
 func (l *lexer) number() bool {
 	if end := l.float(); end > 0 {
 		f, err := strconv.ParseFloat(strings.ReplaceAll(l.src[l.pos:end], "_", ""), 64)
-		if err != nil && !strings.Contains(err.Error(), "range") {
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return l.fail("invalid number")
 		}
 		l.emit(tokFloat, l.src[l.pos:end], f)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
+	"syscall"
 	"time"
 
 	"github.com/brineproject/brine/fileclient"
@@ -61,7 +61,7 @@ func (r Roots) Get(_ context.Context, name, saltenv string) (File, error) {
 func diskFile(at string) (File, error) {
 	st, err := os.Stat(at)
 	switch {
-	case err != nil && (errors.Is(err, os.ErrNotExist) || strings.Contains(err.Error(), "not a directory")),
+	case err != nil && (errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)),
 		err == nil && !st.Mode().IsRegular():
 		return File{}, fmt.Errorf("%s: %w", at, fileclient.ErrNotFound)
 	case err != nil:

@@ -1,6 +1,7 @@
 package saltjinja
 
 import (
+	"errors"
 	"math/big"
 	"strconv"
 	"strings"
@@ -331,7 +332,7 @@ func toNumber(text string) any {
 	if strings.ContainsAny(clean, "xXpP") {
 		return text
 	}
-	if f, err := strconv.ParseFloat(clean, 64); err == nil || strings.Contains(err.Error(), "out of range") {
+	if f, err := strconv.ParseFloat(clean, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		return f
 	}
 	return text
