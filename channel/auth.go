@@ -244,7 +244,7 @@ func (s *SignIn) judge(c *claim, r transport.Request) pki.Verdict {
 	if pki.ValidID(c.id) == nil && policy.Rules != nil {
 		var err error
 		if in.Sign, in.Reject, err = policy.Rules.Decide(c.id, c.grainMap()); err != nil && s.told.first("rules", logPause) {
-			s.opts.Log.WithError(err).Warn("rules for new keys")
+			s.opts.Log.WithError(err).Warnf("key of minion %s: the rules for new keys cannot be read", c.id)
 		}
 	}
 	verdict, err := pki.Admit(s.keys.From(transport.NetworkOf(transport.SourceOf(r.Remote()))), in)
@@ -355,7 +355,7 @@ func (s *SignIn) sign(c *claim, load *data.Map) []byte {
 	body := marshal(load)
 	sig, err := s.key.Sign(body, c.sigAlgo)
 	if err != nil {
-		s.opts.Log.WithError(err).Error("sign the reply to a sign-in")
+		s.opts.Log.WithError(err).Errorf("the reply to the sign-in of minion %s cannot be signed", c.id)
 		return encodeReply(replyException)
 	}
 	return marshal(data.NewMap("enc", "clear", "load", body, "sig", sig))

@@ -152,7 +152,7 @@ func (s *server) accept(ctx context.Context, l net.Listener, add func(net.Conn))
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		default:
-			s.bus.log.WithError(err).Warn("accept on event socket")
+			s.bus.log.WithError(err).Warn("a connection to the event socket cannot be accepted")
 			select {
 			case <-ctx.Done():
 			case <-time.After(100 * time.Millisecond):

@@ -263,7 +263,7 @@ func (b *batches) serve(ctx context.Context) error {
 func (b *batches) resume() []*batchJob {
 	ids, err := b.bank.List(batchBank)
 	if err != nil {
-		b.log.WithError(err).Error("look for batches that were under way")
+		b.log.WithError(err).Error("batches that were under way cannot be looked for")
 	}
 	var found []*batchJob
 	for _, id := range ids {

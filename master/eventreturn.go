@@ -166,7 +166,7 @@ func (g *gathering) rest(most int) {
 func (g *gathering) add(event eventbus.Event) {
 	m, err := event.Map()
 	if err != nil {
-		g.e.log.WithError(err).Warn("event that cannot be read")
+		g.e.log.WithError(err).Warnf("event %q cannot be read, and is not stored", event.Tag)
 		return
 	}
 	g.batch = append(g.batch, returners.Event{Tag: event.Tag, Data: m})

@@ -298,7 +298,7 @@ func (m *Master) openFileServer(ctx context.Context, p *parts) error {
 		return err
 	}
 	if err != nil {
-		p.o.Log.WithError(err).Error("file server")
+		p.o.Log.WithError(err).Error("the file server cannot serve all that is configured")
 	}
 	p.files = fileserver.New(o)
 	m.closers = append(m.closers, p.files.Close)

@@ -86,7 +86,7 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 	}
 	p.denied = pki.OpenSightings(cfg.CacheDir)
 	if p.versions, err = pki.OpenVersions(cfg.CacheDir); err != nil {
-		o.Log.WithError(err).Warn("minions have to prove their ids anew")
+		o.Log.WithError(err).Warn("the versions by which minions have proved their ids cannot be read: minions have to prove them anew")
 	}
 	m.closers = append(m.closers, p.versions.Flush)
 	if err := m.openGate(p); err != nil {
@@ -188,7 +188,7 @@ func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
 	if cfg.AuthEvents {
 		o.OnEvent = func(event *data.Map) {
 			if err := p.bus.Fire(eventbus.Tagify("auth"), event); err != nil {
-				p.o.Log.WithError(err).Error("announce sign-in")
+				p.o.Log.WithError(err).Error("a sign-in cannot be announced on the event bus")
 			}
 		}
 	}

@@ -143,7 +143,7 @@ func (p *pillars) keep(id string, grains, pillar *data.Map) {
 		err = p.data.save(id, grains, data.NewMap())
 	}
 	if err != nil {
-		p.log.WithError(err).Error("keep grains and pillar")
+		p.log.WithError(err).Errorf("grains and pillar of minion %s cannot be kept", id)
 		return
 	}
 	if p.settings.now().MinionDataCacheEvents {

@@ -43,7 +43,7 @@ func newPresence(port PublishPort, before map[string]string, s *settings, now fu
 func earlier(cachedir string, log logrus.FieldLogger) map[string]string {
 	hosts, err := presences.Last(cachedir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		log.WithError(err).Warn("who was connected before the start")
+		log.WithError(err).Warn("which minions were connected before the start cannot be read")
 	}
 	return hosts
 }

@@ -222,7 +222,7 @@ func (o *offline) settled(id job.ID, minion string) {
 		return
 	}
 	if _, err := o.queue.Done(id, minion); err != nil {
-		o.log.WithError(err).Warn("queue")
+		o.log.WithError(err).Warnf("job %s cannot be taken out of the queue of minion %s", id, minion)
 	}
 }
 

@@ -78,7 +78,7 @@ func (p *parts) grains() func() *data.Map {
 	return sync.OnceValue(func() *data.Map {
 		g, err := grains.New(grains.Options{Opts: p.settings.all(), Log: p.o.Log}).Collect(context.Background())
 		if err != nil {
-			p.o.Log.WithError(err).Error("grains of the master")
+			p.o.Log.WithError(err).Error("the grains of the master cannot be collected")
 			return data.NewMap()
 		}
 		return g

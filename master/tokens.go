@@ -27,7 +27,7 @@ func (t *tokens) make(ctx context.Context, c *channel.Command) (any, error) {
 		t.gate.logRefusal("mk_token", auth.ByEauth, c.Caller.Remote)
 		return "", nil
 	case err != nil:
-		t.gate.log.WithError(err).Error("mk_token")
+		t.gate.log.WithError(err).Error("mk_token: the token cannot be made")
 		return data.NewMap(), nil
 	}
 	return m, nil

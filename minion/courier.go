@@ -87,7 +87,7 @@ func (c *courier) keep(r *job.Return) (send func()) {
 	}
 	name, err := c.spool.put(string(r.JID), body)
 	if err != nil {
-		c.log.WithError(err).Error("spool")
+		c.log.WithError(err).Errorf("the return of job %s cannot be kept on disk", r.JID)
 	}
 	if name == "" {
 		c.spool.giveUp(string(r.JID), err)
@@ -194,10 +194,11 @@ func (c *courier) try(ctx context.Context, name string) {
 	late.Stop()
 	switch {
 	case err == nil:
-		c.log.Debugf("the master has acknowledged the return of job %s", c.spool.jid(name))
+		jid := c.spool.jid(name)
+		c.log.Debugf("the master has acknowledged the return of job %s", jid)
 		c.settle(nil)
 		if err := c.spool.done(name); err != nil {
-			c.log.WithError(err).Error("spool")
+			c.log.WithError(err).Errorf("the return of job %s, which the master has, cannot be removed from disk", jid)
 		}
 	case errors.Is(err, errDamaged):
 		c.drop(name, err)
@@ -214,15 +215,16 @@ func (c *courier) try(ctx context.Context, name string) {
 
 func (c *courier) sync(name string) {
 	if err := c.spool.sync(name); err != nil {
-		c.log.WithError(err).Error("spool")
+		c.log.WithError(err).Errorf("the return of job %s cannot be flushed to disk", c.spool.jid(name))
 	}
 }
 
 // drop gives a return up.
 func (c *courier) drop(name string, why error) {
-	c.spool.giveUp(c.spool.jid(name), why)
+	jid := c.spool.jid(name)
+	c.spool.giveUp(jid, why)
 	if err := c.spool.done(name); err != nil {
-		c.log.WithError(err).Error("spool")
+		c.log.WithError(err).Errorf("the return of job %s, which is given up, cannot be removed from disk", jid)
 	}
 }
 
@@ -244,7 +246,7 @@ func (c *courier) again(name string, body []byte, why error) {
 	short := c.instead(ret, fmt.Sprintf("ERROR: the master does not take the return, which has %d bytes: %v", len(body), why))
 	instead, err := c.spool.put(string(ret.JID), short)
 	if err != nil {
-		c.log.WithError(err).Error("spool")
+		c.log.WithError(err).Errorf("the return of job %s cannot be kept on disk", ret.JID)
 	}
 	c.spool.release(instead)
 	c.drop(name, why)

@@ -80,7 +80,7 @@ func (j *jobs) prepare(r *running) {
 	}
 	if data.Truth(j.m.settings.all().Value("grains_refresh_pre_exec")) {
 		if _, err := j.m.facts.refresh(r.ctx); err != nil {
-			j.log.WithError(err).Error("grains before the job")
+			j.log.WithError(err).Errorf("grains_refresh_pre_exec: the grains cannot be collected before job %s", r.pub.JID)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (j *jobs) tell(ctx context.Context, fun string, out loader.Result) {
 		j.log.Warnf("The minion function caused an exception: %v", out.Err)
 		event := data.NewMap("message", "The minion function caused an exception", "args", []any{"The minion function caused an exception"})
 		if err := j.m.bus.Fire("_salt_error", event); err != nil {
-			j.log.WithError(err).Error("event of an exception")
+			j.log.WithError(err).Error("the event of an exception cannot be fired")
 		}
 	}
 }

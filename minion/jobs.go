@@ -95,7 +95,7 @@ func newJobs(m *Minion, many bool) *jobs {
 	j.giving.check("schedule_returner", data.Str(m.settings.all().Value("schedule_returner")))
 	var err error
 	if j.seen, err = openSeen(filepath.Join(m.cfg.CacheDir, "seen_jobs"), max(m.cfg.MinionJIDQueueHWM, seenJobs)); err != nil {
-		j.log.WithError(err).Warn("the memory of jobs that were run")
+		j.log.WithError(err).Warn("the ids of jobs that were run cannot be read: a job that comes twice may run twice")
 	}
 	if j.left, err = makePrograms(filepath.Join(m.cfg.CacheDir, "programs"), m.log); err != nil {
 		j.log.WithError(err).Error("programs of jobs would outlive an end of the minion without warning")
@@ -221,7 +221,7 @@ func (j *jobs) enter(r *running) {
 	j.running[r.pub.JID] = r
 	j.mu.Unlock()
 	if err := j.proc.enter(r.pub, r.link.address.text); err != nil {
-		j.log.WithError(err).Error("jobs")
+		j.log.WithError(err).Errorf("job %s: its file in proc cannot be written", r.pub.JID)
 	}
 	err := j.seen.add(string(r.pub.JID))
 	if err != nil && !j.forgets {
@@ -266,7 +266,7 @@ func (j *jobs) finish(r *running, ret *job.Return) {
 	j.mu.Unlock()
 	r.cancel(nil)
 	if err := j.proc.leave(string(r.pub.JID)); err != nil {
-		j.log.WithError(err).Error("jobs")
+		j.log.WithError(err).Errorf("job %s: its file in proc cannot be removed", r.pub.JID)
 	}
 	send()
 	j.giveReturners(r, ret)

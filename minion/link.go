@@ -250,11 +250,11 @@ func (l *link) take(ctx, work context.Context, topic, body []byte) {
 	pub, err := l.client.OpenPublication(ctx, body)
 	switch {
 	case errors.Is(err, channel.ErrStale), refused(err):
-		l.log.WithError(err).Debug("publication dropped")
+		l.log.WithError(err).Debug("a publication is dropped")
 		return
 	case err != nil:
 		if ctx.Err() == nil {
-			l.log.WithError(err).Warn("publication dropped")
+			l.log.WithError(err).Warn("a publication is dropped")
 		}
 		return
 	}
@@ -304,7 +304,7 @@ func (l *link) introduce(ctx context.Context) error {
 	defer cancel()
 	reply, err := l.client.Do(ctx, data.NewMap("cmd", "_master_opts", "env_only", true, acksField, true))
 	if err != nil {
-		l.log.WithError(err).Debug("first request after the sign-in")
+		l.log.WithError(err).Debug("the first request after the sign-in fails")
 		return err
 	}
 	l.acks.hear(reply)

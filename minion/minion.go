@@ -109,7 +109,7 @@ func New(ctx context.Context, cfg *config.Minion, o Options) (*Minion, error) {
 	m.jobs.report()
 	if m.ownPillar() {
 		if err := m.renewOwnPillar(ctx); err != nil {
-			m.log.WithError(err).Error("the pillar of this minion")
+			m.log.WithError(err).Error("the pillar of this minion cannot be compiled")
 		}
 	}
 	if m.scheduler, err = newScheduler(m); err != nil {

@@ -148,19 +148,19 @@ func (j *jobs) report() {
 	j.left.end()
 	left, err := j.proc.left(j.m.cfg.ID)
 	if err != nil {
-		j.log.WithError(err).Error("jobs of earlier")
+		j.log.WithError(err).Error("jobs that were running when the minion ended cannot be looked for")
 	}
 	for _, lost := range left {
 		jid := string(lost.ret.JID)
 		if err := j.seen.add(jid); err != nil {
-			j.log.WithError(err).Warn("jobs of earlier")
+			j.log.WithError(err).Warnf("job %s cannot be noted as one that was run", jid)
 		}
 		j.log.Warnf("job %s was running when the minion ended", jid)
 		if to := j.m.courierOf(lost.master); to != nil && j.m.settings.now().PubRet && !to.spool.has(jid) {
 			to.deliver(lost.ret)
 		}
 		if err := j.proc.leave(jid); err != nil {
-			j.log.WithError(err).Error("jobs of earlier")
+			j.log.WithError(err).Errorf("job %s: its file in proc cannot be removed", jid)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (n *note) Ended() { n.forget(n.file) }
 
 func (p programs) forget(file string) {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		p.log.WithError(err).Error("programs of jobs")
+		p.log.WithError(err).Error("the note of a program that a job started cannot be removed")
 	}
 }
 
@@ -91,7 +91,7 @@ func (p programs) forget(file string) {
 func (p programs) end() {
 	entries, err := os.ReadDir(p.dir)
 	if err != nil {
-		p.log.WithError(err).Error("programs of jobs of earlier")
+		p.log.WithError(err).Error("programs of earlier jobs cannot be looked for")
 		return
 	}
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !isOwn(e) })

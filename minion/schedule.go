@@ -203,7 +203,7 @@ func (j *jobs) enterScheduled(r *running) {
 	load := r.load.Clone()
 	load.Set(sharedField, false)
 	if err := j.proc.write(string(r.pub.JID), load); err != nil {
-		j.log.WithError(err).Error("scheduled jobs")
+		j.log.WithError(err).Errorf("scheduled job %s: its file in proc cannot be written", r.pub.JID)
 	}
 }
 
@@ -212,7 +212,7 @@ func (j *jobs) leaveScheduled(r *running) {
 	delete(j.running, r.pub.JID)
 	j.mu.Unlock()
 	if err := j.proc.leave(string(r.pub.JID)); err != nil {
-		j.log.WithError(err).Error("scheduled jobs")
+		j.log.WithError(err).Errorf("scheduled job %s: its file in proc cannot be removed", r.pub.JID)
 	}
 }
 

@@ -167,7 +167,7 @@ func (r *Reactor) report(ctx context.Context, p *pool, events *eventbus.Subscrip
 		body := data.NewMap("dropped", int64(total-told), "total", int64(total), "waiting", int64(p.waiting()), "user", User)
 		r.o.Log.Errorf("reactor: %d events were lost since too many wait; see reactor_worker_threads and reactor_worker_hwm", total-told)
 		if err := r.o.Bus.Fire(DroppedTag, body); err != nil {
-			r.o.Log.WithError(err).Error("tell of events that were lost")
+			r.o.Log.WithError(err).Errorf("the event %s cannot be fired", DroppedTag)
 		}
 		told = total
 	}

@@ -231,7 +231,7 @@ func (r *run) cache(ret *data.Map) {
 		err = os.WriteFile(file, body, 0o600)
 	}
 	if err != nil {
-		r.log.WithError(err).Error("cache_jobs")
+		r.log.WithError(err).Errorf("cache_jobs: the result cannot be kept in %s", file)
 	}
 }
 

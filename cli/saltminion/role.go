@@ -89,7 +89,7 @@ func (p *program) start(ctx context.Context, log *logging.Log, settle func() err
 	}
 	cfg := p.cfg.Load()
 	if err := cfg.CacheID(); err != nil {
-		log.WithError(err).Warn("minion_id_caching")
+		log.WithError(err).Warn("minion_id_caching: the id of the minion cannot be kept")
 	}
 	o, err := Options(cfg, p.in.Env, log.Logger)
 	if err != nil {

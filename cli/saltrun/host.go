@@ -137,7 +137,7 @@ func (h *host) grains() func() *data.Map {
 	return sync.OnceValue(func() *data.Map {
 		g, err := grains.New(grains.Options{Opts: h.Opts, Env: h.In.Env, Log: h.r.log}).Collect(context.Background())
 		if err != nil {
-			h.r.log.WithError(err).Error("grains of the master")
+			h.r.log.WithError(err).Error("the grains of the master cannot be collected")
 			return data.NewMap()
 		}
 		return g
@@ -198,7 +198,7 @@ func (h *host) close() {
 	h.jobs.close()
 	for _, c := range h.closers {
 		if err := c(); err != nil {
-			h.r.log.WithError(err).Debug("end")
+			h.r.log.WithError(err).Debug("something cannot be closed at the end")
 		}
 	}
 }

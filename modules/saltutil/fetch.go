@@ -68,7 +68,7 @@ func (m *module) touch(name string) {
 		err = f.Close()
 	}
 	if err != nil {
-		m.env.Log.WithError(err).Error("have the modules loaded anew")
+		m.env.Log.WithError(err).Errorf("the file %s, which has modules loaded anew, cannot be made", m.cached(name))
 	}
 }
 
