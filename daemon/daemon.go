@@ -40,7 +40,7 @@ type Daemon struct {
 	PIDFile    string // "" is none
 	User       string // whom the daemon runs as; "" is who starts it
 	Folders    []Folder
-	Files      []string // that the daemon writes to outside of Directories; made, and given to User
+	Files      []string // that the daemon writes to outside of Folders; made, and given to User
 	Permissive bool     // directories that a group of User may read keep their group (permissive_pki_access)
 	Codes      []ExitCode
 

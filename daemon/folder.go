@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// A Directory is one that a daemon needs (salt/utils/verify.py, verify_env).
+// A Folder is one that a daemon needs (salt/utils/verify.py, verify_env).
 type Folder struct {
 	Option string // whose value the path is, for messages
 	Path   string // "" is none

@@ -1,7 +1,7 @@
 // Package unpack reads tar archives, and puts what archives hold into a directory.
 //
 // A Tar goes through the members of an archive that is plain or compressed by gzip, bzip2 or, with the help of the program xz, by xz
-// and lzma. A Directory takes members: whatever their names say, nothing is written outside of it, neither by names such as ../x nor
+// and lzma. A Folder takes members: whatever their names say, nothing is written outside of it, neither by names such as ../x nor
 // through symbolic links that lead out. Files come to their places as a whole, so that a program that runs keeps its old file.
 //
 // Names are those of the archive, without slashes at the end, as Python's tarfile has them.

@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// A Directory takes what archives hold.
+// A Folder takes what archives hold.
 type Folder struct {
 	// Owner says whom a member of a tar archive is to belong to; nil leaves members to who runs.
 	Owner func(h *tar.Header) (uid, gid int)

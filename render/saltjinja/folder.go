@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// A Directory renders templates of one directory of this host as sources outside of the file server do that make an environment of
+// A Folder renders templates of one directory of this host as sources outside of the file server do that make an environment of
 // their own: names that stand for nothing print as nothing, and templates import what is below the directory (FileSystemLoader of
 // Jinja). Several goroutines may use it.
 type Folder struct {
@@ -55,7 +55,7 @@ func (f *Folder) Render(ctx context.Context, name string, names map[string]any) 
 // Functions returns what templates know as __salt__: the functions of an engine, by name.
 func Functions(env *loader.Env) any { return aliasedLoader{env} }
 
-// maxTemplate is the largest template of a Directory, in bytes.
+// maxTemplate is the largest template of a Folder, in bytes.
 const maxTemplate = 16 << 20
 
 // A folderLoader finds templates below a directory.
