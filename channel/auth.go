@@ -292,8 +292,21 @@ func (s *SignIn) log(c *claim, v pki.Verdict, r transport.Request) {
 			"as after the host was installed anew", id, r.Remote(), s.holder(c.id), id, id)
 	case v.Action == pki.Deny:
 	case s.told.first("refused "+hostOf(r.Remote()), logPause):
-		s.opts.Log.Warnf("Sign-in of %s from %s refused: %s", id, r.Remote(), v.Action)
+		s.opts.Log.Warnf("Sign-in of %s from %s refused: %s", id, r.Remote(), whyRefused(v, id))
 	}
+}
+
+// whyRefused tells an operator why a sign-in is refused, and what lets the minion in.
+func whyRefused(v pki.Verdict, id string) string {
+	switch {
+	case v.Act == "full":
+		return "max_minions are connected"
+	case v.Act == "reject":
+		return "a rule for new keys rejects the id"
+	case v.Action == pki.Keep:
+		return "its key is rejected, or is none; salt-key -d " + id + " lets the minion ask again"
+	}
+	return v.Action.String()
 }
 
 // holder says where the minion is that has an id. It is for the log alone: who signs in as another one is not told where that is.

@@ -26,7 +26,7 @@ func OrderOf(minion *config.Minion, env func(string) string) Order {
 }
 
 // MasterOrder returns how runners give orders to the master with this configuration. Where no master runs, the error is a
-// runners.UnableError with the text of client.ErrNoMaster.
+// runners.UnableError with the text of client.ErrNoMaster, and with the socket where that is not for this user.
 func MasterOrder(cfg *config.Master, env func(string) string) Order {
 	return TellingOrder(cfg, env, func(string) {})
 }
@@ -37,7 +37,11 @@ func TellingOrder(cfg *config.Master, env func(string) string, tell func(text st
 	return func(ctx context.Context, load *data.Map, yield func(id string, answer *data.Map) bool) error {
 		err := order(ctx, load, yield)
 		if errors.Is(err, client.ErrNoMaster) {
-			return &runners.UnableError{Text: client.ErrNoMaster.Error()}
+			text := client.ErrNoMaster.Error()
+			if why := noEntry(err, cfg.Map()); why != "" {
+				text += "\n" + why
+			}
+			return &runners.UnableError{Text: text}
 		}
 		return err
 	}

@@ -392,10 +392,17 @@ func (s *saltRun) nothing(empty any) int {
 
 // tellNoEntry says that a master may well run, and its bus is not for this user.
 func (s *saltRun) tellNoEntry(err error) {
-	if !errors.Is(err, fs.ErrPermission) {
-		return
+	if text := noEntry(err, s.opts); text != "" {
+		s.out.Log("ERROR", text)
 	}
-	path := s.opts.Text("sock_dir")
+}
+
+// noEntry names the socket of the master's bus that the user may not open; "" for another error.
+func noEntry(err error, opts *data.Map) string {
+	if !errors.Is(err, fs.ErrPermission) {
+		return ""
+	}
+	path := opts.Text("sock_dir")
 	var refused *fs.PathError
 	var dial *net.OpError
 	if errors.As(err, &refused) {
@@ -405,10 +412,10 @@ func (s *saltRun) tellNoEntry(err error) {
 	}
 	owner := ownerOf(path)
 	if owner == "" {
-		owner = s.opts.Text("user")
+		owner = opts.Text("user")
 	}
-	s.out.Log("ERROR", fmt.Sprintf("User %s may not open %s: permission denied. Only the user of the master (%s) and those whom publisher_acl names may",
-		userName(), path, owner))
+	return fmt.Sprintf("User %s may not open %s: permission denied. Only the user of the master (%s) and those whom publisher_acl names may",
+		userName(), path, owner)
 }
 
 // fail prints why nothing was done. What the master refuses and what is wrong in a target Salt prints as output, and

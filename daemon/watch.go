@@ -17,7 +17,7 @@ type fileWatch struct {
 	taken  time.Time // when the reading of the files began
 }
 
-// stamps tell files and folders by what changes with them, by path.
+// stamps tell files and directories by what changes with them, by path.
 type stamps map[string]stamp
 
 type stamp struct {

@@ -63,22 +63,25 @@ func (p *program) load() (*config.Master, *config.Report, error) {
 
 // probe tries what the start finds out on this host alone: whether interface is an address, and passphrases open the master's keys.
 func probe(ctx context.Context, cfg *config.Master, report *config.Report) error {
-	return errors.Join(listens(ctx, cfg, report), report.Judge("key_pass", opens(cfg, "master", cfg.KeyPass)),
-		report.Judge("signing_key_pass", opens(cfg, cfg.MasterSignKeyName, cfg.SigningKeyPass)))
+	return errors.Join(listens(ctx, cfg, report), opens(cfg, report, "key_pass", "master", cfg.KeyPass),
+		opens(cfg, report, "signing_key_pass", cfg.MasterSignKeyName, cfg.SigningKeyPass))
 }
 
-// opens tries a passphrase on a key of the master's, where there is one.
-func opens(cfg *config.Master, name, pass string) error {
+// opens tries the passphrase of an option on a key of the master's, where there is one.
+func opens(cfg *config.Master, report *config.Report, option, name, pass string) error {
 	file := filepath.Join(cfg.PKIDir, name+".pem")
 	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return report.Judge("pki_dir", fmt.Errorf("open the key: %w%s", err, cli.WhoseRights(err)))
 	}
 	if err == nil {
 		_, err = crypto.ParsePrivateKey(text, pass)
 	}
 	if err != nil {
-		return fmt.Errorf("open the key %s: %w", file, err)
+		return report.Judge(option, fmt.Errorf("open the key %s: %w", file, err))
 	}
 	return nil
 }

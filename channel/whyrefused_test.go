@@ -1,0 +1,24 @@
+package channel
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/brineproject/brine/pki"
+)
+
+// TestWhyRefused tells operators why a sign-in is refused and what helps.
+func TestWhyRefused(t *testing.T) {
+	for _, tt := range []struct {
+		claim pki.Claim
+		want  string
+	}{
+		{pki.Claim{Full: true, Incoming: "x"}, "max_minions are connected"},
+		{pki.Claim{Incoming: "x", State: pki.Rejected}, "salt-key -d web1 lets the minion ask again"},
+		{pki.Claim{Incoming: "x", Reject: true}, "a rule for new keys rejects the id"},
+	} {
+		if got := whyRefused(pki.Judge(tt.claim), "web1"); !strings.Contains(got, tt.want) {
+			t.Errorf("%+v: %q, want %q", tt.claim, got, tt.want)
+		}
+	}
+}
