@@ -18,8 +18,8 @@ func peerOf(conn net.Conn) (uid int, ok bool) {
 	return int(cred.Uid), true
 }
 
-// holderWords is how many words of a command line are told: an interpreter, its script and what that calls itself. What follows may
-// hold a password.
+// holderWords is how many words of a command line are told. Three name an interpreter, its script and its role. What follows may hold a
+// password.
 const holderWords = 3
 
 // holderOf returns the process that began to listen on the socket that conn leads to. It is gone when that process has ended: the

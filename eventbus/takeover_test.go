@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestServeWaitsForTheOther checks that a bus waits for another one on its sockets to end, tells once that it does, and gives up after
-// its patience or with its context.
+// TestServeWaitsForTheOther checks that a bus waits until another one leaves its sockets, and tells once that it waits. It gives up
+// after its patience, or with its context.
 func TestServeWaitsForTheOther(t *testing.T) {
 	for _, name := range []string{"pub", "pull"} {
 		t.Run(name, func(t *testing.T) {

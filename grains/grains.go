@@ -28,7 +28,7 @@ type Options struct {
 	Env      func(name string) string                                               // the environment; nil is that of the process
 	Run      func(ctx context.Context, name string, args ...string) ([]byte, error) // runs a helper program and returns its standard output; nil runs it through package process
 	Log      logrus.FieldLogger                                                     // nil is silent
-	ConfFile string                                                                 // the minion's configuration file or its directory; "" takes the option conf_file
+	ConfFile string                                                                 // of the minion, or its directory; "" takes conf_file
 }
 
 // A Collector collects the grains of this host. Several goroutines may use it.

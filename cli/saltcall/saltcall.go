@@ -211,8 +211,8 @@ func (r *run) notJoined(err error) int {
 		return exitNotAccepted
 	case errors.Is(err, channel.ErrDenied):
 		id := data.Str(r.opts.Value("id"))
-		r.log.Log(logrus.FatalLevel, fmt.Sprintf("The Salt Master knows another key for the id %[1]s: another host has that id, or this host was installed "+
-			"anew. Compare the keys on the Salt Master with: salt-key -f %[1]s; and take the new one with: salt-key -a %[1]s --include-denied", id))
+		r.log.Log(logrus.FatalLevel, fmt.Sprintf("The Salt Master knows another key for the id %[1]s: another host has that id, or this host "+
+			"was installed anew. Compare the keys on the Salt Master with: salt-key -f %[1]s; and take the new one with: salt-key -a %[1]s --include-denied", id))
 		return exitRejected
 	case errors.Is(err, channel.ErrRejected):
 		r.log.Log(logrus.FatalLevel, "The Salt Master has rejected this minion's public key!\nTo repair this issue, delete the public key for this "+

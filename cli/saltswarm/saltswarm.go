@@ -150,8 +150,8 @@ func watch(cancel context.CancelFunc, c *urfave.Context, s *swarm.Swarm, start t
 			report(stdout, s, start)
 			if !asked && s.Stats.SignedIn.Load() == 0 {
 				asked = true
-				fmt.Fprintf(stdout, "nobody has signed in: does a master listen on %s, and does it accept the keys (auto_accept: True, or salt-key -A)?\n",
-					c.String("master"))
+				fmt.Fprintf(stdout, "nobody has signed in: does a master listen on %s, "+
+					"and does it accept the keys (auto_accept: True, or salt-key -A)?\n", c.String("master"))
 			}
 		}
 	}

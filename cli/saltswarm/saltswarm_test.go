@@ -34,7 +34,9 @@ func TestWrongCommandLines(t *testing.T) {
 // TestNobodySignsIn lets a crowd come where no master listens: the report asks for one, once.
 func TestNobodySignsIn(t *testing.T) {
 	var out, errs bytes.Buffer
-	in := cli.Invocation{Args: strings.Fields("--count 1 --master 127.0.0.1:1 --for 300ms --report 50ms"), Dir: t.TempDir(), Env: func(string) string { return "" }}
+	in := cli.Invocation{
+		Args: strings.Fields("--count 1 --master 127.0.0.1:1 --for 300ms --report 50ms"), Dir: t.TempDir(), Env: func(string) string { return "" },
+	}
 	Run(t.Context(), in, &out, &errs)
 	if n := strings.Count(out.String(), "does a master listen on 127.0.0.1:1,"); n != 1 {
 		t.Errorf("it asks %d times for a master: %q, %q", n, out.String(), errs.String())

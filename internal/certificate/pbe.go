@@ -116,7 +116,8 @@ func seal(passphrase string, plain []byte) (alg pkix.AlgorithmIdentifier, data [
 	if err != nil {
 		return alg, nil, err
 	}
-	kdf, err := identifier(pbes2.OIDPBKDF2, pbes2.KDFParams{Salt: salt, Rounds: rounds, PRF: pkix.AlgorithmIdentifier{Algorithm: known(pbes2.OIDHMAC256), Parameters: asn1.NullRawValue}})
+	hmac := pkix.AlgorithmIdentifier{Algorithm: known(pbes2.OIDHMAC256), Parameters: asn1.NullRawValue}
+	kdf, err := identifier(pbes2.OIDPBKDF2, pbes2.KDFParams{Salt: salt, Rounds: rounds, PRF: hmac})
 	if err != nil {
 		return alg, nil, err
 	}

@@ -65,7 +65,10 @@ func TestKeyDerivationIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for oid, params := range map[string]any{pbes2.OID: pbes2.Params{KDF: kdf, Cipher: aes256}, oidPBE3DES: pbeParams{[]byte("salt"), pbes2.MaxRounds + 1}} {
+	for oid, params := range map[string]any{
+		pbes2.OID:  pbes2.Params{KDF: kdf, Cipher: aes256},
+		oidPBE3DES: pbeParams{[]byte("salt"), pbes2.MaxRounds + 1},
+	} {
 		alg, err := identifier(oid, params)
 		if err != nil {
 			t.Fatal(err)
