@@ -59,7 +59,8 @@
 //	*data.Map  a dictionary; None gives nil
 //	*T         of the scalars above: nil for None
 //
-// Results are values of package data; a function that reports progress returns [Steps].
+// Results are values of package data, of type any or of their own, or have a method Plain that gives one; a function that reports
+// progress returns [Steps]. Functions call others by [Env].Call, or by [CallAs] where they want a result of one type.
 //
 // Plug-ins whose names are known only at run time, as those that are found in files, come from a [Source], which a Registry asks
 // by name after its list. What the options forbid (see [Allowed]) a Source leaves out itself.

@@ -73,10 +73,15 @@ type Function struct {
 
 var _ Func = (*Function)(nil)
 
-// F returns fn under the name that operators type behind the module's dot. The fields of the struct A are the parameters;
-// the package comment tells how. Its documentation is the doc comment of fn, by way of the plug-in's Docs. A mistake in A's tags
-// is reported by the registry that loads the function.
-func F[A any](name string, fn func(context.Context, A) (any, error)) *Function {
+// A Plain value gives itself in Salt's form: a result of package data. A function may return a type of its own that has it.
+type Plain interface {
+	Plain() any
+}
+
+// F returns fn under the name that operators type behind the module's dot. The fields of the struct A are the parameters, and R is
+// the type of the result; the package comment tells how. Its documentation is the doc comment of fn, by way of the plug-in's Docs. A
+// mistake in A's tags is reported by the registry that loads the function.
+func F[A, R any](name string, fn func(context.Context, A) (R, error)) *Function {
 	return newFunction(name, reflect.ValueOf(fn), reflect.TypeFor[A]())
 }
 
@@ -93,9 +98,23 @@ func newFunction(name string, fn reflect.Value, args reflect.Type) *Function {
 		}
 		out := fn.Call([]reflect.Value{reflect.ValueOf(ctx), a})
 		err, _ := out[1].Interface().(error)
-		return out[0].Interface(), err
+		return plain(out[0]), err
 	}
 	return f
+}
+
+// plain returns the result of a function as a value of package data.
+func plain(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Interface:
+		if v.IsNil() {
+			return nil
+		}
+	}
+	if p, ok := v.Interface().(Plain); ok {
+		return p.Plain()
+	}
+	return v.Interface()
 }
 
 // NoArgs is the argument struct of a function without parameters.

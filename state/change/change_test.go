@@ -3,6 +3,7 @@ package change
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/brineproject/brine/data"
@@ -43,8 +44,8 @@ func (l *lamp) thing(on bool) Thing[bool] {
 
 func check(t *testing.T, ctx context.Context, l *lamp, want *data.Map) {
 	t.Helper()
-	got, err := l.thing(true).Ensure(ctx)
-	if err != nil || !data.Equal(got, want) {
+	ret, err := l.thing(true).Ensure(ctx)
+	if got := ret.Map(); err != nil || !data.Equal(got, want) {
 		t.Errorf("got %s, %v, want %s", data.Repr(got), err, data.Repr(want))
 	}
 }
@@ -79,8 +80,85 @@ func TestChangesAreWhatWasRead(t *testing.T) {
 	thing := l.thing(true)
 	thing.Changed = func(before, after bool) *data.Map { return data.NewMap("was", before, "is", after) }
 	got, _ := thing.Ensure(t.Context())
-	if want := data.NewMap("was", false, "is", true); !data.Equal(got.Value("changes"), want) {
-		t.Errorf("changes are %s, want %s", data.Repr(got.Value("changes")), data.Repr(want))
+	if want := data.NewMap("was", false, "is", true); !data.Equal(got.Changes, want) {
+		t.Errorf("changes are %s, want %s", data.Repr(got.Changes), data.Repr(want))
+	}
+}
+
+func TestSilentInTestMode(t *testing.T) {
+	l := &lamp{}
+	thing := l.thing(true)
+	thing.Silent, thing.More = true, data.NewMap("watts", int64(4))
+	got, err := thing.Ensure(WithCall(t.Context(), &Call{Test: true}))
+	want := New("lamp", nil, nil, "would be")
+	want.Set("watts", int64(4))
+	if err != nil || !data.Equal(got.Map(), want) || l.applied != 0 {
+		t.Errorf("got %s, %v, want %s", data.Repr(got.Map()), err, data.Repr(want))
+	}
+}
+
+func TestSay(t *testing.T) {
+	said := func(ctx context.Context, l *lamp) any {
+		thing := l.thing(true)
+		thing.Say = func(o Outcome[bool]) any {
+			if o.Stage == StageFailed {
+				return nil
+			}
+			return fmt.Sprintf("%s: from %v to %v by %s", o.Stage, o.Before, o.After, data.Repr(o.Changes))
+		}
+		got, err := thing.Ensure(ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		return got.Comment
+	}
+	testMode := WithCall(t.Context(), &Call{Test: true})
+	turned := "{'on': {'old': False, 'new': True}}"
+	for _, c := range []struct {
+		got  any
+		want string
+	}{
+		{said(testMode, &lamp{}), "would: from false to false by " + turned},
+		{said(t.Context(), &lamp{}), "done: from false to true by " + turned},
+		{said(t.Context(), &lamp{on: true}), "same: from true to true by {}"},
+		{said(t.Context(), &lamp{fails: errors.New("sparks")}), "sparks"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %v, want %s", c.got, c.want)
+		}
+	}
+}
+
+func TestRaise(t *testing.T) {
+	sparks := errors.New("sparks")
+	for _, l := range []*lamp{{fails: Raise(sparks)}, {fails: Raise(sparks), stuck: true}} {
+		if _, err := l.thing(true).Ensure(t.Context()); err != sparks {
+			t.Errorf("got %v, want %v", err, sparks)
+		}
+	}
+	if Raise(nil) != nil {
+		t.Error("no error is raised as one")
+	}
+}
+
+// What cannot be read again is believed: a stuck lamp counts as turned on, one that fails does not.
+func TestTrust(t *testing.T) {
+	ensure := func(l *lamp) *data.Map {
+		thing := l.thing(true)
+		thing.Trust = true
+		got, err := thing.Ensure(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		return got.Map()
+	}
+	want := New("lamp", true, data.NewMap("on", OldNew(false, true)), "is now")
+	if got := ensure(&lamp{stuck: true}); !data.Equal(got, want) {
+		t.Errorf("got %s, want %s", data.Repr(got), data.Repr(want))
+	}
+	want = New("lamp", false, nil, "sparks")
+	if got := ensure(&lamp{fails: errors.New("sparks")}); !data.Equal(got, want) {
+		t.Errorf("got %s, want %s", data.Repr(got), data.Repr(want))
 	}
 }
 

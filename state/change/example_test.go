@@ -38,7 +38,7 @@ func ExampleThing() {
 			Apply: func(context.Context, bool) error { return os.Mkdir(dir, 0o755) },
 			Texts: change.Texts{Same: "is there", Would: "would be made", Done: "was made"},
 		}.Ensure(ctx)
-		fmt.Println(data.Str(ret.Value("result")), ret.Text("comment"), data.Repr(ret.Value("changes")), err)
+		fmt.Println(ret.Verdict, ret.Comment, data.Repr(ret.Changes), err)
 	}
 	present(change.WithCall(context.Background(), &change.Call{Test: true}))
 	present(context.Background())

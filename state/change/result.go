@@ -2,6 +2,46 @@ package change
 
 import "github.com/brineproject/brine/data"
 
+// A Verdict is what a state says of itself: Salt's True, False and None.
+type Verdict string
+
+// The verdicts.
+const (
+	Success Verdict = "True"
+	Failure Verdict = "False"
+	Pending Verdict = "None" // test mode: something would change
+)
+
+// verdicts are those of the stages in which a Thing ends.
+var verdicts = map[Stage]Verdict{
+	StageSame: Success, StageWould: Pending, StageDone: Success, StageFailed: Failure,
+}
+
+// A Result is what a state function returns; package loader hands it on in Salt's form.
+type Result struct {
+	Name    any
+	Verdict Verdict
+	Changes *data.Map // nil for none
+	Comment any       // a text, or a list of texts
+	More    *data.Map // keys beside Salt's four; nil for none
+}
+
+// Map returns the result in Salt's form: name, changes, result, comment and what there is more.
+func (r Result) Map() *data.Map {
+	m := New(r.Name, nil, r.Changes, r.Comment)
+	if r.Verdict != Pending {
+		m.Set("result", r.Verdict == Success)
+	}
+	m.Update(r.More)
+	return m
+}
+
+// Plain is Map, for package loader.
+func (r Result) Plain() any { return r.Map() }
+
+// Failed reports whether the state failed.
+func (r Result) Failed() bool { return r.Verdict == Failure }
+
 // New returns the result of a state: name, changes, result and comment. The result is true, false, or nil for what would change;
 // without changes there is an empty dictionary.
 func New(name any, result any, changes *data.Map, comment any) *data.Map {

@@ -2,28 +2,36 @@ package change
 
 import (
 	"context"
+	"errors"
 
 	"github.com/brineproject/brine/data"
 )
 
-// A Thing is one thing of a system that a state keeps as it is wanted. S is how it is: what Look reads, all that Wants and Apply
-// need to know.
+// A Thing is one thing of a system that a state keeps as it is wanted. S is how it is: what Look
+// reads, all that Wants, Apply and Say need to know.
 type Thing[S any] struct {
 	Name any // of the state
 
-	// Look reads how the thing is. It writes nothing. Only what is known to be missing is missing; that it cannot be seen is an
-	// error.
+	// Look reads how the thing is. It writes nothing. Only what is known to be missing is missing;
+	// that it cannot be seen is an error, and so is one that can never become as wanted.
 	Look func(ctx context.Context) (S, error)
-	// Wants returns what is to change in a thing that is so, in the form of changes; nothing where it is as wanted. It is asked
-	// before Apply, and again after it.
+	// Wants returns what is to change in a thing that is so, in the form of changes; nothing where it
+	// is as wanted. It is asked before Apply, and again after it.
 	Wants func(now S) *data.Map
 	// Apply makes the thing as wanted.
 	Apply func(ctx context.Context, now S) error
-	// Changed returns the changes from what was read before and after Apply. Without it they are what Wants said before and does
-	// not say any more.
+	// Changed returns the changes from what was read before and after Apply. Without it they are what
+	// Wants said before and does not say any more.
 	Changed func(before, after S) *data.Map
 
+	// Texts are the comments; Say returns one that depends on what was found, or nil to leave it to
+	// Texts. A failure with an error that Say does not explain has the error's text.
 	Texts Texts
+	Say   func(o Outcome[S]) any
+
+	Silent bool      // test mode shows no changes, as in many of Salt's states
+	Trust  bool      // that Apply reports no error is all that can be known: nothing is read again
+	More   *data.Map // what the result has beside Salt's four keys
 }
 
 // Texts are the comments of a state.
@@ -34,42 +42,81 @@ type Texts struct {
 	Failed string // it is still not; "" says so in general words
 }
 
-// Ensure brings the thing to how it is wanted, or, in test mode, says what it would change. What Look and Apply report as an error
-// fails the state with the error's text; what Apply had changed by then is among the changes.
-func (t Thing[S]) Ensure(ctx context.Context) (*data.Map, error) {
+// A Stage is how far a state came with a thing.
+type Stage string
+
+// The stages in which a state ends.
+const (
+	StageSame   Stage = "same"   // the thing was as wanted
+	StageWould  Stage = "would"  // test mode: it would be changed
+	StageDone   Stage = "done"   // it was changed and is as wanted
+	StageFailed Stage = "failed" // it could not be read or changed, or is still not as wanted
+)
+
+// An Outcome is what became of a Thing, for the comment about it.
+type Outcome[S any] struct {
+	Stage         Stage
+	Before, After S         // as read; After is Before where nothing was read again
+	Changes       *data.Map // what would change in test mode, even if it is Silent; else what has changed
+	Left          *data.Map // failed: what is still not as wanted
+	Err           error     // failed: why, nil if all went well and something is left nevertheless
+}
+
+// Raise marks an error of Look or Apply that is no result of the state: it is raised as an exception,
+// as an error that a state of Salt does not catch. A nil error stays nil.
+func Raise(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &raised{err}
+}
+
+type raised struct{ error }
+
+func (r *raised) Unwrap() error { return r.error }
+
+// Ensure brings the thing to how it is wanted, or, in test mode, says what it would change. An error
+// of Look or Apply fails the state; what Apply had changed by then is among the changes. The error
+// of Ensure is one that was marked by Raise.
+func (t Thing[S]) Ensure(ctx context.Context) (Result, error) {
 	before, err := t.Look(ctx)
 	if err != nil {
-		return Failed(t.Name, err.Error()), nil
+		return t.end(Outcome[S]{Stage: StageFailed, Before: before, After: before, Err: err})
 	}
 	wanted := t.Wants(before)
+	o := Outcome[S]{Stage: StageWould, Before: before, After: before, Changes: wanted}
 	switch {
 	case wanted.Len() == 0:
-		return Done(t.Name, t.Texts.Same), nil
+		o.Stage = StageSame
+		return t.end(o)
 	case Test(ctx):
-		return Would(t.Name, wanted, t.Texts.Would), nil
+		return t.end(o)
 	}
-	return t.apply(ctx, before, wanted), nil
+	return t.end(t.apply(ctx, before, wanted))
 }
 
 // apply changes the thing and reads it again.
-func (t Thing[S]) apply(ctx context.Context, before S, wanted *data.Map) *data.Map {
-	failure := t.Apply(ctx, before)
+func (t Thing[S]) apply(ctx context.Context, before S, wanted *data.Map) Outcome[S] {
+	o := Outcome[S]{Stage: StageFailed, Before: before, After: before}
+	if o.Err = t.Apply(ctx, before); t.Trust {
+		if o.Err == nil {
+			o.Stage, o.Changes = StageDone, t.changed(before, before, wanted, nil)
+		}
+		return o
+	}
 	after, err := t.Look(ctx)
-	if failure == nil {
-		failure = err
-	}
 	if err != nil {
-		return Failed(t.Name, failure.Error())
+		if o.Err == nil {
+			o.Err = err
+		}
+		return o
 	}
-	left := t.Wants(after)
-	changes := t.changed(before, after, wanted, left)
-	switch {
-	case failure != nil:
-		return New(t.Name, false, changes, failure.Error())
-	case left.Len() > 0:
-		return New(t.Name, false, changes, t.failed(left))
+	o.After, o.Left = after, t.Wants(after)
+	o.Changes = t.changed(before, after, wanted, o.Left)
+	if o.Err == nil && o.Left.Len() == 0 {
+		o.Stage = StageDone
 	}
-	return New(t.Name, true, changes, t.Texts.Done)
+	return o
 }
 
 func (t Thing[S]) changed(before, after S, wanted, left *data.Map) *data.Map {
@@ -85,8 +132,38 @@ func (t Thing[S]) changed(before, after S, wanted, left *data.Map) *data.Map {
 	return changes
 }
 
-func (t Thing[S]) failed(left *data.Map) string {
-	if t.Texts.Failed != "" {
+// end makes the result of an outcome.
+func (t Thing[S]) end(o Outcome[S]) (Result, error) {
+	if r, ok := errors.AsType[*raised](o.Err); ok {
+		return Result{}, r.error
+	}
+	r := Result{Name: t.Name, Verdict: verdicts[o.Stage], Changes: o.Changes, More: t.More}
+	if o.Stage == StageWould && t.Silent {
+		r.Changes = nil
+	}
+	if t.Say != nil {
+		r.Comment = t.Say(o)
+	}
+	if r.Comment == nil {
+		r.Comment = t.text(o.Stage, o.Left, o.Err)
+	}
+	return r, nil
+}
+
+// text returns the comment of a stage that needs nothing but Texts.
+func (t Thing[S]) text(stage Stage, left *data.Map, err error) string {
+	switch stage {
+	case StageSame:
+		return t.Texts.Same
+	case StageWould:
+		return t.Texts.Would
+	case StageDone:
+		return t.Texts.Done
+	}
+	switch {
+	case err != nil:
+		return err.Error()
+	case t.Texts.Failed != "":
 		return t.Texts.Failed
 	}
 	return "After the change this is still not as wanted: " + data.Repr(left)

@@ -7,6 +7,7 @@ package locale
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -36,17 +37,29 @@ type nameArgs struct{ Name string }
 //	default_locale:
 //	  locale.system:
 //	    - name: en_US.UTF-8
-func (m *module) system(ctx context.Context, a nameArgs) (any, error) {
-	look := func() (bool, error) {
-		v, err := m.env.Call(ctx, "locale.get_locale", nil, nil)
-		return v == a.Name, err
+func (m *module) system(ctx context.Context, a nameArgs) (change.Result, error) {
+	look := func(ctx context.Context) (bool, error) {
+		now, err := m.env.Call(ctx, "locale.get_locale", nil, nil)
+		return now == a.Name, explain(err)
 	}
-	ret, err := m.bring(ctx, a.Name, look, "locale.set_locale", [4]string{"System locale " + a.Name + " already set", "System locale " + a.Name + " needs to be set",
-		"Set system locale " + a.Name, "Failed to set system locale to " + a.Name})
+	set := func(ctx context.Context) (bool, error) {
+		ok, err := loader.CallAs[bool](ctx, m.env, "locale.set_locale", []any{a.Name}, nil)
+		return ok, explain(err)
+	}
+	return bring(ctx, a.Name, look, set, change.Texts{
+		Same:   "System locale " + a.Name + " already set",
+		Would:  "System locale " + a.Name + " needs to be set",
+		Done:   "Set system locale " + a.Name,
+		Failed: "Failed to set system locale to " + a.Name,
+	})
+}
+
+// explain has an error of the module locale fail the state; others are raised.
+func explain(err error) error {
 	if loader.KindOf(err) == loader.KindExecution {
-		return change.Failed(a.Name, "Failed to set system locale: "+err.Error()), nil
+		return fmt.Errorf("Failed to set system locale: %w", err)
 	}
-	return ret, err
+	return change.Raise(err)
 }
 
 // present has there be a locale. Debian and Gentoo also want its charmap, as in en_IE.UTF-8 UTF-8, where it is not the codeset.
@@ -54,35 +67,42 @@ func (m *module) system(ctx context.Context, a nameArgs) (any, error) {
 //	us_locale:
 //	  locale.present:
 //	    - name: en_US.UTF-8
-func (m *module) present(ctx context.Context, a nameArgs) (any, error) {
-	look := func() (bool, error) {
-		v, err := m.env.Call(ctx, "locale.avail", []any{a.Name}, nil)
-		return data.Truth(v), err
+func (m *module) present(ctx context.Context, a nameArgs) (change.Result, error) {
+	ask := func(fun string) func(context.Context) (bool, error) {
+		return func(ctx context.Context) (bool, error) {
+			yes, err := loader.CallAs[bool](ctx, m.env, fun, []any{a.Name}, nil)
+			return yes, change.Raise(err)
+		}
 	}
-	return m.bring(ctx, a.Name, look, "locale.gen_locale", [4]string{"Locale " + a.Name + " is already present", "Locale " + a.Name + " needs to be generated",
-		"Generated locale " + a.Name, "Failed to generate locale " + a.Name})
+	return bring(ctx, a.Name, ask("locale.avail"), ask("locale.gen_locale"), change.Texts{
+		Same:   "Locale " + a.Name + " is already present",
+		Would:  "Locale " + a.Name + " needs to be generated",
+		Done:   "Generated locale " + a.Name,
+		Failed: "Failed to generate locale " + a.Name,
+	})
 }
 
-// bring calls a function where a locale is not as it is to be. says are the comments: it is, it would be, it was, it was not made so.
-func (m *module) bring(ctx context.Context, name string, look func() (bool, error), fun string, says [4]string) (any, error) {
-	is, err := look()
-	switch {
-	case err != nil:
-		return nil, err
-	case is:
-		return change.Done(name, says[0]), nil
-	case change.Test(ctx):
-		return change.New(name, nil, nil, says[1]), nil
-	}
-	ok, err := m.env.Call(ctx, fun, []any{name}, nil)
-	if err != nil {
-		return nil, err
-	}
-	if is, err = look(); err != nil {
-		return nil, err
-	}
-	if !data.Truth(ok) || !is {
-		return change.Failed(name, says[3]), nil
-	}
-	return change.New(name, true, data.NewMap("locale", name), says[2]), nil
+// bring makes a locale so where it is not; look and set report whether it is so and was made so.
+func bring(
+	ctx context.Context, name string, look, set func(context.Context) (bool, error), texts change.Texts,
+) (change.Result, error) {
+	return change.Thing[bool]{
+		Name: name,
+		Look: look,
+		Wants: func(is bool) *data.Map {
+			if is {
+				return nil
+			}
+			return data.NewMap("locale", name)
+		},
+		Apply: func(ctx context.Context, _ bool) error {
+			ok, err := set(ctx)
+			if err == nil && !ok {
+				return errors.New(texts.Failed)
+			}
+			return err
+		},
+		Silent: true,
+		Texts:  texts,
+	}.Ensure(ctx)
 }

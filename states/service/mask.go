@@ -33,9 +33,9 @@ func (m *module) masked(ctx context.Context, a maskArgs) (any, error) { return m
 func (m *module) unmasked(ctx context.Context, a maskArgs) (any, error) { return m.mask(ctx, a, false) }
 
 // mask has a service be masked or not.
-func (m *module) mask(ctx context.Context, a maskArgs, wanted bool) (*data.Map, error) {
+func (m *module) mask(ctx context.Context, a maskArgs, wanted bool) (change.Result, error) {
 	if !m.has("masked") {
-		return change.Failed(a.Name, "Service masking not available on this minion"), nil
+		return change.Result{Name: a.Name, Verdict: change.Failure, Comment: "Service masking not available on this minion"}, nil
 	}
 	fun, kind, is := "mask", "masked", "is already "
 	if !wanted {

@@ -145,7 +145,7 @@ func (m *module) bringUp(ctx context.Context, r *run) error {
 		if err != nil {
 			return err
 		}
-		r.unmaskedSaying = ret.Text("comment")
+		r.unmaskedSaying = data.Str(ret.Comment)
 	}
 	switch {
 	case r.runs:
