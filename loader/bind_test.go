@@ -267,6 +267,52 @@ func TestNamesOfParameters(t *testing.T) {
 	}
 }
 
+type required struct{ Host any }
+
+type login struct {
+	User     any    `default:"'root'"`
+	Password string `name:"pass" default:"None"`
+}
+
+type inner struct {
+	Args   []any     `args:"args"`
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+type withLogin struct {
+	Name string
+	required
+	Port int `default:"22"`
+	login
+	Timeout any `default:"5"`
+	inner
+}
+
+func TestEmbeddedStructs(t *testing.T) {
+	var got withLogin
+	f := F("f", func(_ context.Context, a withLogin) (any, error) {
+		got = a
+		return nil, nil
+	})
+	if f.err != nil {
+		t.Fatal(f.err)
+	}
+	same(t, "argspec", f.Spec().Argspec(), data.NewMap(
+		"args", []any{"name", "host", "port", "user", "pass", "timeout"},
+		"defaults", data.Tuple{int64(22), "root", nil, int64(5)}, "varargs", true, "kwargs", true))
+	b, err := f.Spec().Bind([]any{"n", "h", "23", "u", "p", 6, 7}, data.NewMap("more", 8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Call(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	want := withLogin{"n", required{"h"}, 23, login{"u", "p"}, 6, inner{[]any{7}, data.NewMap("more", 8)}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the function gets %+v, want %+v", got, want)
+	}
+}
+
 func TestBadArgumentStructs(t *testing.T) {
 	tests := map[string]*Function{
 		"bare text": F("f", func(context.Context, struct {
@@ -293,6 +339,37 @@ func TestBadArgumentStructs(t *testing.T) {
 		"default before": F("f", func(context.Context, struct {
 			A any `default:"1"`
 			B any
+		}) (any, error) {
+			return nil, nil
+		}),
+		"default before what is embedded": F("f", func(context.Context, struct {
+			A any `default:"1"`
+			required
+		}) (any, error) {
+			return nil, nil
+		}),
+		"default in what is embedded before": F("f", func(context.Context, struct {
+			login
+			A any
+		}) (any, error) {
+			return nil, nil
+		}),
+		"embedded by pointer": F("f", func(context.Context, struct{ *login }) (any, error) { return nil, nil }),
+		"a name twice": F("f", func(context.Context, struct {
+			required
+			Machine any `name:"host"`
+		}) (any, error) {
+			return nil, nil
+		}),
+		"a shadowed name": F("f", func(context.Context, struct {
+			required
+			Host any
+		}) (any, error) {
+			return nil, nil
+		}),
+		"two rests": F("f", func(context.Context, struct {
+			inner
+			More *data.Map `kwargs:"more"`
 		}) (any, error) {
 			return nil, nil
 		}),

@@ -46,8 +46,10 @@
 //		return out, nil
 //	}
 //
-// The fields of the argument struct are the parameters in order. A field without a default is required. A default is a
-// Python literal: None, True, 3, 0.5, 'text', ['a'], {'k': 1}; argspec shows it as it stands. What a field takes:
+// The fields of the argument struct are the parameters in order. The fields of an embedded struct
+// stand where it is embedded, so that functions can share them. A field without a default is
+// required, and none with a default may stand before it. A default is a Python literal: None, True,
+// 3, 0.5, 'text', ['a'], {'k': 1}; argspec shows it as it stands. What a field takes:
 //
 //	any        the value as it is: for all that is accepted loosely
 //	string     text; other values as Python's str() prints them; None gives ""

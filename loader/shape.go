@@ -1,59 +1,85 @@
 package loader
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/brineproject/brine/data"
 )
 
-// A shape is what the struct of a function's arguments says.
+// A shape is what the struct of a function's arguments says. It names a field by the indices that
+// reflect.Value.FieldByIndex takes: a field of an embedded struct has several.
 type shape struct {
 	spec   Spec
-	fields []int // field of the struct for each parameter
-	args   int   // field of *args, or -1
-	kwargs int   // field of **kwargs, or -1
+	fields [][]int // field of the struct for each parameter
+	args   []int   // field of *args, or nil
+	kwargs []int   // field of **kwargs, or nil
 }
 
 // shapeOf reads the fields and tags of a struct.
 func shapeOf(t reflect.Type) (*shape, error) {
-	s := &shape{args: -1, kwargs: -1}
+	s := &shape{}
 	if t.Kind() != reflect.Struct {
 		return s, fmt.Errorf("arguments %s: not a struct", t)
 	}
+	return s, s.embed(t, nil)
+}
+
+// embed reads the fields of a struct, which lies at an index.
+func (s *shape) embed(t reflect.Type, at []int) error {
 	for i := range t.NumField() {
-		if err := s.field(t.Field(i), i); err != nil {
-			return s, fmt.Errorf("arguments %s, field %s: %w", t, t.Field(i).Name, err)
+		if err := s.field(t.Field(i), append(slices.Clip(at), i)); err != nil {
+			return fmt.Errorf("arguments %s, field %s: %w", t, t.Field(i).Name, err)
 		}
 	}
-	return s, nil
+	return nil
 }
 
-func (s *shape) field(f reflect.StructField, i int) error {
+func (s *shape) field(f reflect.StructField, at []int) error {
+	if f.Anonymous && f.Type.Kind() == reflect.Struct {
+		return s.embed(f.Type, at)
+	}
 	if name, ok := f.Tag.Lookup("args"); ok {
-		s.args, s.spec.Args = i, name
-		return wantType(f, reflect.TypeFor[[]any]())
+		s.spec.Args = name
+		return rest(f, at, &s.args, reflect.TypeFor[[]any]())
 	}
 	if name, ok := f.Tag.Lookup("kwargs"); ok {
-		s.kwargs, s.spec.Kwargs = i, name
-		return wantType(f, reflect.TypeFor[*data.Map]())
+		s.spec.Kwargs = name
+		return rest(f, at, &s.kwargs, reflect.TypeFor[*data.Map]())
 	}
 	if names, ok := f.Tag.Lookup("only"); ok {
-		s.kwargs, s.spec.KeywordOnly = i, strings.Split(names, ",")
-		return wantType(f, reflect.TypeFor[*data.Map]())
+		s.spec.KeywordOnly = strings.Split(names, ",")
+		return rest(f, at, &s.kwargs, reflect.TypeFor[*data.Map]())
 	}
-	return s.param(f, i)
+	return s.param(f, at)
 }
 
-func (s *shape) param(f reflect.StructField, i int) error {
+// rest notes the one field that takes what no parameter does, *args or **kwargs.
+func rest(f reflect.StructField, at []int, field *[]int, t reflect.Type) error {
+	switch {
+	case f.Type != t:
+		return fmt.Errorf("is a %s, not a %s", f.Type, t)
+	case *field != nil:
+		return errors.New("another field takes the rest already")
+	}
+	*field = at
+	return nil
+}
+
+func (s *shape) param(f reflect.StructField, at []int) error {
 	if !convertible(f.Type) {
 		return fmt.Errorf("type %s is none that arguments have", f.Type)
 	}
 	p := Param{Name: f.Tag.Get("name"), Required: true}
 	if p.Name == "" {
 		p.Name = ArgumentName(f.Name)
+	}
+	if s.spec.Has(p.Name) {
+		return fmt.Errorf("another field is the parameter %s already", p.Name)
 	}
 	if text, ok := f.Tag.Lookup("default"); ok {
 		v, err := literal(text)
@@ -65,19 +91,12 @@ func (s *shape) param(f reflect.StructField, i int) error {
 		return fmt.Errorf("has no default, but one before it has")
 	}
 	s.spec.Params = append(s.spec.Params, p)
-	s.fields = append(s.fields, i)
+	s.fields = append(s.fields, at)
 	return nil
 }
 
-func wantType(f reflect.StructField, t reflect.Type) error {
-	if f.Type != t {
-		return fmt.Errorf("is a %s, not a %s", f.Type, t)
-	}
-	return nil
-}
-
-// ArgumentName returns the name of the argument that a field of an argument struct is, unless its tag has another: DryRun is dry_run, URLPath is
-// url_path.
+// ArgumentName returns the name of the argument that a field of an argument struct is, unless its
+// tag has another: DryRun is dry_run, URLPath is url_path.
 func ArgumentName(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
@@ -93,15 +112,15 @@ func ArgumentName(name string) string {
 // fill puts the arguments of a call into the struct v.
 func (s *shape) fill(v reflect.Value, b *Bound) error {
 	for i, field := range s.fields {
-		if err := convert(v.Field(field), b.Values[i]); err != nil {
+		if err := convert(v.FieldByIndex(field), b.Values[i]); err != nil {
 			return err
 		}
 	}
-	if s.args >= 0 {
-		v.Field(s.args).Set(reflect.ValueOf(b.Args))
+	if s.args != nil {
+		v.FieldByIndex(s.args).Set(reflect.ValueOf(b.Args))
 	}
-	if s.kwargs >= 0 {
-		v.Field(s.kwargs).Set(reflect.ValueOf(b.Kwargs))
+	if s.kwargs != nil {
+		v.FieldByIndex(s.kwargs).Set(reflect.ValueOf(b.Kwargs))
 	}
 	return nil
 }
