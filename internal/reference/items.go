@@ -52,43 +52,22 @@ type function struct {
 	folders []string // of the packages that have it: several, where each is for another system
 }
 
-// functions returns the functions of the plug-ins of a shelf, by module.function. Those of Salt are given by the names of modules or
-// of their files; a test of the shelf holds them against the registry.
+// functions returns the functions of the plug-ins of a shelf, by module.function. Those of Salt are
+// given by the names of modules or of their files; a test of the shelf holds them against the registry.
 func (s *source) functions(shelf string, salts []string) map[string]*function {
-	own, modules, files := map[string][]string{}, map[string]string{}, map[string]string{} // by directory, or by the name that a plug-in is given
-	for _, f := range s.code(shelf) {
-		ast.Inspect(f.ast, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.CompositeLit:
-				if name, ok := pluginField(n, "Name"); ok {
-					modules[f.dir] = name
-				}
-				if name, ok := pluginField(n, "File"); ok {
-					files[f.dir] = name
-				}
-			case *ast.CallExpr:
-				if name, ok := functionName(n); ok {
-					own[f.dir] = append(own[f.dir], name)
-				}
-				if name, ok := namedPlugin(n); ok {
-					modules[name] = name
-				}
-			}
-			return true
-		})
-	}
-	found := map[string]*function{}
-	for dir, module := range modules {
-		for _, name := range own[dir] {
-			f := at(found, module+"."+name)
-			f.own, f.folders = true, append(f.folders, dir)
+	found, plugins := map[string]*function{}, s.plugins(shelf)
+	for _, p := range plugins {
+		for _, call := range p.calls {
+			name, _ := functionName(call)
+			f := at(found, p.name+"."+name)
+			f.own, f.folders = true, append(f.folders, p.dir)
 		}
 	}
 	for _, name := range salts {
 		of, name, _ := strings.Cut(name, ".")
-		for dir, module := range modules {
-			if of == module || of == files[dir] {
-				at(found, module+"."+name).own = false
+		for _, p := range plugins {
+			if of == p.name || of == p.file {
+				at(found, p.name+"."+name).own = false
 			}
 		}
 	}
@@ -104,39 +83,6 @@ func at(found map[string]*function, name string) *function {
 		found[name] = &function{}
 	}
 	return found[name]
-}
-
-// pluginField returns a field of a loader.Plugin.
-func pluginField(lit *ast.CompositeLit, field string) (string, bool) {
-	t, ok := lit.Type.(*ast.SelectorExpr)
-	if !ok || t.Sel.Name != "Plugin" {
-		return "", false
-	}
-	for _, e := range lit.Elts {
-		if pair, ok := e.(*ast.KeyValueExpr); ok {
-			if key, ok := pair.Key.(*ast.Ident); ok && key.Name == field {
-				return text(pair.Value)
-			}
-		}
-	}
-	return "", false
-}
-
-// namedPlugin returns the name that a plug-in is made with: roots.Plugin("file_roots").
-func namedPlugin(c *ast.CallExpr) (string, bool) {
-	if !strings.HasSuffix(called(c), ".Plugin") || len(c.Args) == 0 {
-		return "", false
-	}
-	return text(c.Args[0])
-}
-
-// functionName returns the name that loader.F, or Alias of what it returns, is given.
-func functionName(c *ast.CallExpr) (string, bool) {
-	name := called(c)
-	if name != "loader.F" && name != "Alias" || len(c.Args) == 0 {
-		return "", false
-	}
-	return text(c.Args[0])
 }
 
 // options returns the options that are read, from the table of package config.

@@ -16,76 +16,65 @@ type stateFunction struct {
 	called       string // as users call it
 }
 
-// stateFunctions returns the functions of the state modules by module.function, without those that the runner alone calls. A module that
-// takes the name of another goes by that of its file.
+// stateFunctions returns the functions of the state modules by module.function, without those that
+// the runner alone calls. A module that takes the name of another goes by that of its file.
 func (s *source) stateFunctions() map[string]stateFunction {
 	packages := map[string]*statePackage{}
 	for _, f := range s.code("states") {
 		if packages[f.dir] == nil {
-			packages[f.dir] = &statePackage{methods: map[string]string{}, structs: map[string]*ast.StructType{}, functions: map[string]string{}}
+			packages[f.dir] = &statePackage{map[string]string{}, map[string]*ast.StructType{}}
 		}
 		ast.Inspect(f.ast, packages[f.dir].node)
 	}
-	plain := map[string]bool{}
-	for _, p := range packages {
+	plain, plugins := map[string]bool{}, s.plugins("states")
+	for _, p := range plugins {
 		plain[p.name] = plain[p.name] || p.file == ""
 	}
 	found := map[string]stateFunction{}
-	for dir, p := range packages {
-		module := p.name
+	for _, p := range plugins {
+		module, of := p.name, packages[p.dir]
 		if p.file != "" && plain[p.name] {
 			module = p.file
 		}
-		for name, method := range p.functions {
-			if module != "" && !strings.HasPrefix(name, "mod_") {
-				found[module+"."+name] = stateFunction{dir, arguments(p.structs[p.methods[method]]), p.name + "." + name}
+		for _, call := range p.calls {
+			name, _ := functionName(call)
+			if called(call) != "loader.F" || len(call.Args) != 2 || strings.HasPrefix(name, "mod_") {
+				continue
 			}
+			args := of.arguments(of.methods[nameOf(call.Args[1])])
+			found[module+"."+name] = stateFunction{p.dir, strings.Join(args, ", "), p.name + "." + name}
 		}
 	}
 	return found
 }
 
-// A statePackage is what the source of one package says of its functions.
+// A statePackage is what the source of one package says of the arguments of its functions.
 type statePackage struct {
-	name      string                     // of the module
-	file      string                     // of the plug-in; "" where it is the name
-	functions map[string]string          // by name: the Go function
-	methods   map[string]string          // by name: the type of the arguments
-	structs   map[string]*ast.StructType // by name
+	methods map[string]string          // by name: the type of the arguments
+	structs map[string]*ast.StructType // by name
 }
 
 // node takes up what one node of the source says.
 func (p *statePackage) node(n ast.Node) bool {
 	switch n := n.(type) {
-	case *ast.CompositeLit:
-		if name, ok := pluginField(n, "Name"); ok {
-			p.name = name
-		}
-		if name, ok := pluginField(n, "File"); ok {
-			p.file = name
-		}
 	case *ast.TypeSpec:
 		if t, ok := n.Type.(*ast.StructType); ok {
 			p.structs[n.Name.Name] = t
 		}
 	case *ast.FuncDecl:
 		if params := n.Type.Params.List; len(params) == 2 {
-			if t, ok := params[1].Type.(*ast.Ident); ok {
-				p.methods[n.Name.Name] = t.Name
-			}
-		}
-	case *ast.CallExpr:
-		if name, ok := functionName(n); ok && called(n) == "loader.F" && len(n.Args) == 2 {
-			p.functions[name] = nameOf(n.Args[1])
+			p.methods[n.Name.Name] = nameOf(params[1].Type)
 		}
 	}
 	return true
 }
 
-// arguments returns the parameters that the fields of a struct stand for, as package loader reads them; a default that is none shows bare.
-func arguments(t *ast.StructType) string {
+// arguments returns the parameters that the fields of a struct stand for, as package loader reads
+// them; a default that is none shows bare.
+func (p *statePackage) arguments(name string) []string {
+	t := p.structs[name]
 	if t == nil {
-		return ""
+		return nil
 	}
 	var words []string
 	for _, f := range t.Fields.List {
@@ -97,8 +86,11 @@ func arguments(t *ast.StructType) string {
 		for _, name := range f.Names {
 			words = append(words, parameter(name.Name, tag))
 		}
+		if f.Names == nil {
+			words = append(words, p.arguments(nameOf(f.Type))...)
+		}
 	}
-	return strings.Join(words, ", ")
+	return words
 }
 
 func parameter(field string, tag reflect.StructTag) string {
