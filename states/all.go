@@ -29,8 +29,7 @@ import (
 	"github.com/brineproject/brine/states/saltutil"
 	"github.com/brineproject/brine/states/schedule"
 	"github.com/brineproject/brine/states/service"
-	"github.com/brineproject/brine/states/sshauth"
-	"github.com/brineproject/brine/states/sshknownhosts"
+	"github.com/brineproject/brine/states/ssh"
 	"github.com/brineproject/brine/states/stateconf"
 	"github.com/brineproject/brine/states/sysctl"
 	"github.com/brineproject/brine/states/test"
@@ -74,8 +73,8 @@ func core() []loader.Plugin {
 		saltutil.Plugin(),
 		schedule.Plugin(),
 		service.Plugin(),
-		sshauth.Plugin(),
-		sshknownhosts.Plugin(),
+		ssh.Auth(),
+		ssh.KnownHosts(),
 		stateconf.Plugin(),
 		sysctl.Plugin(),
 		test.Plugin(),

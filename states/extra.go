@@ -13,17 +13,9 @@ import (
 	"github.com/brineproject/brine/states/git"
 	"github.com/brineproject/brine/states/gpg"
 	"github.com/brineproject/brine/states/http"
-	"github.com/brineproject/brine/states/mysqldatabase"
-	"github.com/brineproject/brine/states/mysqlgrants"
-	"github.com/brineproject/brine/states/mysqlquery"
-	"github.com/brineproject/brine/states/mysqluser"
+	"github.com/brineproject/brine/states/mysql"
 	"github.com/brineproject/brine/states/pip"
-	"github.com/brineproject/brine/states/postgresdatabase"
-	"github.com/brineproject/brine/states/postgresextension"
-	"github.com/brineproject/brine/states/postgresprivileges"
-	"github.com/brineproject/brine/states/postgresrole"
-	"github.com/brineproject/brine/states/postgresschema"
-	"github.com/brineproject/brine/states/postgrestablespace"
+	"github.com/brineproject/brine/states/postgres"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/x509"
 	"github.com/brineproject/brine/states/x509v2"
@@ -46,18 +38,18 @@ func extra() []loader.Plugin {
 		git.Plugin(),
 		gpg.Plugin(),
 		http.Plugin(),
-		mysqldatabase.Plugin(),
-		mysqlgrants.Plugin(),
-		mysqlquery.Plugin(),
-		mysqluser.Plugin(),
+		mysql.Database(),
+		mysql.Grants(),
+		mysql.Query(),
+		mysql.User(),
 		pip.Plugin(),
-		postgresdatabase.Plugin(),
-		postgresextension.Plugin(),
-		postgresrole.Group(),
-		postgresprivileges.Plugin(),
-		postgresschema.Plugin(),
-		postgrestablespace.Plugin(),
-		postgresrole.User(),
+		postgres.Database(),
+		postgres.Extension(),
+		postgres.Group(),
+		postgres.Privileges(),
+		postgres.Schema(),
+		postgres.Tablespace(),
+		postgres.User(),
 		virtualenv.Plugin(),
 		x509.Plugin(),
 		x509v2.Plugin(),

@@ -95,7 +95,9 @@ func TestStatesHaveTheirArguments(t *testing.T) {
 	for name, want := range map[string]string{
 		"alternatives.install": "name, link, path, priority",
 		"environ.setenv":       "name, value, false_unsets=False, clear_all=False, update_minion=False, permanent=False",
-		"http.query":           "name, match=None, match_type='string', status=None, status_type='string', wait_for=None, **kwargs",
+		"mysql_grants.absent": "name, grant=None, database=None, user=None, host='localhost', " +
+			"grant_option=False, escape=True, **connection_args", // of embedded structs
+		"http.query": "name, match=None, match_type='string', status=None, status_type='string', wait_for=None, **kwargs",
 	} {
 		if got := found[name].args; got != want {
 			t.Errorf("%s(%s), want %s", name, got, want)

@@ -1,9 +1,4 @@
-// Package mysqldatabase is Salt's state mysql_database: it keeps databases of a MySQL or MariaDB server
-// (salt/states/mysql_database.py). The module mysql does the work; arguments that begin with connection_ are given to it.
-//
-// What differs from Salt: in test mode both what the character set and what the collation would become is told, and a database whose
-// character set or collation could not be set is a failure.
-package mysqldatabase
+package mysql
 
 import (
 	"context"
@@ -15,21 +10,27 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-func (m *module) functions() []loader.Func {
-	return []loader.Func{
-		loader.F("absent", m.absent).Secret("connection_pass"),
-		loader.F("present", m.present).Secret("connection_pass"),
-	}
+// Database returns the state mysql_database.
+//
+// What differs from Salt: in test mode both what the character set and what the collation would
+// become is told, and a database whose character set or collation could not be set is a failure.
+func Database() loader.Plugin {
+	return state("mysql_database", func(m *module) []loader.Func {
+		return []loader.Func{
+			loader.F("absent", m.absentDatabase).Secret("connection_pass"),
+			loader.F("present", m.presentDatabase).Secret("connection_pass"),
+		}
+	})
 }
 
-type presentArgs struct {
+type databaseArgs struct {
 	Name         string
 	CharacterSet any       `default:"None"`
 	Collate      any       `default:"None"`
 	Conn         *data.Map `kwargs:"connection_args"`
 }
 
-// present keeps a database.
+// presentDatabase keeps a database.
 //
 // character_set, collate
 //
@@ -38,14 +39,14 @@ type presentArgs struct {
 //	frank:
 //	  mysql_database.present:
 //	    - character_set: utf8mb4
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) presentDatabase(ctx context.Context, a databaseArgs) (any, error) {
 	v, err := m.call(ctx, "db_get", a.Conn, nil, a.Name)
 	if err != nil {
 		return nil, err
 	}
 	now, _ := v.(*data.Map)
 	if now.Len() > 0 {
-		return m.alter(ctx, a, now)
+		return m.alterDatabase(ctx, a, now)
 	}
 	if text := said(ctx); text != "" {
 		return change.Failed(a.Name, text), nil
@@ -60,15 +61,11 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	if data.Truth(made) {
 		return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("The database %s has been created", a.Name)), nil
 	}
-	comment := "Failed to create database " + a.Name
-	if text := said(ctx); text != "" {
-		comment += " (" + text + ")"
-	}
-	return change.Failed(a.Name, comment), nil
+	return change.Failed(a.Name, because(ctx, "Failed to create database "+a.Name)), nil
 }
 
 // differing says what of a database is not as wanted, in words; "" for nothing.
-func (a presentArgs) differing(now *data.Map) string {
+func (a databaseArgs) differing(now *data.Map) string {
 	comment := fmt.Sprintf("Database %s is already present", a.Name)
 	same := true
 	if is := data.Str(now.Value("character_set")); data.Truth(a.CharacterSet) && data.Str(a.CharacterSet) != is {
@@ -84,7 +81,7 @@ func (a presentArgs) differing(now *data.Map) string {
 }
 
 // renamed tells whether a database differs in nothing but the name of utf8, which is utf8mb3 to newer servers.
-func (a presentArgs) renamed(now *data.Map) bool {
+func (a databaseArgs) renamed(now *data.Map) bool {
 	named := func(v any) string {
 		name := data.Str(v)
 		if rest, ok := strings.CutPrefix(name, "utf8"); ok && (rest == "" || rest[0] == '_') {
@@ -96,7 +93,7 @@ func (a presentArgs) renamed(now *data.Map) bool {
 		(!data.Truth(a.Collate) || named(a.Collate) == named(now.Value("collate")))
 }
 
-func (m *module) alter(ctx context.Context, a presentArgs, now *data.Map) (any, error) {
+func (m *module) alterDatabase(ctx context.Context, a databaseArgs, now *data.Map) (any, error) {
 	comment := a.differing(now)
 	switch {
 	case comment == "":
@@ -125,16 +122,16 @@ func (m *module) alter(ctx context.Context, a presentArgs, now *data.Map) (any, 
 	return change.New(a.Name, true, changes, comment), nil
 }
 
-type absentArgs struct {
+type absentDatabaseArgs struct {
 	Name string
 	Conn *data.Map `kwargs:"connection_args"`
 }
 
-// absent drops a database.
+// absentDatabase drops a database.
 //
 //	frank:
 //	  mysql_database.absent: []
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
+func (m *module) absentDatabase(ctx context.Context, a absentDatabaseArgs) (any, error) {
 	there, err := m.call(ctx, "db_exists", a.Conn, nil, a.Name)
 	if err != nil {
 		return nil, err
@@ -155,9 +152,5 @@ func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
 	if data.Truth(gone) {
 		return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("Database %s has been removed", a.Name)), nil
 	}
-	comment := "Unable to remove database " + a.Name
-	if text := said(ctx); text != "" {
-		comment += " (" + text + ")"
-	}
-	return change.Failed(a.Name, comment), nil
+	return change.Failed(a.Name, because(ctx, "Unable to remove database "+a.Name)), nil
 }

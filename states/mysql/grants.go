@@ -1,9 +1,4 @@
-// Package mysqlgrants is Salt's state mysql_grants: it keeps what users of a MySQL or MariaDB server are granted
-// (salt/states/mysql_grants.py). The module mysql does the work; arguments that begin with connection_ are given to it.
-//
-// What differs from Salt: a grant that could not be revoked is a failure, and revoke_first revokes what the user has in that place, as Salt's
-// documentation says; Salt finds nothing to revoke.
-package mysqlgrants
+package mysql
 
 import (
 	"context"
@@ -15,37 +10,54 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-func (m *module) functions() []loader.Func {
-	return []loader.Func{
-		loader.F("absent", m.absent).Secret("connection_pass"),
-		loader.F("present", m.present).Secret("connection_pass"),
-	}
+// Grants returns the state mysql_grants.
+//
+// What differs from Salt: a grant that could not be revoked is a failure, and revoke_first revokes
+// what the user has in that place, as Salt's documentation says; Salt finds nothing to revoke.
+func Grants() loader.Plugin {
+	return state("mysql_grants", func(m *module) []loader.Func {
+		return []loader.Func{
+			loader.F("absent", m.absentGrant).Secret("connection_pass"),
+			loader.F("present", m.presentGrant).Secret("connection_pass"),
+		}
+	})
 }
 
-type presentArgs struct {
+// A grant is what functions are told of one.
+type grant struct {
 	Name        string
-	Grant       any       `default:"None"`
-	Database    any       `default:"None"`
-	User        any       `default:"None"`
-	Host        any       `default:"'localhost'"`
-	GrantOption any       `default:"False"`
-	Escape      any       `default:"True"`
+	Grant       any `default:"None"`
+	Database    any `default:"None"`
+	User        any `default:"None"`
+	Host        any `default:"'localhost'"`
+	GrantOption any `default:"False"`
+	Escape      any `default:"True"`
+}
+
+type presentGrantArgs struct {
+	grant
 	RevokeFirst any       `default:"False"`
 	SslOption   any       `default:"False"`
 	Conn        *data.Map `kwargs:"connection_args"`
 }
 
+type absentGrantArgs struct {
+	grant
+	Conn *data.Map `kwargs:"connection_args"`
+}
+
 // words returns the texts that comments are made of: the grant, the database, and the user with the host.
-func (a presentArgs) words() (grant, database, user string) {
+func (a grant) words() (what, database, user string) {
 	return data.Str(a.Grant), data.Str(a.Database), data.Str(a.User) + "@" + data.Str(a.Host)
 }
 
-func (m *module) exists(ctx context.Context, a presentArgs) (bool, error) {
-	v, err := m.call(ctx, "grant_exists", a.Conn, nil, a.Grant, a.Database, a.User, a.Host, a.GrantOption, a.Escape)
+func (m *module) granted(ctx context.Context, a grant, conn *data.Map) (bool, error) {
+	v, err := m.call(ctx, "grant_exists", conn, nil,
+		a.Grant, a.Database, a.User, a.Host, a.GrantOption, a.Escape)
 	return data.Truth(v), err
 }
 
-// present keeps privileges granted to a user.
+// presentGrant keeps privileges granted to a user.
 //
 // grant
 //
@@ -81,14 +93,14 @@ func (m *module) exists(ctx context.Context, a presentArgs) (bool, error) {
 //	    - database: exampledb.*
 //	    - user: frank
 //	    - host: localhost
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
-	grant, database, user := a.words()
-	there, err := m.exists(ctx, a)
+func (m *module) presentGrant(ctx context.Context, a presentGrantArgs) (any, error) {
+	what, database, user := a.words()
+	there, err := m.granted(ctx, a.grant, a.Conn)
 	if err != nil {
 		return nil, err
 	}
 	if there {
-		return change.Done(a.Name, fmt.Sprintf("Grant %s on %s to %s is already present", grant, database, user)), nil
+		return change.Done(a.Name, fmt.Sprintf("Grant %s on %s to %s is already present", what, database, user)), nil
 	}
 	if text := said(ctx); text != "" {
 		return change.Failed(a.Name, text), nil
@@ -106,17 +118,13 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 		return nil, err
 	}
 	if data.Truth(added) {
-		return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("Grant %s on %s to %s has been added", grant, database, user)), nil
+		return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("Grant %s on %s to %s has been added", what, database, user)), nil
 	}
-	comment := fmt.Sprintf(`Failed to execute: "GRANT %s ON %s TO %s"`, grant, database, user)
-	if text := said(ctx); text != "" {
-		comment += " (" + text + ")"
-	}
-	return change.Failed(a.Name, comment), nil
+	return change.Failed(a.Name, because(ctx, fmt.Sprintf(`Failed to execute: "GRANT %s ON %s TO %s"`, what, database, user))), nil
 }
 
 // revokeAll revokes what a user has been granted in the place of a new grant.
-func (m *module) revokeAll(ctx context.Context, a presentArgs) error {
+func (m *module) revokeAll(ctx context.Context, a presentGrantArgs) error {
 	v, err := m.call(ctx, "user_grants", a.Conn, nil, a.User, a.Host)
 	if err != nil {
 		return err
@@ -145,18 +153,7 @@ func (m *module) revokeAll(ctx context.Context, a presentArgs) error {
 
 func bare(s string) string { return strings.NewReplacer("`", "", `\`, "").Replace(s) }
 
-type absentArgs struct {
-	Name        string
-	Grant       any       `default:"None"`
-	Database    any       `default:"None"`
-	User        any       `default:"None"`
-	Host        any       `default:"'localhost'"`
-	GrantOption any       `default:"False"`
-	Escape      any       `default:"True"`
-	Conn        *data.Map `kwargs:"connection_args"`
-}
-
-// absent revokes privileges of a user. The arguments are those of present.
+// absentGrant revokes privileges of a user. The arguments are those of present.
 //
 //	frank_exampledb:
 //	  mysql_grants.absent:
@@ -164,18 +161,17 @@ type absentArgs struct {
 //	    - database: exampledb.*
 //	    - user: frank
 //	    - host: localhost
-func (m *module) absent(ctx context.Context, b absentArgs) (any, error) {
-	a := presentArgs{Name: b.Name, Grant: b.Grant, Database: b.Database, User: b.User, Host: b.Host, GrantOption: b.GrantOption, Escape: b.Escape, Conn: b.Conn}
-	grant, database, user := a.words()
-	there, err := m.exists(ctx, a)
+func (m *module) absentGrant(ctx context.Context, a absentGrantArgs) (any, error) {
+	what, database, user := a.words()
+	there, err := m.granted(ctx, a.grant, a.Conn)
 	if err != nil {
 		return nil, err
 	}
 	if !there {
 		if text := said(ctx); text != "" {
-			return change.Failed(a.Name, fmt.Sprintf("Unable to determine if grant %s on %s for %s exists (%s)", grant, database, user, text)), nil
+			return change.Failed(a.Name, fmt.Sprintf("Unable to determine if grant %s on %s for %s exists (%s)", what, database, user, text)), nil
 		}
-		return change.Done(a.Name, fmt.Sprintf("Grant %s on %s to %s is not present, so it cannot be revoked", grant, database, user)), nil
+		return change.Done(a.Name, fmt.Sprintf("Grant %s on %s to %s is not present, so it cannot be revoked", what, database, user)), nil
 	}
 	if change.Test(ctx) {
 		return change.Would(a.Name, nil, fmt.Sprintf("MySQL grant %s is set to be revoked", a.Name)), nil
@@ -185,11 +181,7 @@ func (m *module) absent(ctx context.Context, b absentArgs) (any, error) {
 		return nil, err
 	}
 	if data.Truth(gone) {
-		return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("Grant %s on %s for %s has been revoked", grant, database, user)), nil
+		return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("Grant %s on %s for %s has been revoked", what, database, user)), nil
 	}
-	comment := fmt.Sprintf("Unable to revoke grant %s on %s for %s", grant, database, user)
-	if text := said(ctx); text != "" {
-		comment += " (" + text + ")"
-	}
-	return change.Failed(a.Name, comment), nil
+	return change.Failed(a.Name, because(ctx, fmt.Sprintf("Unable to revoke grant %s on %s for %s", what, database, user))), nil
 }

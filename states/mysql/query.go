@@ -1,13 +1,4 @@
-// Package mysqlquery is Salt's state mysql_query: it executes statements in a database of a MySQL or MariaDB server and stores what they
-// return in a grain or a file (salt/states/mysql_query.py). The module mysql does the work; arguments that begin with connection_ are
-// given to it.
-//
-// A statement is executed each time, and that is a change; with overwrite: False it is executed only while its grain or file is missing.
-//
-// What differs from Salt: a statement that the server refuses, and a server that cannot be reached, are failures that say why; results of
-// run_file are for each statement a list of rows, where Salt takes a row for a column; NULL is written to a file as None; a grain that
-// has no keys is told before anything is executed.
-package mysqlquery
+package mysql
 
 import (
 	"context"
@@ -22,21 +13,29 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-func (m *module) functions() []loader.Func {
-	return []loader.Func{
-		loader.F("run", m.run).Secret("connection_pass"),
-		loader.F("run_file", m.runFile).Secret("connection_pass"),
-	}
+// Query returns the state mysql_query.
+//
+// A statement is executed each time, and that is a change; with overwrite: False it is executed only
+// while its grain or file is missing.
+//
+// What differs from Salt: a statement that the server refuses, and a server that cannot be reached,
+// are failures that say why; results of run_file are for each statement a list of rows, where Salt
+// takes a row for a column; NULL is written to a file as None; a grain that has no keys is told
+// before anything is executed.
+func Query() loader.Plugin {
+	return state("mysql_query", func(m *module) []loader.Func {
+		return []loader.Func{
+			loader.F("run", m.run).Secret("connection_pass"),
+			loader.F("run_file", m.runFile).Secret("connection_pass"),
+		}
+	})
 }
 
 type runArgs struct {
-	Name          any
-	Database      any
-	Query         any
-	Output        any       `default:"None"`
-	Grain         any       `default:"None"`
-	Key           any       `default:"None"`
-	Overwrite     any       `default:"True"`
+	Name     any
+	Database any
+	Query    any
+	target
 	CheckDbExists any       `default:"True"`
 	ClientFlags   any       `default:"None"`
 	Conn          *data.Map `kwargs:"connection_args"`
@@ -86,17 +85,14 @@ func (m *module) run(ctx context.Context, a runArgs) (any, error) {
 			return ret, err
 		}
 	}
-	return s.ensure(ctx, target{a.Output, a.Grain, a.Key}, data.Truth(a.Overwrite))
+	return s.ensure(ctx, a.target)
 }
 
 type runFileArgs struct {
-	Name          any
-	Database      any
-	QueryFile     any       `default:"None"`
-	Output        any       `default:"None"`
-	Grain         any       `default:"None"`
-	Key           any       `default:"None"`
-	Overwrite     any       `default:"True"`
+	Name      any
+	Database  any
+	QueryFile any `default:"None"`
+	target
 	Saltenv       any       `default:"None"`
 	CheckDbExists any       `default:"True"`
 	ClientFlags   any       `default:"None"`
@@ -144,7 +140,7 @@ func (m *module) runFile(ctx context.Context, a runFileArgs) (any, error) {
 			return ret, err
 		}
 	}
-	return s.ensure(ctx, target{a.Output, a.Grain, a.Key}, data.Truth(a.Overwrite))
+	return s.ensure(ctx, a.target)
 }
 
 const noFlags = "Error: client_flags must be a list."

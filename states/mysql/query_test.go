@@ -1,4 +1,4 @@
-package mysqlquery_test
+package mysql_test
 
 import (
 	"database/sql"
@@ -101,12 +101,12 @@ func timeless(text string) string {
 	return regexp.MustCompile(`'(human|raw)': ('[\d.e-]+m?s?'|[\d.e-]+)`).ReplaceAllString(text, "'$1': 0")
 }
 
-// testdata/runs.json has what Salt 3006.0 answered on the same server: in test mode, in the real run, in test mode again and in a
+// testdata/query.json has what Salt 3006.0 answered on the same server: in test mode, in the real run, in test mode again and in a
 // second run.
-func TestRuns(t *testing.T) {
+func TestQueries(t *testing.T) {
 	server(t)
 	h := newHost(t)
-	src, err := os.ReadFile("testdata/runs.json")
+	src, err := os.ReadFile("testdata/query.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestRuns(t *testing.T) {
 		for i, s := range c.List("steps") {
 			step := s.(*data.Map)
 			got := h.run(step.Value("test") == true, c.Text("state"), c.Object("kwargs"))
-			if want := step.Value("return").(*data.Map); !same(got, want) {
+			if want := step.Value("return").(*data.Map); !sameQuery(got, want) {
 				t.Errorf("%s %s step %d\n got %s\nwant %s", c.Text("state"), data.Repr(c.Object("kwargs")), i, data.Repr(got), data.Repr(want))
 			}
 		}
@@ -136,9 +136,9 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// same compares results. Where Salt ends in an exception, or takes a server that it cannot reach for success, there is a failure that
+// sameQuery compares results. Where Salt ends in an exception, or takes a server that it cannot reach for success, there is a failure that
 // says why.
-func same(got, want *data.Map) bool {
+func sameQuery(got, want *data.Map) bool {
 	const unreachable = "Can't connect to "
 	comment := want.Text("comment")
 	switch {

@@ -1,4 +1,4 @@
-package mysqlquery
+package mysql
 
 import (
 	"context"
@@ -20,7 +20,7 @@ type statement struct {
 
 // missing returns the result of a state whose database is not there, or cannot be seen; nil for one that is there.
 func (s statement) missing(ctx context.Context, named any) (any, error) {
-	there, err := s.m.call(ctx, "db_exists", s.conn, s.database)
+	there, err := s.m.call(ctx, "db_exists", s.conn, nil, s.database)
 	if err != nil || data.Truth(there) {
 		return nil, err
 	}
@@ -31,15 +31,15 @@ func (s statement) missing(ctx context.Context, named any) (any, error) {
 }
 
 // ensure executes the statement unless the target has a result that is to stay.
-func (s statement) ensure(ctx context.Context, to target, overwrite bool) (any, error) {
+func (s statement) ensure(ctx context.Context, to target) (any, error) {
 	if to.nameless() {
 		return change.Failed(s.name, "Error: output type 'grain' needs the grain parameter\n"), nil
 	}
-	there, err := s.m.has(ctx, to, overwrite)
+	there, err := s.m.has(ctx, to)
 	switch {
 	case err != nil:
 		return change.Failed(s.name, err.Error()), nil
-	case there && !overwrite:
+	case there && to.stays():
 		return change.Done(s.name, fmt.Sprintf("No execution needed. %s already set", to.title())), nil
 	case change.Test(ctx):
 		return change.Would(s.name, nil, "Query would execute, "+to.plan()), nil
@@ -48,7 +48,7 @@ func (s statement) ensure(ctx context.Context, to target, overwrite bool) (any, 
 }
 
 func (s statement) execute(ctx context.Context, to target) (any, error) {
-	v, err := s.m.call(ctx, s.fun, s.conn, s.database, s.text)
+	v, err := s.m.call(ctx, s.fun, s.conn, nil, s.database, s.text)
 	if err != nil {
 		return nil, err
 	}

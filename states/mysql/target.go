@@ -1,4 +1,4 @@
-package mysqlquery
+package mysql
 
 import (
 	"context"
@@ -14,23 +14,32 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A target is where a result is stored: in a grain, below a key of one, in a file or, without an output, nowhere.
-type target struct{ output, grain, key any }
+// A target is where a result is stored: in a grain, below a key of one, in a file or, without an
+// output, nowhere.
+type target struct {
+	Output    any `default:"None"`
+	Grain     any `default:"None"`
+	Key       any `default:"None"`
+	Overwrite any `default:"True"`
+}
 
-func (t target) inGrain() bool { return t.output == "grain" }
+// stays reports whether a result that is there is not to be replaced.
+func (t target) stays() bool { return !data.Truth(t.Overwrite) }
+
+func (t target) inGrain() bool { return t.Output == "grain" }
 
 // nameless reports whether the result goes to a grain that has no name.
-func (t target) nameless() bool { return t.inGrain() && t.grain == nil }
+func (t target) nameless() bool { return t.inGrain() && t.Grain == nil }
 
 // place returns the grain and its key, or the path.
 func (t target) place() string {
 	switch {
 	case !t.inGrain():
-		return data.Str(t.output)
-	case t.key == nil:
-		return data.Str(t.grain)
+		return data.Str(t.Output)
+	case t.Key == nil:
+		return data.Str(t.Grain)
 	}
-	return data.Str(t.grain) + ":" + data.Str(t.key)
+	return data.Str(t.Grain) + ":" + data.Str(t.Key)
 }
 
 // title begins a sentence about the target.
@@ -44,7 +53,7 @@ func (t target) title() string {
 // plan says what would be done with the result.
 func (t target) plan() string {
 	switch {
-	case t.output == nil:
+	case t.Output == nil:
 		return "not storing result"
 	case t.inGrain():
 		return "storing result in grain: " + t.place()
@@ -55,7 +64,7 @@ func (t target) plan() string {
 // into says where the result went.
 func (t target) into() string {
 	switch {
-	case t.output == nil:
+	case t.Output == nil:
 		return ""
 	case t.inGrain():
 		return ". Output into grain: " + t.place()
@@ -65,21 +74,21 @@ func (t target) into() string {
 
 // has reports whether the target has a result. What cannot be seen, and a grain that can have no keys, is an error, but a file that is
 // overwritten need not be seen.
-func (m *module) has(ctx context.Context, t target, overwrite bool) (bool, error) {
+func (m *module) has(ctx context.Context, t target) (bool, error) {
 	switch {
-	case t.output == nil:
+	case t.Output == nil:
 		return false, nil
 	case !t.inGrain():
 		info, err := os.Stat(m.path(t))
-		if overwrite || errors.Is(err, fs.ErrNotExist) {
+		if !t.stays() || errors.Is(err, fs.ErrNotExist) {
 			return false, nil
 		}
 		return err == nil && info.Mode().IsRegular(), err
-	case t.key == nil:
-		return m.hasGrain(ctx, t.grain)
+	case t.Key == nil:
+		return m.hasGrain(ctx, t.Grain)
 	}
 	now, err := m.keys(ctx, t)
-	return now.Has(t.key), err
+	return now.Has(t.Key), err
 }
 
 func (m *module) hasGrain(ctx context.Context, name any) (bool, error) {
@@ -90,17 +99,17 @@ func (m *module) hasGrain(ctx context.Context, name any) (bool, error) {
 
 // keys returns a copy of the dictionary that the grain is, an empty one where there is no such grain.
 func (m *module) keys(ctx context.Context, t target) (*data.Map, error) {
-	there, err := m.hasGrain(ctx, t.grain)
+	there, err := m.hasGrain(ctx, t.Grain)
 	if err != nil || !there {
 		return data.NewMap(), err
 	}
-	v, err := m.env.Call(ctx, "grains.get", []any{t.grain}, nil)
+	v, err := m.env.Call(ctx, "grains.get", []any{t.Grain}, nil)
 	if err != nil {
 		return nil, err
 	}
 	now, ok := v.(*data.Map)
 	if !ok {
-		return nil, fmt.Errorf("the grain %s is not a dictionary: it cannot have the key %s", data.Str(t.grain), data.Str(t.key))
+		return nil, fmt.Errorf("the grain %s is not a dictionary: it cannot have the key %s", data.Str(t.Grain), data.Str(t.Key))
 	}
 	return now.Clone(), nil
 }
@@ -108,21 +117,21 @@ func (m *module) keys(ctx context.Context, t target) (*data.Map, error) {
 // store brings a result to its target.
 func (m *module) store(ctx context.Context, t target, r result) error {
 	switch {
-	case t.output == nil:
+	case t.Output == nil:
 		return nil
 	case !t.inGrain():
 		return m.writeFile(m.path(t), []byte(r.lines()))
 	}
 	var value any = r.ordered()
-	if t.key != nil {
+	if t.Key != nil {
 		now, err := m.keys(ctx, t)
 		if err != nil {
 			return err
 		}
-		now.Set(t.key, value)
+		now.Set(t.Key, value)
 		value = now
 	}
-	v, err := m.env.Call(ctx, "grains.setval", []any{t.grain, value}, nil)
+	v, err := m.env.Call(ctx, "grains.setval", []any{t.Grain, value}, nil)
 	if text, ok := v.(string); ok && err == nil {
 		return errors.New(text)
 	}
@@ -131,7 +140,7 @@ func (m *module) store(ctx context.Context, t target, r result) error {
 
 // path returns where the file is: the target of a link.
 func (m *module) path(t target) string {
-	path := filepath.Join(m.env.Root, data.Str(t.output))
+	path := filepath.Join(m.env.Root, data.Str(t.Output))
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}

@@ -1,9 +1,4 @@
-// Package mysqluser is Salt's state mysql_user: it keeps users of a MySQL or MariaDB server (salt/states/mysql_user.py). The module mysql
-// does the work; arguments that begin with connection_ are given to it.
-//
-// What differs from Salt: a user that could not be removed is a failure, and so is a password that is another after it was set. Errors
-// never show passwords.
-package mysqluser
+package mysql
 
 import (
 	"context"
@@ -14,14 +9,20 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-func (m *module) functions() []loader.Func {
-	return []loader.Func{
-		loader.F("absent", m.absent).Secret("connection_pass"),
-		loader.F("present", m.present).Secret("password", "password_hash", "connection_pass"),
-	}
+// User returns the state mysql_user.
+//
+// What differs from Salt: a user that could not be removed is a failure, and so is a password that
+// is another after it was set. Errors never show passwords.
+func User() loader.Plugin {
+	return state("mysql_user", func(m *module) []loader.Func {
+		return []loader.Func{
+			loader.F("absent", m.absentUser).Secret("connection_pass"),
+			loader.F("present", m.presentUser).Secret("password", "password_hash", "connection_pass"),
+		}
+	})
 }
 
-type presentArgs struct {
+type userArgs struct {
 	Name              string
 	Host              any       `default:"'localhost'"`
 	Password          any       `default:"None"`
@@ -33,9 +34,9 @@ type presentArgs struct {
 	Conn              *data.Map `kwargs:"connection_args"`
 }
 
-func (a presentArgs) who() string { return a.Name + "@" + data.Str(a.Host) }
+func (a userArgs) who() string { return a.Name + "@" + data.Str(a.Host) }
 
-func (a presentArgs) passwordless() bool {
+func (a userArgs) passwordless() bool {
 	return !data.Truth(a.Password) && !data.Truth(a.PasswordHash)
 }
 
@@ -44,7 +45,7 @@ func asked(v any) bool {
 	return v == "true" || v == "True" || v != "false" && v != "False" && data.Truth(v)
 }
 
-// present keeps a user who logs in with a password.
+// presentUser keeps a user who logs in with a password.
 //
 // host
 //
@@ -70,11 +71,11 @@ func asked(v any) bool {
 //	  mysql_user.present:
 //	    - host: localhost
 //	    - password: bobcat
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) presentUser(ctx context.Context, a userArgs) (any, error) {
 	if a.passwordless() && !asked(a.AllowPasswordless) && !data.Truth(a.UnixSocket) {
 		return change.Failed(a.Name, "Either password or password_hash must be specified, unless allow_passwordless is True"), nil
 	}
-	for _, look := range []func(context.Context, presentArgs) (bool, error){m.asWanted, m.there} {
+	for _, look := range []func(context.Context, userArgs) (bool, error){m.userAsWanted, m.userThere} {
 		ok, err := look(ctx, a)
 		if err != nil {
 			return nil, err
@@ -83,14 +84,14 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 			return change.Failed(a.Name, text), nil
 		}
 		if ok {
-			return m.found(ctx, a)
+			return m.foundUser(ctx, a)
 		}
 	}
-	return m.create(ctx, a)
+	return m.createUser(ctx, a)
 }
 
-// asWanted reports whether there is the user with the password.
-func (m *module) asWanted(ctx context.Context, a presentArgs) (bool, error) {
+// userAsWanted reports whether there is the user with the password.
+func (m *module) userAsWanted(ctx context.Context, a userArgs) (bool, error) {
 	kwargs := data.NewMap("unix_socket", a.UnixSocket, "password_column", a.PasswordColumn)
 	if a.passwordless() {
 		kwargs.Set("passwordless", true)
@@ -102,15 +103,15 @@ func (m *module) asWanted(ctx context.Context, a presentArgs) (bool, error) {
 	return data.Truth(v), err
 }
 
-// there reports whether there is the user.
-func (m *module) there(ctx context.Context, a presentArgs) (bool, error) {
+// userThere reports whether there is the user.
+func (m *module) userThere(ctx context.Context, a userArgs) (bool, error) {
 	v, err := m.call(ctx, "user_exists", a.Conn, data.NewMap("unix_socket", a.UnixSocket), a.Name, a.Host)
 	return data.Truth(v), err
 }
 
-// found is the result for a user that is there: as wanted, or with another password.
-func (m *module) found(ctx context.Context, a presentArgs) (any, error) {
-	ok, err := m.asWanted(ctx, a)
+// foundUser is the result for a user that is there: as wanted, or with another password.
+func (m *module) foundUser(ctx context.Context, a userArgs) (any, error) {
+	ok, err := m.userAsWanted(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func (m *module) found(ctx context.Context, a presentArgs) (any, error) {
 	return change.Done(a.Name, comment), nil
 }
 
-func (m *module) changePassword(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) changePassword(ctx context.Context, a userArgs) (any, error) {
 	verb, done := "change", "changed"
 	if a.passwordless() {
 		verb, done = "clear", "cleared"
@@ -150,7 +151,7 @@ func (m *module) changePassword(ctx context.Context, a presentArgs) (any, error)
 	}
 	text, now := said(ctx), false
 	if data.Truth(v) {
-		if now, err = m.asWanted(ctx, a); err != nil {
+		if now, err = m.userAsWanted(ctx, a); err != nil {
 			return nil, err
 		}
 		text = said(ctx)
@@ -168,7 +169,7 @@ func (m *module) changePassword(ctx context.Context, a presentArgs) (any, error)
 	return change.Failed(a.Name, comment), nil
 }
 
-func (m *module) create(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) createUser(ctx context.Context, a userArgs) (any, error) {
 	with := ""
 	if data.Truth(a.AllowPasswordless) {
 		with = " with passwordless login"
@@ -187,25 +188,21 @@ func (m *module) create(ctx context.Context, a presentArgs) (any, error) {
 	if data.Truth(v) {
 		return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("The user %s has been added", a.who())+with), nil
 	}
-	comment := fmt.Sprintf("Failed to create user %s", a.who())
-	if text := said(ctx); text != "" {
-		comment += " (" + text + ")"
-	}
-	return change.Failed(a.Name, comment), nil
+	return change.Failed(a.Name, because(ctx, fmt.Sprintf("Failed to create user %s", a.who()))), nil
 }
 
-type absentArgs struct {
+type absentUserArgs struct {
 	Name string
 	Host any       `default:"'localhost'"`
 	Conn *data.Map `kwargs:"connection_args"`
 }
 
-// absent removes a user.
+// absentUser removes a user.
 //
 //	frank:
 //	  mysql_user.absent:
 //	    - host: localhost
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
+func (m *module) absentUser(ctx context.Context, a absentUserArgs) (any, error) {
 	who := a.Name + "@" + data.Str(a.Host)
 	there, err := m.call(ctx, "user_exists", a.Conn, nil, a.Name, a.Host)
 	if err != nil {

@@ -1,9 +1,4 @@
-// Package postgresdatabase is Salt's state postgres_database: it keeps databases of a PostgreSQL server
-// (salt/states/postgres_database.py). The module postgres does the work.
-//
-// What differs from Salt: a server that cannot be asked is a failure, in test mode too, and so is a database that is still not as wanted
-// after it was changed.
-package postgresdatabase
+package postgres
 
 import (
 	"context"
@@ -11,31 +6,35 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
 
-type presentArgs struct {
-	Name          string
-	Tablespace    any `default:"None"`
-	Encoding      any `default:"None"`
-	LcCollate     any `default:"None"`
-	LcCtype       any `default:"None"`
-	Owner         any `default:"None"`
-	OwnerRecurse  any `default:"False"`
-	Template      any `default:"None"`
-	User          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	DbPassword    any `default:"None"`
-	DbHost        any `default:"None"`
-	DbPort        any `default:"None"`
-	DbUser        any `default:"None"`
+// Database returns the state postgres_database.
+//
+// What differs from Salt: a database that is still not as wanted after it was changed is a failure.
+func Database() loader.Plugin {
+	return state("postgres_database", func(m *module) []loader.Func {
+		return []loader.Func{
+			loader.F("absent", m.absentDatabase).Secret("db_password"),
+			loader.F("present", m.presentDatabase).Secret("db_password"),
+		}
+	})
 }
 
-func (a presentArgs) server() *data.Map {
-	return data.NewMap("maintenance_db", a.MaintenanceDB, "runas", a.User, "host", a.DbHost, "user", a.DbUser, "port", a.DbPort, "password", a.DbPassword)
+type databaseArgs struct {
+	Name         string
+	Tablespace   any `default:"None"`
+	Encoding     any `default:"None"`
+	LcCollate    any `default:"None"`
+	LcCtype      any `default:"None"`
+	Owner        any `default:"None"`
+	OwnerRecurse any `default:"False"`
+	Template     any `default:"None"`
+	server
 }
 
-// present keeps a database.
+// presentDatabase keeps a database.
 //
 // tablespace, encoding, lc_collate, lc_ctype, owner, template
 //
@@ -56,8 +55,8 @@ func (a presentArgs) server() *data.Map {
 //	frank:
 //	  postgres_database.present:
 //	    - owner: frank
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
-	now, err := m.database(ctx, a)
+func (m *module) presentDatabase(ctx context.Context, a databaseArgs) (any, error) {
+	now, err := m.lookUpDatabase(ctx, a)
 	switch {
 	case err != nil:
 		return change.Failed(a.Name, err.Error()), nil
@@ -66,13 +65,13 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	case now != nil && !a.fixed(now):
 		return change.Failed(a.Name, fmt.Sprintf("Database %s has wrong parameters which couldn't be changed on fly.", a.Name)), nil
 	case now == nil:
-		return m.create(ctx, a)
+		return m.createDatabase(ctx, a)
 	case change.Test(ctx):
 		return change.Would(a.Name, nil, fmt.Sprintf("Database %s exists, but parameters need to be changed", a.Name)), nil
 	}
-	ok, err := m.call(ctx, "db_alter", a.server(), data.NewMap("tablespace", a.Tablespace, "owner", a.Owner, "owner_recurse", a.OwnerRecurse), a.Name)
+	ok, err := m.call(ctx, "db_alter", a.server, data.NewMap("tablespace", a.Tablespace, "owner", a.Owner, "owner_recurse", a.OwnerRecurse), a.Name)
 	if err == nil && data.Truth(ok) {
-		now, err = m.database(ctx, a)
+		now, err = m.lookUpDatabase(ctx, a)
 	}
 	if err != nil {
 		return change.Failed(a.Name, err.Error()), nil
@@ -83,22 +82,22 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	return change.New(a.Name, true, data.NewMap(a.Name, "Parameters changed"), fmt.Sprintf("Parameters for database %s have been changed", a.Name)), nil
 }
 
-// database returns the database as it is, nil where there is none.
-func (m *module) database(ctx context.Context, a presentArgs) (*data.Map, error) {
-	v, err := m.call(ctx, "db_list", a.server(), nil)
+// lookUpDatabase returns the database as it is, nil where there is none.
+func (m *module) lookUpDatabase(ctx context.Context, a databaseArgs) (*data.Map, error) {
+	v, err := m.call(ctx, "db_list", a.server, nil)
 	all, _ := v.(*data.Map)
 	now, _ := all.Value(a.Name).(*data.Map)
 	return now, err
 }
 
 // fixed reports whether what cannot be changed is as wanted.
-func (a presentArgs) fixed(now *data.Map) bool {
+func (a databaseArgs) fixed(now *data.Map) bool {
 	return (!data.Truth(a.Encoding) || strings.EqualFold(data.Str(a.Encoding), now.Text("Encoding"))) &&
 		as(a.LcCollate, now, "Collate") && as(a.LcCtype, now, "Ctype")
 }
 
 // free reports whether what can be changed is as wanted.
-func (a presentArgs) free(now *data.Map) bool {
+func (a databaseArgs) free(now *data.Map) bool {
 	return as(a.Tablespace, now, "Tablespace") && as(a.Owner, now, "Owner")
 }
 
@@ -106,11 +105,11 @@ func as(wanted any, now *data.Map, key string) bool {
 	return !data.Truth(wanted) || data.Str(wanted) == now.Text(key)
 }
 
-func (m *module) create(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) createDatabase(ctx context.Context, a databaseArgs) (any, error) {
 	if change.Test(ctx) {
 		return change.Would(a.Name, nil, fmt.Sprintf("Database %s is set to be created", a.Name)), nil
 	}
-	ok, err := m.call(ctx, "db_create", a.server(), data.NewMap("tablespace", a.Tablespace, "encoding", a.Encoding, "lc_collate", a.LcCollate,
+	ok, err := m.call(ctx, "db_create", a.server, data.NewMap("tablespace", a.Tablespace, "encoding", a.Encoding, "lc_collate", a.LcCollate,
 		"lc_ctype", a.LcCtype, "owner", a.Owner, "template", a.Template), a.Name)
 	if err != nil {
 		return change.Failed(a.Name, err.Error()), nil
@@ -121,26 +120,17 @@ func (m *module) create(ctx context.Context, a presentArgs) (any, error) {
 	return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("The database %s has been created", a.Name)), nil
 }
 
-type absentArgs struct {
-	Name          string
-	User          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	DbPassword    any `default:"None"`
-	DbHost        any `default:"None"`
-	DbPort        any `default:"None"`
-	DbUser        any `default:"None"`
+type absentDatabaseArgs struct {
+	Name string
+	server
 }
 
-func (a absentArgs) server() *data.Map {
-	return data.NewMap("maintenance_db", a.MaintenanceDB, "runas", a.User, "host", a.DbHost, "user", a.DbUser, "port", a.DbPort, "password", a.DbPassword)
-}
-
-// absent drops a database.
+// absentDatabase drops a database.
 //
 //	frank:
 //	  postgres_database.absent: []
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
-	there, err := m.call(ctx, "db_exists", a.server(), nil, a.Name)
+func (m *module) absentDatabase(ctx context.Context, a absentDatabaseArgs) (any, error) {
+	there, err := m.call(ctx, "db_exists", a.server, nil, a.Name)
 	if err != nil {
 		return change.Failed(a.Name, err.Error()), nil
 	}
@@ -150,7 +140,7 @@ func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
 	if change.Test(ctx) {
 		return change.Would(a.Name, nil, fmt.Sprintf("Database %s is set to be removed", a.Name)), nil
 	}
-	gone, err := m.call(ctx, "db_remove", a.server(), nil, a.Name)
+	gone, err := m.call(ctx, "db_remove", a.server, nil, a.Name)
 	if err != nil {
 		return change.Failed(a.Name, err.Error()), nil
 	}

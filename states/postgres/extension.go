@@ -1,8 +1,4 @@
-// Package postgresextension is Salt's state postgres_extension: it keeps extensions in a database of a PostgreSQL server
-// (salt/states/postgres_extension.py). The module postgres does the work.
-//
-// What differs from Salt: a server that cannot be asked is a failure, in test mode too.
-package postgresextension
+package postgres
 
 import (
 	"context"
@@ -10,28 +6,30 @@ import (
 	"slices"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
 
-type presentArgs struct {
-	Name          string
-	IfNotExists   any `default:"None"`
-	Schema        any `default:"None"`
-	ExtVersion    any `default:"None"`
-	FromVersion   any `default:"None"`
-	User          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	DbUser        any `default:"None"`
-	DbPassword    any `default:"None"`
-	DbHost        any `default:"None"`
-	DbPort        any `default:"None"`
+// Extension returns the state postgres_extension.
+func Extension() loader.Plugin {
+	return state("postgres_extension", func(m *module) []loader.Func {
+		return []loader.Func{
+			loader.F("absent", m.absentExtension).Secret("db_password"),
+			loader.F("present", m.presentExtension).Secret("db_password"),
+		}
+	})
 }
 
-func (a presentArgs) server() *data.Map {
-	return data.NewMap("maintenance_db", a.MaintenanceDB, "runas", a.User, "host", a.DbHost, "user", a.DbUser, "port", a.DbPort, "password", a.DbPassword)
+type extensionArgs struct {
+	Name        string
+	IfNotExists any `default:"None"`
+	Schema      any `default:"None"`
+	ExtVersion  any `default:"None"`
+	FromVersion any `default:"None"`
+	userServer
 }
 
-// present keeps an extension in the database that maintenance_db names.
+// presentExtension keeps an extension in the database that maintenance_db names.
 //
 // schema, ext_version
 //
@@ -52,7 +50,7 @@ func (a presentArgs) server() *data.Map {
 //	adminpack:
 //	  postgres_extension.present:
 //	    - maintenance_db: frank
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) presentExtension(ctx context.Context, a extensionArgs) (any, error) {
 	v, err := m.call(ctx, "create_metadata", a.server(), data.NewMap("schema", a.Schema, "ext_version", a.ExtVersion), a.Name)
 	if err != nil {
 		return change.Failed(a.Name, err.Error()), nil
@@ -82,24 +80,15 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	return change.New(a.Name, true, data.NewMap(a.Name, told), fmt.Sprintf("The extension %s has been %s", a.Name, done)), nil
 }
 
-type absentArgs struct {
-	Name          string
-	IfExists      any `default:"None"`
-	Restrict      any `default:"None"`
-	Cascade       any `default:"None"`
-	User          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	DbUser        any `default:"None"`
-	DbPassword    any `default:"None"`
-	DbHost        any `default:"None"`
-	DbPort        any `default:"None"`
+type absentExtensionArgs struct {
+	Name     string
+	IfExists any `default:"None"`
+	Restrict any `default:"None"`
+	Cascade  any `default:"None"`
+	userServer
 }
 
-func (a absentArgs) server() *data.Map {
-	return data.NewMap("maintenance_db", a.MaintenanceDB, "runas", a.User, "host", a.DbHost, "user", a.DbUser, "port", a.DbPort, "password", a.DbPassword)
-}
-
-// absent removes an extension from the database that maintenance_db names.
+// absentExtension removes an extension from the database that maintenance_db names.
 //
 // if_exists, restrict, cascade
 //
@@ -108,7 +97,7 @@ func (a absentArgs) server() *data.Map {
 //	adminpack:
 //	  postgres_extension.absent:
 //	    - maintenance_db: frank
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
+func (m *module) absentExtension(ctx context.Context, a absentExtensionArgs) (any, error) {
 	there, err := m.call(ctx, "is_installed_extension", a.server(), nil, a.Name)
 	if err != nil {
 		return change.Failed(a.Name, err.Error()), nil

@@ -1,4 +1,4 @@
-package postgresrole
+package postgres
 
 import (
 	"context"
@@ -6,40 +6,31 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Group returns the state postgres_group. There is one where there is the module postgres.
-func Group() loader.Plugin { return loader.Plugin{Name: "postgres_group", New: newGroups} }
-
-type groups struct{ kind }
-
-func newGroups(env *loader.Env) (*loader.Module, error) {
-	m := &groups{kind{"Group", "group", env}}
-	if err := m.loadable(); err != nil {
-		return nil, err
-	}
-	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", m.absentGroup).Secret("db_password"),
-		loader.F("present", m.presentGroup).Secret("password", "db_password"),
-	}}, nil
+// Group returns the state postgres_group.
+//
+// What differs from Salt: changes are what the role was read to be after they were made, and what is
+// still not so is a failure.
+func Group() loader.Plugin {
+	return state("postgres_group", func(m *module) []loader.Func {
+		return []loader.Func{
+			loader.F("absent", m.absentGroup).Secret("db_password"),
+			loader.F("present", m.presentGroup).Secret("password", "db_password"),
+		}
+	})
 }
 
+func (m *module) groups() kind { return kind{m, "Group", "group"} }
+
 type groupArgs struct {
-	Name            string
-	Createdb        any `default:"None"`
-	Createroles     any `default:"None"`
-	Encrypted       any `default:"None"`
-	Superuser       any `default:"None"`
+	Name string
+	rights
 	Inherit         any `default:"None"`
 	Login           any `default:"None"`
 	Replication     any `default:"None"`
 	Password        any `default:"None"`
 	RefreshPassword any `default:"None"`
 	Groups          any `default:"None"`
-	User            any `default:"None"`
-	MaintenanceDB   any `name:"maintenance_db" default:"None"`
-	DbPassword      any `default:"None"`
-	DbHost          any `default:"None"`
-	DbPort          any `default:"None"`
-	DbUser          any `default:"None"`
+	server
 }
 
 // presentGroup keeps a role, which may not log in unless login says otherwise.
@@ -71,11 +62,11 @@ type groupArgs struct {
 //	frank:
 //	  postgres_group.present:
 //	    - createdb: True
-func (m *groups) presentGroup(ctx context.Context, a groupArgs) (any, error) {
-	return m.present(ctx, role{
-		Name: a.Name, Createdb: a.Createdb, Createroles: a.Createroles, Encrypted: a.Encrypted, Superuser: a.Superuser, Replication: a.Replication,
-		Inherit: a.Inherit, Login: a.Login, Password: a.Password, RefreshPassword: a.RefreshPassword, Groups: a.Groups, User: a.User,
-		MaintenanceDB: a.MaintenanceDB, DbPassword: a.DbPassword, DbHost: a.DbHost, DbPort: a.DbPort, DbUser: a.DbUser,
+func (m *module) presentGroup(ctx context.Context, a groupArgs) (any, error) {
+	return m.groups().present(ctx, role{
+		Name: a.Name, rights: a.rights, Replication: a.Replication, Inherit: a.Inherit,
+		Login: a.Login, Password: a.Password, RefreshPassword: a.RefreshPassword,
+		Groups: a.Groups, server: a.server,
 	})
 }
 
@@ -83,6 +74,6 @@ func (m *groups) presentGroup(ctx context.Context, a groupArgs) (any, error) {
 //
 //	frank:
 //	  postgres_group.absent: []
-func (m *groups) absentGroup(ctx context.Context, a absentArgs) (any, error) {
-	return m.absent(ctx, a)
+func (m *module) absentGroup(ctx context.Context, a absentRoleArgs) (any, error) {
+	return m.groups().absent(ctx, a)
 }

@@ -1,4 +1,9 @@
-package postgresdatabase
+// Package postgres is Salt's states postgres_database, postgres_extension, postgres_group,
+// postgres_privileges, postgres_schema, postgres_tablespace and postgres_user for a PostgreSQL server
+// (salt/states/postgres_*.py). The module postgres does the work.
+//
+// What differs from Salt in all of them: a server that cannot be asked is a failure, in test mode too.
+package postgres
 
 import (
 	"context"
@@ -8,26 +13,52 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Plugin returns the state postgres_database. There is one where there is the module postgres.
-func Plugin() loader.Plugin { return loader.Plugin{Name: "postgres_database", New: newModule} }
-
+// A module does the work of all states of the package.
 type module struct{ env *loader.Env }
 
-func newModule(env *loader.Env) (*loader.Module, error) {
-	m := &module{env}
-	if !env.Functions.Has("postgres.user_exists") {
-		return nil, errors.New("Unable to load postgres module.  Make sure `postgres.bins_dir` is set.") //nolint:staticcheck // Salt's text
-	}
-	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", m.absent).Secret("db_password"),
-		loader.F("present", m.present).Secret("db_password"),
-	}}, nil
+// state returns a state that is there where the module postgres is.
+func state(name string, funcs func(m *module) []loader.Func) loader.Plugin {
+	return loader.Plugin{Name: name, New: func(env *loader.Env) (*loader.Module, error) {
+		if !env.Functions.Has("postgres.user_exists") {
+			return nil, errors.New("Unable to load postgres module.  Make sure `postgres.bins_dir` is set.") //nolint:staticcheck // Salt's text
+		}
+		return &loader.Module{Funcs: funcs(&module{env})}, nil
+	}}
 }
 
 // call calls a function of the module postgres on a server.
-func (m *module) call(ctx context.Context, fun string, server, kwargs *data.Map, args ...any) (any, error) {
-	all := &data.Map{}
-	all.Update(server)
+func (m *module) call(
+	ctx context.Context, fun string, s server, kwargs *data.Map, args ...any,
+) (any, error) {
+	all := data.NewMap("maintenance_db", s.MaintenanceDB, "runas", s.User,
+		"host", s.DbHost, "user", s.DbUser, "port", s.DbPort, "password", s.DbPassword)
 	all.Update(kwargs)
 	return m.env.Call(ctx, "postgres."+fun, args, all)
+}
+
+// A server is as which user of this system, and how, to connect to the server.
+type server struct {
+	User          any `default:"None"`
+	MaintenanceDB any `default:"None"`
+	address
+	DbUser any `default:"None"`
+}
+
+// An address is what Salt's functions have in one order all.
+type address struct {
+	DbPassword any `default:"None"`
+	DbHost     any `default:"None"`
+	DbPort     any `default:"None"`
+}
+
+// A userServer is a server in another order of Salt's.
+type userServer struct {
+	User          any `default:"None"`
+	MaintenanceDB any `default:"None"`
+	DbUser        any `default:"None"`
+	address
+}
+
+func (s userServer) server() server {
+	return server{s.User, s.MaintenanceDB, s.address, s.DbUser}
 }

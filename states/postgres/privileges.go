@@ -1,9 +1,4 @@
-// Package postgresprivileges is Salt's state postgres_privileges: it keeps what roles of a PostgreSQL server may do with objects
-// (salt/states/postgres_privileges.py). The module postgres does the work.
-//
-// What differs from Salt: a server that cannot be asked is a failure, in test mode too; a role that has privileges gets the right to
-// grant them, where Salt fails.
-package postgresprivileges
+package postgres
 
 import (
 	"context"
@@ -11,26 +6,47 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
 
-type presentArgs struct {
-	Name          string
-	ObjectName    string
-	ObjectType    string
-	Privileges    []any `default:"None"`
-	GrantOption   any   `default:"None"`
-	Prepend       any   `default:"'public'"`
-	MaintenanceDB any   `name:"maintenance_db" default:"None"`
-	User          any   `default:"None"`
-	DbPassword    any   `default:"None"`
-	DbHost        any   `default:"None"`
-	DbPort        any   `default:"None"`
-	DbUser        any   `default:"None"`
+// Privileges returns the state postgres_privileges.
+//
+// What differs from Salt: a role that has privileges gets the right to grant them, where Salt fails.
+func Privileges() loader.Plugin {
+	return state("postgres_privileges", func(m *module) []loader.Func {
+		return []loader.Func{
+			loader.F("absent", m.absentPrivileges).Secret("db_password"),
+			loader.F("present", m.presentPrivileges).Secret("db_password"),
+		}
+	})
 }
 
-func (a presentArgs) server() *data.Map {
-	return data.NewMap("maintenance_db", a.MaintenanceDB, "runas", a.User, "host", a.DbHost, "user", a.DbUser, "port", a.DbPort, "password", a.DbPassword)
+// A privilege is what functions are told of one.
+type privilege struct {
+	Name       string
+	ObjectName string
+	ObjectType string
+	Privileges []any `default:"None"`
+}
+
+// A place is where a privilege holds: a schema, and a server.
+type place struct {
+	Prepend       any `default:"'public'"`
+	MaintenanceDB any `default:"None"`
+	User          any `default:"None"`
+	address
+	DbUser any `default:"None"`
+}
+
+func (p place) server() server {
+	return server{p.User, p.MaintenanceDB, p.address, p.DbUser}
+}
+
+type privilegesArgs struct {
+	privilege
+	GrantOption any `default:"None"`
+	place
 }
 
 // joined returns privileges with commas between; None for none.
@@ -53,7 +69,7 @@ func told(kind, name string, privileges any) string {
 	return data.Str(privileges)
 }
 
-// present keeps privileges on an object granted to a role, or the role in a group.
+// presentPrivileges keeps privileges on an object granted to a role, or the role in a group.
 //
 // object_name, object_type
 //
@@ -87,7 +103,7 @@ func told(kind, name string, privileges any) string {
 //	      - SELECT
 //	      - INSERT
 //	    - maintenance_db: testdb
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) presentPrivileges(ctx context.Context, a privilegesArgs) (any, error) {
 	privileges := joined(a.Privileges)
 	kwargs := data.NewMap("privileges", privileges, "grant_option", a.GrantOption, "prepend", a.Prepend)
 	there, err := m.call(ctx, "has_privileges", a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
@@ -110,25 +126,12 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("The privilege(s): %s have been granted to %s", words, a.Name)), nil
 }
 
-type absentArgs struct {
-	Name          string
-	ObjectName    string
-	ObjectType    string
-	Privileges    []any `default:"None"`
-	Prepend       any   `default:"'public'"`
-	MaintenanceDB any   `name:"maintenance_db" default:"None"`
-	User          any   `default:"None"`
-	DbPassword    any   `default:"None"`
-	DbHost        any   `default:"None"`
-	DbPort        any   `default:"None"`
-	DbUser        any   `default:"None"`
+type absentPrivilegesArgs struct {
+	privilege
+	place
 }
 
-func (a absentArgs) server() *data.Map {
-	return data.NewMap("maintenance_db", a.MaintenanceDB, "runas", a.User, "host", a.DbHost, "user", a.DbUser, "port", a.DbPort, "password", a.DbPassword)
-}
-
-// absent takes privileges on an object from a role, or the role out of a group. The arguments are those of present.
+// absentPrivileges takes privileges on an object from a role, or the role out of a group. The arguments are those of present.
 //
 //	baruwa:
 //	  postgres_privileges.absent:
@@ -137,7 +140,7 @@ func (a absentArgs) server() *data.Map {
 //	    - privileges:
 //	      - SELECT
 //	    - maintenance_db: testdb
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
+func (m *module) absentPrivileges(ctx context.Context, a absentPrivilegesArgs) (any, error) {
 	privileges := joined(a.Privileges)
 	kwargs := data.NewMap("privileges", privileges, "prepend", a.Prepend)
 	there, err := m.call(ctx, "has_privileges", a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)

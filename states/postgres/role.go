@@ -1,60 +1,46 @@
-package postgresrole
+package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/pgverifier"
-	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
 
 // A kind is users or groups: how Salt calls them, at the start of a sentence and within.
 type kind struct {
+	*module
 	title, name string
-	env         *loader.Env
 }
 
-// call calls a function of the module postgres on a server.
-func (k *kind) call(ctx context.Context, fun string, server, kwargs *data.Map, args ...any) (any, error) {
-	all := &data.Map{}
-	all.Update(server)
-	all.Update(kwargs)
-	return k.env.Call(ctx, "postgres."+fun, args, all)
-}
-
-// A role is what states want one to be. What Salt has for users only is nil for groups.
+// A role is what a state wants one to be. These are the parameters of postgres_user.present; what is
+// for users alone is nil for groups.
 type role struct {
-	Name            string
-	Createdb        any
-	Createroles     any
-	Encrypted       any
-	Superuser       any
-	Replication     any
-	Inherit         any
-	Login           any
-	Password        any
-	DefaultPassword any
-	RefreshPassword any
-	ValidUntil      any
-	Groups          any
-	User            any
-	MaintenanceDB   any
-	DbPassword      any
-	DbHost          any
-	DbPort          any
-	DbUser          any
+	Name string
+	rights
+	Replication     any `default:"None"`
+	Inherit         any `default:"None"`
+	Login           any `default:"None"`
+	Password        any `default:"None"`
+	DefaultPassword any `default:"None"`
+	RefreshPassword any `default:"None"`
+	ValidUntil      any `default:"None"`
+	Groups          any `default:"None"`
+	server
 }
 
-func (a role) server() *data.Map {
-	return data.NewMap("maintenance_db", a.MaintenanceDB, "runas", a.User, "host", a.DbHost, "user", a.DbUser, "port", a.DbPort, "password", a.DbPassword)
+type rights struct {
+	Createdb    any `default:"None"`
+	Createroles any `default:"None"`
+	Encrypted   any `default:"None"`
+	Superuser   any `default:"None"`
 }
 
-func (k *kind) present(ctx context.Context, a role) (any, error) {
+func (k kind) present(ctx context.Context, a role) (any, error) {
 	now, err := k.role(ctx, a)
 	if err != nil {
 		return change.Failed(a.Name, err.Error()), nil
@@ -76,7 +62,7 @@ func (k *kind) present(ctx context.Context, a role) (any, error) {
 	if !update.Has("password") {
 		password = nil
 	}
-	if ok, err := k.call(ctx, k.name+"_update", a.server(), a.arguments(password), a.Name); err != nil || !data.Truth(ok) {
+	if ok, err := k.call(ctx, k.name+"_update", a.server, a.arguments(password), a.Name); err != nil || !data.Truth(ok) {
 		return failure(a.Name, "Failed to update "+k.name+" "+a.Name, err), nil
 	}
 	if err := k.verify(ctx, a); err != nil {
@@ -86,7 +72,7 @@ func (k *kind) present(ctx context.Context, a role) (any, error) {
 }
 
 // verify reads the role again after a change.
-func (k *kind) verify(ctx context.Context, a role) error {
+func (k kind) verify(ctx context.Context, a role) error {
 	now, err := k.role(ctx, a)
 	if err != nil || now == nil {
 		return err
@@ -106,8 +92,8 @@ func failure(name, comment string, err error) *data.Map {
 }
 
 // role returns the role as it is, nil where there is none.
-func (k *kind) role(ctx context.Context, a role) (*data.Map, error) {
-	v, err := k.call(ctx, "role_get", a.server(), data.NewMap("return_password", !data.Truth(a.RefreshPassword)), a.Name)
+func (k kind) role(ctx context.Context, a role) (*data.Map, error) {
+	v, err := k.call(ctx, "role_get", a.server, data.NewMap("return_password", !data.Truth(a.RefreshPassword)), a.Name)
 	now, _ := v.(*data.Map)
 	return now, err
 }
@@ -122,7 +108,7 @@ func (a role) arguments(password any) *data.Map {
 	return kwargs
 }
 
-func (k *kind) create(ctx context.Context, a role) (any, error) {
+func (k kind) create(ctx context.Context, a role) (any, error) {
 	if change.Test(ctx) {
 		return change.Would(a.Name, nil, k.title+" "+a.Name+" is set to be created"), nil
 	}
@@ -130,7 +116,7 @@ func (k *kind) create(ctx context.Context, a role) (any, error) {
 	if password == nil {
 		password = a.DefaultPassword
 	}
-	if ok, err := k.call(ctx, k.name+"_create", a.server(), a.arguments(password), a.Name); err != nil || !data.Truth(ok) {
+	if ok, err := k.call(ctx, k.name+"_create", a.server, a.arguments(password), a.Name); err != nil || !data.Truth(ok) {
 		return failure(a.Name, "Failed to create "+k.name+" "+a.Name, err), nil
 	}
 	return change.New(a.Name, true, data.NewMap(a.Name, "Present"), "The "+k.name+" "+a.Name+" has been created"), nil
@@ -148,7 +134,7 @@ func (a role) way() string {
 }
 
 // differing returns what of a role is not as wanted.
-func (k *kind) differing(ctx context.Context, a role, now *data.Map, refresh bool) (*data.Map, error) {
+func (k kind) differing(ctx context.Context, a role, now *data.Map, refresh bool) (*data.Map, error) {
 	update := data.NewMap()
 	for _, o := range []struct {
 		name, told string
@@ -180,9 +166,9 @@ func (k *kind) differing(ctx context.Context, a role, now *data.Map, refresh boo
 }
 
 // expiry returns when the password is to expire, as the server writes times; None for never.
-func (k *kind) expiry(ctx context.Context, a role) (any, error) {
+func (k kind) expiry(ctx context.Context, a role) (any, error) {
 	text := strings.ReplaceAll(data.Str(a.ValidUntil), "'", "''")
-	v, err := k.call(ctx, "psql_query", a.server(), nil, "SELECT '"+text+"'::timestamp(0) AS dt")
+	v, err := k.call(ctx, "psql_query", a.server, nil, "SELECT '"+text+"'::timestamp(0) AS dt")
 	rows, _ := v.([]any)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -216,22 +202,13 @@ func (a role) missing(now *data.Map) []any {
 	return list
 }
 
-type absentArgs struct {
-	Name          string
-	User          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	DbPassword    any `default:"None"`
-	DbHost        any `default:"None"`
-	DbPort        any `default:"None"`
-	DbUser        any `default:"None"`
+type absentRoleArgs struct {
+	Name string
+	server
 }
 
-func (a absentArgs) server() *data.Map {
-	return data.NewMap("maintenance_db", a.MaintenanceDB, "runas", a.User, "host", a.DbHost, "user", a.DbUser, "port", a.DbPort, "password", a.DbPassword)
-}
-
-func (k *kind) absent(ctx context.Context, a absentArgs) (any, error) {
-	there, err := k.call(ctx, "user_exists", a.server(), nil, a.Name)
+func (k kind) absent(ctx context.Context, a absentRoleArgs) (any, error) {
+	there, err := k.call(ctx, "user_exists", a.server, nil, a.Name)
 	if err != nil {
 		return change.Failed(a.Name, err.Error()), nil
 	}
@@ -241,7 +218,7 @@ func (k *kind) absent(ctx context.Context, a absentArgs) (any, error) {
 	if change.Test(ctx) {
 		return change.Would(a.Name, nil, k.title+" "+a.Name+" is set to be removed"), nil
 	}
-	gone, err := k.call(ctx, k.name+"_remove", a.server(), nil, a.Name)
+	gone, err := k.call(ctx, k.name+"_remove", a.server, nil, a.Name)
 	if err != nil {
 		return change.Failed(a.Name, err.Error()), nil
 	}
@@ -249,12 +226,4 @@ func (k *kind) absent(ctx context.Context, a absentArgs) (any, error) {
 		return change.Failed(a.Name, k.title+" "+a.Name+" failed to be removed"), nil
 	}
 	return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), k.title+" "+a.Name+" has been removed"), nil
-}
-
-// loadable says why there is no such state, where the module postgres is missing.
-func (k *kind) loadable() error {
-	if !k.env.Functions.Has("postgres." + k.name + "_create") {
-		return errors.New("Unable to load postgres module.  Make sure `postgres.bins_dir` is set.") //nolint:staticcheck // Salt's text
-	}
-	return nil
 }

@@ -1,33 +1,46 @@
-// Package postgresschema is Salt's state postgres_schema: it keeps schemas in a database of a PostgreSQL server
-// (salt/states/postgres_schema.py). The module postgres does the work.
-//
-// What differs from Salt: a server that cannot be asked is a failure, in test mode too; to Salt it has no schema.
-package postgresschema
+package postgres
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
 
-type presentArgs struct {
-	Dbname     string
-	Name       string
-	Owner      any `default:"None"`
-	User       any `default:"None"`
-	DbUser     any `default:"None"`
-	DbPassword any `default:"None"`
-	DbHost     any `default:"None"`
-	DbPort     any `default:"None"`
+// Schema returns the state postgres_schema.
+//
+// What differs from Salt: to Salt a server that cannot be asked has no schema.
+func Schema() loader.Plugin {
+	return state("postgres_schema", func(m *module) []loader.Func {
+		return []loader.Func{
+			loader.F("absent", m.absentSchema).Secret("db_password"),
+			loader.F("present", m.presentSchema).Secret("db_password"),
+		}
+	})
 }
 
-func (a presentArgs) server() *data.Map {
-	return data.NewMap("db_user", a.DbUser, "db_password", a.DbPassword, "db_host", a.DbHost, "db_port", a.DbPort, "user", a.User)
+// A schemaServer is a server; the database is none of its parameters.
+type schemaServer struct {
+	User   any `default:"None"`
+	DbUser any `default:"None"`
+	address
 }
 
-// present keeps a schema in a database.
+func (s schemaServer) words() *data.Map {
+	return data.NewMap("db_user", s.DbUser, "db_password", s.DbPassword, "db_host", s.DbHost,
+		"db_port", s.DbPort, "user", s.User)
+}
+
+type schemaArgs struct {
+	Dbname string
+	Name   string
+	Owner  any `default:"None"`
+	schemaServer
+}
+
+// presentSchema keeps a schema in a database.
 //
 // dbname
 //
@@ -49,8 +62,8 @@ func (a presentArgs) server() *data.Map {
 //	  postgres_schema.present:
 //	    - dbname: shop
 //	    - owner: frank
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
-	now, err := m.env.Call(ctx, "postgres.schema_get", []any{a.Dbname, a.Name}, a.server())
+func (m *module) presentSchema(ctx context.Context, a schemaArgs) (any, error) {
+	now, err := m.env.Call(ctx, "postgres.schema_get", []any{a.Dbname, a.Name}, a.words())
 	switch {
 	case err != nil:
 		return of(a.Dbname, change.Failed(a.Name, err.Error())), nil
@@ -59,7 +72,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	case change.Test(ctx):
 		return of(a.Dbname, change.Would(a.Name, nil, fmt.Sprintf("Schema %s is set to be created in database %s.", a.Name, a.Dbname))), nil
 	}
-	kwargs := a.server()
+	kwargs := a.words()
 	kwargs.Set("owner", a.Owner)
 	made, err := m.env.Call(ctx, "postgres.schema_create", []any{a.Dbname, a.Name}, kwargs)
 	switch {
@@ -78,27 +91,19 @@ func of(database string, ret *data.Map) *data.Map {
 	return ret
 }
 
-type absentArgs struct {
-	Dbname     string
-	Name       string
-	User       any `default:"None"`
-	DbUser     any `default:"None"`
-	DbPassword any `default:"None"`
-	DbHost     any `default:"None"`
-	DbPort     any `default:"None"`
+type absentSchemaArgs struct {
+	Dbname string
+	Name   string
+	schemaServer
 }
 
-func (a absentArgs) server() *data.Map {
-	return data.NewMap("db_user", a.DbUser, "db_password", a.DbPassword, "db_host", a.DbHost, "db_port", a.DbPort, "user", a.User)
-}
-
-// absent removes a schema from a database. The arguments are those of postgres_schema.present.
+// absentSchema removes a schema from a database. The arguments are those of postgres_schema.present.
 //
 //	web:
 //	  postgres_schema.absent:
 //	    - dbname: shop
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
-	there, err := m.env.Call(ctx, "postgres.schema_exists", []any{a.Dbname, a.Name}, a.server())
+func (m *module) absentSchema(ctx context.Context, a absentSchemaArgs) (any, error) {
+	there, err := m.env.Call(ctx, "postgres.schema_exists", []any{a.Dbname, a.Name}, a.words())
 	switch {
 	case err != nil:
 		return of(a.Dbname, change.Failed(a.Name, err.Error())), nil
@@ -108,7 +113,7 @@ func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
 	case change.Test(ctx):
 		return of(a.Dbname, change.Would(a.Name, nil, fmt.Sprintf("Schema %s is set to be removed from database %s", a.Name, a.Dbname))), nil
 	}
-	gone, err := m.env.Call(ctx, "postgres.schema_remove", []any{a.Dbname, a.Name}, a.server())
+	gone, err := m.env.Call(ctx, "postgres.schema_remove", []any{a.Dbname, a.Name}, a.words())
 	switch {
 	case err != nil:
 		return of(a.Dbname, change.Failed(a.Name, err.Error())), nil

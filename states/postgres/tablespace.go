@@ -1,9 +1,4 @@
-// Package postgrestablespace is Salt's state postgres_tablespace: it keeps tablespaces of a PostgreSQL server
-// (salt/states/postgres_tablespace.py). The module postgres does the work.
-//
-// What differs from Salt: test mode alters no owner, and a tablespace at another place fails in it too; what is altered is altered at
-// the server that the arguments name; a server that cannot be asked, and a statement that it refuses, are failures.
-package postgrestablespace
+package postgres
 
 import (
 	"context"
@@ -11,27 +6,33 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
 
-type presentArgs struct {
-	Name          string
-	Directory     string
-	Options       any `default:"None"`
-	Owner         any `default:"None"`
-	User          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	DbPassword    any `default:"None"`
-	DbHost        any `default:"None"`
-	DbPort        any `default:"None"`
-	DbUser        any `default:"None"`
+// Tablespace returns the state postgres_tablespace.
+//
+// What differs from Salt: test mode alters no owner, and a tablespace at another place fails in it
+// too; what is altered is altered at the server that the arguments name; a statement that the server
+// refuses is a failure.
+func Tablespace() loader.Plugin {
+	return state("postgres_tablespace", func(m *module) []loader.Func {
+		return []loader.Func{
+			loader.F("absent", m.absentTablespace).Secret("db_password"),
+			loader.F("present", m.presentTablespace).Secret("db_password"),
+		}
+	})
 }
 
-func (a presentArgs) server() *data.Map {
-	return data.NewMap("maintenance_db", a.MaintenanceDB, "runas", a.User, "host", a.DbHost, "user", a.DbUser, "port", a.DbPort, "password", a.DbPassword)
+type tablespaceArgs struct {
+	Name      string
+	Directory string
+	Options   any `default:"None"`
+	Owner     any `default:"None"`
+	server
 }
 
-// present keeps a tablespace.
+// presentTablespace keeps a tablespace.
 //
 // directory
 //
@@ -56,15 +57,15 @@ func (a presentArgs) server() *data.Map {
 //	fast:
 //	  postgres_tablespace.present:
 //	    - directory: /ssd/postgres
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
-	all, err := m.call(ctx, "tablespace_list", a.server(), nil)
+func (m *module) presentTablespace(ctx context.Context, a tablespaceArgs) (any, error) {
+	all, err := m.call(ctx, "tablespace_list", a.server, nil)
 	if err != nil {
 		return change.Failed(a.Name, err.Error()), nil
 	}
 	spaces, _ := all.(*data.Map)
 	now, ok := spaces.Value(a.Name).(*data.Map)
 	if !ok {
-		return m.create(ctx, a), nil
+		return m.createTablespace(ctx, a), nil
 	}
 	if now.Text("Location") != a.Directory {
 		return change.Failed(a.Name, "Tablespace "+a.Name+" is not at the right location. This is\n"+
@@ -74,15 +75,15 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	if change.Test(ctx) || wants.Len() == 0 {
 		return a.told(wants), nil
 	}
-	return m.alter(ctx, a, wants), nil
+	return m.alterTablespace(ctx, a, wants), nil
 }
 
-// create makes the tablespace.
-func (m *module) create(ctx context.Context, a presentArgs) *data.Map {
+// createTablespace makes the tablespace.
+func (m *module) createTablespace(ctx context.Context, a tablespaceArgs) *data.Map {
 	if change.Test(ctx) {
 		return change.Would(a.Name, nil, fmt.Sprintf("Tablespace %s is set to be created", a.Name))
 	}
-	made, err := m.call(ctx, "tablespace_create", a.server(), nil, a.Name, a.Directory, a.Options, a.Owner)
+	made, err := m.call(ctx, "tablespace_create", a.server, nil, a.Name, a.Directory, a.Options, a.Owner)
 	switch {
 	case err != nil:
 		return change.Failed(a.Name, err.Error())
@@ -93,7 +94,7 @@ func (m *module) create(ctx context.Context, a presentArgs) *data.Map {
 }
 
 // wants returns what is to be altered: owner, and options.
-func (a presentArgs) wants(now *data.Map) *data.Map {
+func (a tablespaceArgs) wants(now *data.Map) *data.Map {
 	wants := data.NewMap()
 	if data.Truth(a.Owner) && !data.Equal(now.Value("Owner"), a.Owner) {
 		wants.Set("owner", a.Owner)
@@ -122,7 +123,7 @@ func contains(list []string, text string) bool {
 }
 
 // told says in test mode what is to be altered.
-func (a presentArgs) told(wants *data.Map) *data.Map {
+func (a tablespaceArgs) told(wants *data.Map) *data.Map {
 	switch {
 	case wants.Has("options"):
 		return change.Would(a.Name, nil, "Tablespace "+a.Name+" options to be\n                        altered")
@@ -132,8 +133,8 @@ func (a presentArgs) told(wants *data.Map) *data.Map {
 	return change.Done(a.Name, "Tablespace "+a.Name+" is already present")
 }
 
-// alter brings the tablespace to what is wanted.
-func (m *module) alter(ctx context.Context, a presentArgs, wants *data.Map) *data.Map {
+// alterTablespace brings the tablespace to what is wanted.
+func (m *module) alterTablespace(ctx context.Context, a tablespaceArgs, wants *data.Map) *data.Map {
 	kwargs, comment := data.NewMap(), "Tablespace "+a.Name+" owner changed"
 	if wants.Has("owner") {
 		kwargs.Set("new_owner", wants.Value("owner"))
@@ -142,7 +143,7 @@ func (m *module) alter(ctx context.Context, a presentArgs, wants *data.Map) *dat
 		kwargs.Set("set_option", wants.Value("options"))
 		comment = "Tablespace " + a.Name + " opts changed"
 	}
-	done, err := m.call(ctx, "tablespace_alter", a.server(), kwargs, a.Name)
+	done, err := m.call(ctx, "tablespace_alter", a.server, kwargs, a.Name)
 	switch {
 	case err != nil:
 		return change.Failed(a.Name, err.Error())
@@ -152,25 +153,16 @@ func (m *module) alter(ctx context.Context, a presentArgs, wants *data.Map) *dat
 	return change.New(a.Name, true, data.NewMap(a.Name, wants), comment)
 }
 
-type absentArgs struct {
-	Name          string
-	User          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	DbUser        any `default:"None"`
-	DbPassword    any `default:"None"`
-	DbHost        any `default:"None"`
-	DbPort        any `default:"None"`
+type absentTablespaceArgs struct {
+	Name string
+	userServer
 }
 
-func (a absentArgs) server() *data.Map {
-	return data.NewMap("maintenance_db", a.MaintenanceDB, "runas", a.User, "host", a.DbHost, "user", a.DbUser, "port", a.DbPort, "password", a.DbPassword)
-}
-
-// absent removes a tablespace, in which nothing may be. The arguments are those of postgres_tablespace.present.
+// absentTablespace removes a tablespace, in which nothing may be. The arguments are those of postgres_tablespace.present.
 //
 //	fast:
 //	  postgres_tablespace.absent: []
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
+func (m *module) absentTablespace(ctx context.Context, a absentTablespaceArgs) (any, error) {
 	there, err := m.call(ctx, "tablespace_exists", a.server(), nil, a.Name)
 	switch {
 	case err != nil:

@@ -1,4 +1,4 @@
-package postgrestablespace_test
+package postgres_test
 
 import (
 	"os"
@@ -14,13 +14,6 @@ import (
 )
 
 const space = "brine_space"
-
-// shelf returns the states, where there is a server.
-func shelf(t *testing.T) *teststate.Shelf {
-	t.Helper()
-	testdb.PostgreSQL(t, testdb.Names{})
-	return teststate.NewShelf(t, data.NewMap())
-}
 
 // folder returns one that belongs to the server on this host.
 func folder(t *testing.T) string {
@@ -66,7 +59,7 @@ func each(t *testing.T, s *teststate.Shelf, fun string, kwargs *data.Map, would,
 	}
 }
 
-func TestRuns(t *testing.T) {
+func TestTablespaces(t *testing.T) {
 	s, dir := shelf(t), folder(t)
 	t.Cleanup(func() { s.Run(t, false, "postgres_tablespace.absent", space, server()) })
 	same := "Tablespace " + space + " is already present"
@@ -93,19 +86,5 @@ func TestNoFolder(t *testing.T) {
 	got := s.Run(t, false, "postgres_tablespace.present", space, server("directory", "/var/tmp/brine-no-such-folder"))
 	if got.Value("result") != false || data.Truth(got.Value("changes")) {
 		t.Errorf("got %s", data.Repr(got))
-	}
-}
-
-// A server that cannot be asked is a failure, in test mode too.
-func TestUnreachable(t *testing.T) {
-	s := shelf(t)
-	for _, test := range []bool{true, false} {
-		for fun, kwargs := range map[string]*data.Map{"present": data.NewMap("directory", "/x"), "absent": data.NewMap()} {
-			kwargs.Update(data.NewMap("db_host", testdb.PostgreSQLHost, "db_port", int64(1), "db_user", "postgres"))
-			got := s.Run(t, test, "postgres_tablespace."+fun, "x", kwargs)
-			if got.Value("result") != false || !strings.Contains(got.Text("comment"), "refused") || data.Truth(got.Value("changes")) {
-				t.Errorf("%s gives %s", fun, data.Repr(got))
-			}
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package postgresrole
+package postgres
 
 import (
 	"context"
@@ -6,43 +6,20 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// User returns the state postgres_user. There is one where there is the module postgres.
-func User() loader.Plugin { return loader.Plugin{Name: "postgres_user", New: newUsers} }
-
-type users struct{ kind }
-
-func newUsers(env *loader.Env) (*loader.Module, error) {
-	m := &users{kind{"User", "user", env}}
-	if err := m.loadable(); err != nil {
-		return nil, err
-	}
-	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", m.absentUser).Secret("db_password"),
-		loader.F("present", m.presentUser).Secret("password", "default_password", "db_password"),
-	}}, nil
+// User returns the state postgres_user.
+//
+// What differs from Salt: changes are what the role was read to be after they were made, and what is
+// still not so is a failure.
+func User() loader.Plugin {
+	return state("postgres_user", func(m *module) []loader.Func {
+		return []loader.Func{
+			loader.F("absent", m.absentUser).Secret("db_password"),
+			loader.F("present", m.presentUser).Secret("password", "default_password", "db_password"),
+		}
+	})
 }
 
-type userArgs struct {
-	Name            string
-	Createdb        any `default:"None"`
-	Createroles     any `default:"None"`
-	Encrypted       any `default:"None"`
-	Superuser       any `default:"None"`
-	Replication     any `default:"None"`
-	Inherit         any `default:"None"`
-	Login           any `default:"None"`
-	Password        any `default:"None"`
-	DefaultPassword any `default:"None"`
-	RefreshPassword any `default:"None"`
-	ValidUntil      any `default:"None"`
-	Groups          any `default:"None"`
-	User            any `default:"None"`
-	MaintenanceDB   any `name:"maintenance_db" default:"None"`
-	DbPassword      any `default:"None"`
-	DbHost          any `default:"None"`
-	DbPort          any `default:"None"`
-	DbUser          any `default:"None"`
-}
+func (m *module) users() kind { return kind{m, "User", "user"} }
 
 // presentUser keeps a role, which may log in unless login says otherwise.
 //
@@ -81,14 +58,14 @@ type userArgs struct {
 //	frank:
 //	  postgres_user.present:
 //	    - createdb: True
-func (m *users) presentUser(ctx context.Context, a userArgs) (any, error) {
-	return m.present(ctx, role(a))
+func (m *module) presentUser(ctx context.Context, a role) (any, error) {
+	return m.users().present(ctx, a)
 }
 
 // absentUser drops a user.
 //
 //	frank:
 //	  postgres_user.absent: []
-func (m *users) absentUser(ctx context.Context, a absentArgs) (any, error) {
-	return m.absent(ctx, a)
+func (m *module) absentUser(ctx context.Context, a absentRoleArgs) (any, error) {
+	return m.users().absent(ctx, a)
 }

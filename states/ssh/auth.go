@@ -1,8 +1,7 @@
-// Package sshauth is Salt's state ssh_auth: keys by which users may log in (salt/states/ssh_auth.py). The module ssh reads and writes them.
-//
-// What differs from Salt: of a source with several keys all are told of, the foremost of what became of them in the comment; the keys
-// of a source keep their options; manage removes keys from the file that config names.
-package sshauth
+// Package ssh is Salt's states ssh_auth, keys by which users may log in, and ssh_known_hosts, keys of
+// hosts that users know (salt/states/ssh_auth.py, ssh_known_hosts.py). The module ssh reads, asks for
+// and writes them.
+package ssh
 
 import (
 	"context"
@@ -16,36 +15,50 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// Plugin returns the state ssh_auth.
-func Plugin() loader.Plugin { return loader.Plugin{Name: "ssh_auth", New: newModule} }
-
-type module struct{ env *loader.Env }
-
-func newModule(env *loader.Env) (*loader.Module, error) {
-	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", m.absent),
-		loader.F("manage", m.manage),
-		loader.F("present", m.present),
-	}}, nil
+// Auth returns the state ssh_auth.
+//
+// What differs from Salt: of a source with several keys all are told of, the foremost of what became
+// of them in the comment; the keys of a source keep their options; manage removes keys from the file
+// that config names.
+func Auth() loader.Plugin {
+	return loader.Plugin{Name: "ssh_auth", New: func(env *loader.Env) (*loader.Module, error) {
+		m := &module{env}
+		return &loader.Module{Funcs: []loader.Func{
+			loader.F("absent", m.absentKey),
+			loader.F("manage", m.manageKeys),
+			loader.F("present", m.presentKey),
+		}}, nil
+	}}
 }
 
-type presentArgs struct {
-	Name                string
-	User                string
-	Enc                 any       `default:"'ssh-rsa'"`
-	Comment             any       `default:"''"`
-	Source              any       `default:"''"`
-	Options             any       `default:"None"`
-	Config              any       `default:"'.ssh/authorized_keys'"`
-	FingerprintHashType any       `default:"None"`
-	Kwargs              *data.Map `kwargs:"kwargs"`
+// A module does the work of all states of the package.
+type module struct{ env *loader.Env }
+
+// A login is what functions are told of a key by which a user may log in.
+type login struct {
+	Enc                 any `default:"'ssh-rsa'"`
+	Comment             any `default:"''"`
+	Source              any `default:"''"`
+	Options             any `default:"None"`
+	Config              any `default:"'.ssh/authorized_keys'"`
+	FingerprintHashType any `default:"None"`
+}
+
+type keyArgs struct {
+	Name string
+	User string
+	login
+}
+
+type presentKeyArgs struct {
+	keyArgs
+	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
 var fullKey = regexp.MustCompile(`^(.*?)\s?((?:sk-)?(?:ssh-|ecds)[\w@.-]+\s.+)$`)
 
 // split takes the options, the kind and the comment from a name that has them beside the key.
-func (a presentArgs) split() presentArgs {
+func (a keyArgs) split() keyArgs {
 	found := fullKey.FindStringSubmatch(a.Name)
 	rest := a.Name
 	if found != nil {
@@ -68,7 +81,7 @@ func (a presentArgs) split() presentArgs {
 }
 
 // words returns the arguments of functions of the module that are about one key.
-func (a presentArgs) words() *data.Map {
+func (a keyArgs) words() *data.Map {
 	options := a.Options
 	if options == nil {
 		options = []any{}
@@ -78,11 +91,11 @@ func (a presentArgs) words() *data.Map {
 }
 
 // fromSource returns the arguments of functions of the module that are about a source.
-func (a presentArgs) fromSource(ctx context.Context) *data.Map {
+func (a keyArgs) fromSource(ctx context.Context) *data.Map {
 	return data.NewMap("user", a.User, "source", a.Source, "config", a.Config, "saltenv", change.CallOf(ctx).SaltEnv, "fingerprint_hash_type", a.FingerprintHashType)
 }
 
-// present lets a user log in by a key.
+// presentKey lets a user log in by a key.
 //
 // name
 //
@@ -112,7 +125,11 @@ func (a presentArgs) fromSource(ctx context.Context) *data.Map {
 //	  ssh_auth.present:
 //	    - user: root
 //	    - enc: ssh-dss
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) presentKey(ctx context.Context, a presentKeyArgs) (any, error) {
+	return m.allow(ctx, a.keyArgs)
+}
+
+func (m *module) allow(ctx context.Context, a keyArgs) (any, error) {
 	name := a.Name
 	if !data.Truth(a.Source) {
 		a = a.split()
@@ -161,7 +178,7 @@ func complaint(ctx context.Context) string {
 }
 
 // tested says what present or absent would do.
-func (m *module) tested(ctx context.Context, a presentArgs, name string, present bool) (any, error) {
+func (m *module) tested(ctx context.Context, a keyArgs, name string, present bool) (any, error) {
 	if data.Truth(a.Source) {
 		return m.testedSource(ctx, a, name, present)
 	}
@@ -181,7 +198,7 @@ func (m *module) tested(ctx context.Context, a presentArgs, name string, present
 	return change.Would(name, nil, fmt.Sprintf("Key %s for user %s is set for removal", a.Name, a.User)), nil
 }
 
-func (m *module) testedSource(ctx context.Context, a presentArgs, name string, present bool) (any, error) {
+func (m *module) testedSource(ctx context.Context, a keyArgs, name string, present bool) (any, error) {
 	v, err := m.env.Call(ctx, "ssh.check_key_file", nil, a.fromSource(ctx))
 	if err != nil {
 		return nil, err
@@ -208,18 +225,7 @@ func (m *module) testedSource(ctx context.Context, a presentArgs, name string, p
 	return change.Done(name, fmt.Sprintf("All host keys in file %s are already absent", data.Str(a.Source))), nil
 }
 
-type absentArgs struct {
-	Name                string
-	User                string
-	Enc                 any `default:"'ssh-rsa'"`
-	Comment             any `default:"''"`
-	Source              any `default:"''"`
-	Options             any `default:"None"`
-	Config              any `default:"'.ssh/authorized_keys'"`
-	FingerprintHashType any `default:"None"`
-}
-
-// absent takes a key away by which a user may log in.
+// absentKey takes a key away by which a user may log in.
 //
 // source
 //
@@ -228,8 +234,8 @@ type absentArgs struct {
 //	AAAAB3NzaC1kc3MAAACBAL0sQ9fJ5bYTEyY==:
 //	  ssh_auth.absent:
 //	    - user: root
-func (m *module) absent(ctx context.Context, args absentArgs) (any, error) {
-	a := presentArgs{args.Name, args.User, args.Enc, args.Comment, args.Source, args.Options, args.Config, args.FingerprintHashType, nil}
+func (m *module) absentKey(ctx context.Context, a keyArgs) (any, error) {
+	name := a.Name
 	fun := "ssh.rm_auth_key_from_file"
 	words := a.fromSource(ctx)
 	if !data.Truth(a.Source) {
@@ -237,34 +243,29 @@ func (m *module) absent(ctx context.Context, args absentArgs) (any, error) {
 		words = data.NewMap("user", a.User, "key", a.Name, "config", a.Config, "fingerprint_hash_type", a.FingerprintHashType)
 	}
 	if change.Test(ctx) {
-		return m.tested(ctx, a, args.Name, false)
+		return m.tested(ctx, a, name, false)
 	}
 	said, err := m.env.Call(ctx, fun, nil, words)
 	switch {
 	case err != nil:
 		return nil, err
 	case said == "fail":
-		return change.Failed(args.Name, complaint(ctx)), nil
+		return change.Failed(name, complaint(ctx)), nil
 	case said == "Key removed":
-		return change.New(args.Name, true, data.NewMap(a.Name, "Removed"), said), nil
+		return change.New(name, true, data.NewMap(a.Name, "Removed"), said), nil
 	}
-	return change.New(args.Name, said != "Key not removed", nil, said), nil
+	return change.New(name, said != "Key not removed", nil, said), nil
 }
 
-type manageArgs struct {
-	Name                string
-	SSHKeys             []any `name:"ssh_keys"`
-	User                string
-	Enc                 any       `default:"'ssh-rsa'"`
-	Comment             any       `default:"''"`
-	Source              any       `default:"''"`
-	Options             any       `default:"None"`
-	Config              any       `default:"'.ssh/authorized_keys'"`
-	FingerprintHashType any       `default:"None"`
-	Kwargs              *data.Map `kwargs:"kwargs"`
+type manageKeysArgs struct {
+	Name    string
+	SSHKeys []any `name:"ssh_keys"`
+	User    string
+	login
+	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// manage makes keys the only ones by which a user may log in.
+// manageKeys makes keys the only ones by which a user may log in.
 //
 // ssh_keys
 //
@@ -276,7 +277,7 @@ type manageArgs struct {
 //	    - enc: ed25519
 //	    - ssh_keys:
 //	      - AAAAB3NzaC1kc3MAAACBAL0sQ9fJ5bYTEyY==
-func (m *module) manage(ctx context.Context, a manageArgs) (any, error) {
+func (m *module) manageKeys(ctx context.Context, a manageKeysArgs) (any, error) {
 	v, err := m.env.Call(ctx, "ssh.auth_keys", nil, data.NewMap("user", a.User, "config", a.Config))
 	if err != nil {
 		return nil, err
@@ -295,7 +296,7 @@ func (m *module) manage(ctx context.Context, a manageArgs) (any, error) {
 			comments = append(comments, data.Str(key)+" Key set for removal")
 			ret.Set("result", nil)
 		default:
-			gone, err := m.absent(ctx, absentArgs{Name: data.Str(key), User: a.User, Config: a.Config})
+			gone, err := m.absentKey(ctx, keyArgs{data.Str(key), a.User, login{Config: a.Config}})
 			if err != nil {
 				return nil, err
 			}
@@ -303,7 +304,7 @@ func (m *module) manage(ctx context.Context, a manageArgs) (any, error) {
 		}
 	}
 	for _, k := range a.SSHKeys {
-		v, err := m.present(ctx, presentArgs{data.Str(k), a.User, a.Enc, a.Comment, a.Source, a.Options, a.Config, a.FingerprintHashType, nil})
+		v, err := m.allow(ctx, keyArgs{data.Str(k), a.User, a.login})
 		if err != nil {
 			return nil, err
 		}

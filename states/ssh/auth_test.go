@@ -1,6 +1,6 @@
 //go:build unix
 
-package sshauth_test
+package ssh_test
 
 import (
 	"os"

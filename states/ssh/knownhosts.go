@@ -1,8 +1,4 @@
-// Package sshknownhosts is Salt's state ssh_known_hosts: keys of hosts that users know (salt/states/ssh_known_hosts.py). The module ssh
-// reads, asks for and writes them.
-//
-// What differs from Salt: arguments that do not go together are refused for real as in test mode.
-package sshknownhosts
+package ssh
 
 import (
 	"context"
@@ -14,17 +10,17 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// Plugin returns the state ssh_known_hosts.
-func Plugin() loader.Plugin { return loader.Plugin{Name: "ssh_known_hosts", New: newModule} }
-
-type module struct{ env *loader.Env }
-
-func newModule(env *loader.Env) (*loader.Module, error) {
-	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", m.absent),
-		loader.F("present", m.present),
-	}}, nil
+// KnownHosts returns the state ssh_known_hosts.
+//
+// What differs from Salt: arguments that do not go together are refused for real as in test mode.
+func KnownHosts() loader.Plugin {
+	return loader.Plugin{Name: "ssh_known_hosts", New: func(env *loader.Env) (*loader.Module, error) {
+		m := &module{env}
+		return &loader.Module{Funcs: []loader.Func{
+			loader.F("absent", m.absentHost),
+			loader.F("present", m.presentHost),
+		}}, nil
+	}}
 }
 
 // place returns the file of known hosts, and why it cannot be.
@@ -42,7 +38,7 @@ func place(user, config any) (file string, refusal string) {
 	return file, ""
 }
 
-type presentArgs struct {
+type hostArgs struct {
 	Name                string
 	User                any `default:"None"`
 	Fingerprint         any `default:"None"`
@@ -55,7 +51,7 @@ type presentArgs struct {
 	FingerprintHashType any `default:"None"`
 }
 
-// present has a user, or all users, know a host.
+// presentHost has a user, or all users, know a host.
 //
 // user
 //
@@ -90,7 +86,7 @@ type presentArgs struct {
 //	    - user: root
 //	    - fingerprint: 16:27:ac:a5:76:28:2d:36:63:1b:56:4d:eb:df:a6:48
 //	    - fingerprint_hash_type: md5
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) presentHost(ctx context.Context, a hostArgs) (any, error) {
 	file, refusal := place(a.User, a.Config)
 	switch {
 	case refusal != "":
@@ -103,7 +99,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	words := data.NewMap("user", a.User, "hostname", a.Name, "key", a.Key, "fingerprint", a.Fingerprint, "config", file, "port", a.Port,
 		"fingerprint_hash_type", a.FingerprintHashType)
 	if change.Test(ctx) {
-		return m.tested(ctx, a.Name, file, words)
+		return m.testedHost(ctx, a.Name, file, words)
 	}
 	words.Update(data.NewMap("enc", a.Enc, "hash_known_hosts", a.HashKnownHosts, "timeout", a.Timeout))
 	v, err := m.env.Call(ctx, "ssh.set_known_host", nil, words)
@@ -129,7 +125,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	return change.New(a.Name, true, changes, fmt.Sprintf("%s's key saved to %s (%s: %s)", a.Name, file, what, text)), nil
 }
 
-func (m *module) tested(ctx context.Context, name, file string, words *data.Map) (any, error) {
+func (m *module) testedHost(ctx context.Context, name, file string, words *data.Map) (any, error) {
 	status, err := m.env.Call(ctx, "ssh.check_known_host", nil, words)
 	switch {
 	case err != nil:
@@ -142,18 +138,18 @@ func (m *module) tested(ctx context.Context, name, file string, words *data.Map)
 	return change.Would(name, nil, fmt.Sprintf("Key for %s is set to be updated in %s", name, file)), nil
 }
 
-type absentArgs struct {
+type absentHostArgs struct {
 	Name   string
 	User   any `default:"None"`
 	Config any `default:"None"`
 }
 
-// absent has a user, or all users, forget a host.
+// absentHost has a user, or all users, forget a host.
 //
 //	github.com:
 //	  ssh_known_hosts.absent:
 //	    - user: root
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
+func (m *module) absentHost(ctx context.Context, a absentHostArgs) (any, error) {
 	file, refusal := place(a.User, a.Config)
 	if refusal != "" {
 		return change.Failed(a.Name, refusal), nil

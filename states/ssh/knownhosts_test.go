@@ -1,6 +1,6 @@
 //go:build unix
 
-package sshknownhosts_test
+package ssh_test
 
 import (
 	"crypto/sha256"
