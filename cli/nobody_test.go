@@ -31,7 +31,7 @@ func TestWhyNobodyGotAJob(t *testing.T) {
 			opts := data.NewMap("color", false, "output", nil)
 			in := Invocation{Env: func(string) string { return "" }}
 			s := &saltRun{o: &SaltOptions{Target: tt.target, TargetKind: tt.kind, Async: tt.async}, opts: opts, in: in,
-				cfg: &config.Master{Nodegroups: data.NewMap("a", "N@b or x", "b", "N@a")}}
+				cfg: &config.Master{MasterAccess: config.MasterAccess{Nodegroups: data.NewMap("a", "N@b or x", "b", "N@a")}}}
 			s.out = &Printer{stdout: bufio.NewWriter(&out), stderr: &err}
 			r := client.Request{Target: "or", Kind: "compound"}
 			if tt.kind == "glob" {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,34 +76,46 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Every field must be an option that is known, of a type that its kinds can fill.
+// Every option that has a field in options.yaml has one in the struct, and one alone, that holds for the role.
 func TestFieldsAreKnownOptions(t *testing.T) {
-	for _, ptr := range []any{&Master{}, &Minion{}} {
-		seen := map[string]bool{}
+	src, err := os.ReadFile("options.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _, err := readOptions(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, ptr := range map[role]any{masterRole: &Master{}, minionRole: &Minion{}} {
+		var got, want []string
 		for _, f := range fields(ptr) {
-			if _, ok := known().find(f.name); !ok {
-				t.Errorf("%T: %s is no known option", ptr, f.name)
+			got = append(got, f.name)
+		}
+		for _, e := range list {
+			if e.roles[r].Has("field") {
+				want = append(want, e.name)
 			}
-			if seen[f.name] {
-				t.Errorf("%T: %s has two fields", ptr, f.name)
-			}
-			seen[f.name] = true
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%T has fields for %v, want %v", ptr, got, want)
 		}
 	}
 }
 
 func TestDefaultsFitTheirKinds(t *testing.T) {
 	for _, o := range known().options {
-		for r, v := range o.defaults.All() {
-			if r == "is" {
+		for _, r := range []role{masterRole, minionRole} {
+			u := o.of(r)
+			if u == nil || !u.set {
 				continue
 			}
-			ok := v == nil || fits(v, o.kinds)
-			if v == nil {
-				ok = strings.Contains(strings.Join(o.kinds, " "), "none") || strings.Contains(strings.Join(o.kinds, " "), "any")
+			ok := u.value == nil || fits(u.value, o.kinds)
+			if u.value == nil {
+				ok = slices.Contains(o.kinds, "none") || slices.Contains(o.kinds, "any")
 			}
 			if !ok {
-				t.Errorf("default of %s for the %v is %s, of the kinds %v", o.name, r, describe(v), o.kinds)
+				t.Errorf("default of %s for the %s is %s, of the kinds %v", o.name, r, describe(u.value), o.kinds)
 			}
 		}
 	}

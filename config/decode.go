@@ -12,33 +12,36 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A field is a field of Master or Minion and its option. Its tags:
-//
-//	yaml:"name,unit"  the option, and the unit of its number where the field is a time.Duration (ms, s, m)
-//	none:"-1"         the number that stands for Salt's None; else 0
-//	min, max          of a number, in the option's own unit
-//	oneof:"a b"       what a text may be
-//	case:"lower"      makes a text lower case first
-//	split:","         cuts a text into a list
-//	needed:"yes"      a text that must not be empty
-//	live:"yes"        may change while the daemon runs; see Renew
+// A field is a field of Master or Minion with its option, which its tag yaml names, and what holds of that for the role.
 type field struct {
-	name, unit string
-	tag        reflect.StructTag
-	value      reflect.Value
+	name  string
+	use   *use
+	value reflect.Value
 }
 
-// fields returns the fields of the struct that ptr points to.
+// fields returns the fields of the Master or Minion that ptr points to, and of the groups in it.
 func fields(ptr any) []field {
-	v := reflect.ValueOf(ptr).Elem()
-	var list []field
+	return appendFields(nil, reflect.ValueOf(ptr).Elem(), roleOf(ptr))
+}
+
+// roleOf returns the role whose options the struct that ptr points to holds.
+func roleOf(ptr any) role {
+	if _, ok := ptr.(*Master); ok {
+		return masterRole
+	}
+	return minionRole
+}
+
+func appendFields(list []field, v reflect.Value, r role) []field {
 	for i := range v.NumField() {
-		tag, ok := v.Type().Field(i).Tag.Lookup("yaml")
-		if !ok {
-			continue
+		f := v.Type().Field(i)
+		if f.Anonymous {
+			list = appendFields(list, v.Field(i), r)
 		}
-		name, unit, _ := strings.Cut(tag, ",")
-		list = append(list, field{name, unit, v.Type().Field(i).Tag, v.Field(i)})
+		if name, ok := f.Tag.Lookup("yaml"); ok {
+			o, _ := known().find(name)
+			list = append(list, field{name, o.of(r), v.Field(i)})
+		}
 	}
 	return list
 }
@@ -69,10 +72,10 @@ func (f field) set(v any) (text, advice string) {
 	switch p := f.value.Addr().Interface().(type) {
 	case *string:
 		*p = textOf(v)
-		if f.tag.Get("case") == "lower" {
+		if f.use.lower {
 			*p = strings.ToLower(*p)
 		}
-		if *p == "" && f.tag.Get("needed") != "" {
+		if *p == "" && f.use.needed {
 			return "must not be empty", "leave the option out for its default"
 		}
 		return f.allowed(*p)
@@ -105,11 +108,10 @@ func textOf(v any) string {
 }
 
 func (f field) allowed(s string) (text, advice string) {
-	one, ok := f.tag.Lookup("oneof")
-	if !ok || slices.Contains(strings.Fields(one), s) || s == "" && f.tag.Get("none") == "''" {
+	list := f.use.oneOf
+	if list == nil || slices.Contains(list, s) || s == "" && f.use.mayBeNone {
 		return "", ""
 	}
-	list := strings.Fields(one)
 	text = fmt.Sprintf("%s is not supported", clip(strconv.Quote(s)))
 	if len(list) == 1 {
 		return text, "the only value is " + list[0]
@@ -126,7 +128,7 @@ func (f field) allowed(s string) (text, advice string) {
 func (f field) number(v any) (n float64, text, advice string) {
 	switch {
 	case v == nil || v == "":
-		n, _ = strconv.ParseFloat(f.tag.Get("none"), 64)
+		n, _ = strconv.ParseFloat(f.use.none, 64)
 		return n, "", ""
 	case v == false:
 		return 0, "", ""
@@ -135,11 +137,11 @@ func (f field) number(v any) (n float64, text, advice string) {
 	if !ok {
 		return 0, "expected a number, got " + describe(v), ""
 	}
-	least, err := strconv.ParseFloat(f.tag.Get("min"), 64)
+	least, err := strconv.ParseFloat(f.use.min, 64)
 	if err != nil {
 		least = math.Inf(-1)
 	}
-	most, err := strconv.ParseFloat(f.tag.Get("max"), 64)
+	most, err := strconv.ParseFloat(f.use.max, 64)
 	if err != nil {
 		most = math.MaxInt32 * 1000.0
 	}
@@ -160,7 +162,7 @@ func rangeText(least, most float64) string {
 }
 
 func (f field) unitTime() time.Duration {
-	switch f.unit {
+	switch f.use.unit {
 	case "ms":
 		return time.Millisecond
 	case "m":
@@ -186,7 +188,7 @@ func (f field) list(v any) []string {
 		return words(v)
 	}
 	parts := []string{s}
-	if cut := f.tag.Get("split"); cut != "" {
+	if cut := f.use.split; cut != "" {
 		parts = strings.Split(s, cut)
 	}
 	var list []string

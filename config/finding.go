@@ -160,10 +160,10 @@ func (r *Report) Locate(err error) error {
 	return err
 }
 
-// Unused tells of options that are set, and that a daemon of this role does not carry out.
-func (r *Report) Unused(role string, names []string) {
-	for _, name := range names {
-		r.warn(r.Sources[name], "%s: this version of the %s does not carry out this option", name, role)
+// WarnUnused warns of options that have no effect.
+func (r *Report) WarnUnused(list []Unused) {
+	for _, u := range list {
+		r.warn(r.Sources[u.Name], "%s: has no effect: %s", u.Name, u.Why)
 	}
 }
 

@@ -42,18 +42,15 @@ func follow[T any](m, next *T, opts, after *data.Map, loaded **T) Change {
 
 // replace sets the live fields of the struct that old points to as they are in next, and tells which options differ.
 func replace(old, next any, before, after *data.Map) Change {
-	fixed := map[string]bool{}
 	from := fields(next)
 	for i, f := range fields(old) {
-		if f.tag.Get("live") == "" {
-			fixed[f.name] = true
-			continue
+		if f.use.effect == live {
+			f.value.Set(from[i].value)
 		}
-		f.value.Set(from[i].value)
 	}
 	var c Change
 	for _, name := range differing(before, after) {
-		if fixed[name] {
+		if known().effect(name, roleOf(next)) == atStart {
 			c.Restart = append(c.Restart, name)
 		} else {
 			c.Applied = append(c.Applied, name)
@@ -89,12 +86,12 @@ func overlay(opts, after *data.Map, names []string) {
 }
 
 // LiveOptions returns the options of a master that Brine itself reads and that may change while the master runs, in order.
-func LiveOptions() (master, minion []string) { return live(&Master{}), live(&Minion{}) }
+func LiveOptions() (master, minion []string) { return liveOf(&Master{}), liveOf(&Minion{}) }
 
-func live(ptr any) []string {
+func liveOf(ptr any) []string {
 	var names []string
 	for _, f := range fields(ptr) {
-		if f.tag.Get("live") != "" {
+		if f.use.effect == live {
 			names = append(names, f.name)
 		}
 	}

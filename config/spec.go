@@ -17,11 +17,43 @@ const (
 	minionRole role = "minion"
 )
 
-// An option is what is known of one name.
+// An option is what is known of one name; options.yaml tells what the parts mean.
 type option struct {
-	name     string
-	kinds    []string // str, int, float, bool, list, dict, none, any; none known: no check
-	defaults *data.Map
+	name           string
+	kinds          []string // str, int, float, bool, list, dict, none, any; none known: no check
+	why            string   // why it has no effect
+	master, minion *use     // nil: the role does not know it
+}
+
+// A use is what holds of an option for one role.
+type use struct {
+	effect          effect
+	set             bool // there is a default, which is value
+	value           any
+	unit            string // of a number whose field is a time: ms, s, m
+	none            string // number or text that stands for Salt's None
+	mayBeNone       bool
+	min, max, split string
+	same            []any // without effect: values that mean what is done anyway
+	oneOf           []string
+	lower, needed   bool
+}
+
+// An effect is when a role reads an option.
+type effect string
+
+const (
+	noEffect effect = "none"
+	atStart  effect = "start"
+	live     effect = "live" // also while the daemon runs; see Renew
+)
+
+// of returns what holds for a role, or nil.
+func (o option) of(r role) *use {
+	if r == masterRole {
+		return o.master
+	}
+	return o.minion
 }
 
 // A catalogue holds all options that are known.
@@ -32,7 +64,8 @@ type catalogue struct {
 
 //go:generate go test -run ^TestTable$ -update
 
-// known returns the catalogue; it is made once and never changed. The table is generated from options.yaml.
+// known returns the catalogue; it is made once and never changed. The table is
+// generated from options.yaml.
 var known = sync.OnceValue(func() *catalogue {
 	table := optionTable()
 	c := &catalogue{options: make([]option, 0, len(table)), index: make(map[string]int, len(table))}
@@ -55,6 +88,14 @@ func (c *catalogue) find(name string) (option, bool) {
 	return c.options[i], true
 }
 
+// effect returns the effect of an option for a role, or "" where the role does not know it.
+func (c *catalogue) effect(name string, r role) effect {
+	if o, ok := c.find(name); ok && o.of(r) != nil {
+		return o.of(r).effect
+	}
+	return ""
+}
+
 // words returns v, a text or a list of texts, as a list.
 func words(v any) []string {
 	switch v := v.(type) {
@@ -74,8 +115,8 @@ func words(v any) []string {
 func (c *catalogue) defaults(r role) *data.Map {
 	m := &data.Map{}
 	for _, o := range c.options {
-		if v, ok := o.defaults.Get(string(r)); ok {
-			m.Set(o.name, localPaths(data.Clone(v)))
+		if u := o.of(r); u != nil && u.set {
+			m.Set(o.name, localPaths(data.Clone(u.value)))
 		}
 	}
 	m.Set("user", processUser(r))

@@ -28,7 +28,7 @@ func TestAnOpenKeyIsClosedWithAWarning(t *testing.T) {
 		t.Fatal(err)
 	}
 	log, hook := test.NewNullLogger()
-	p := &parts{cfg: &config.Master{PKIDir: dir, MasterSignKeyName: "master_sign"}, keys: keys, o: Options{Log: log}}
+	p := &parts{cfg: &config.Master{MasterPaths: config.MasterPaths{PKIDir: dir}, MasterKeys: config.MasterKeys{MasterSignKeyName: "master_sign"}}, keys: keys, o: Options{Log: log}}
 	for range 2 { // the second time there is nothing to do
 		p.protectKeys()
 	}

@@ -464,17 +464,3 @@ func TestCVE2016_9639(t *testing.T) {
 		t.Errorf("events %v", tags)
 	}
 }
-
-func TestUnusedOptions(t *testing.T) {
-	if names := unusedIn(config.DefaultMaster().Map(), config.DefaultMaster().Map()); len(names) > 0 {
-		t.Errorf("defaults are told of: %v", names)
-	}
-	opts := config.DefaultMaster().Map()
-	for name, v := range map[string]any{"archive_jobs": true, "eauth_tokens": "rediscluster", "key_cache": "sched", "discovery": true} {
-		opts.Set(name, v)
-	}
-	got := unusedIn(opts, config.DefaultMaster().Map())
-	if want := "archive_jobs eauth_tokens key_cache discovery"; strings.Join(got, " ") != want {
-		t.Errorf("told of %v, want %s", got, want)
-	}
-}

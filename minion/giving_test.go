@@ -109,7 +109,7 @@ func TestWhatDoesNotFitIsToldOf(t *testing.T) {
 
 // TestTheMasterDoesNotWaitForReturners also has the master's return without the fields for returners.
 func TestTheMasterDoesNotWaitForReturners(t *testing.T) {
-	w := newWorkshop(t, &config.Minion{CacheDir: t.TempDir(), ProcessCountMax: 1, Return: []string{"always"}})
+	w := newWorkshop(t, &config.Minion{MinionPaths: config.MinionPaths{CacheDir: t.TempDir()}, MinionJobs: config.MinionJobs{ProcessCountMax: 1, Return: []string{"always"}}})
 	given := make(chan *data.Map, 10)
 	w.jobs.giving = newGiving(returnersOf(t, map[string]func(context.Context, *data.Map) error{
 		"named":  func(ctx context.Context, _ *data.Map) error { <-ctx.Done(); return ctx.Err() },

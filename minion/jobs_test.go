@@ -70,7 +70,7 @@ func (w *workshop) wait() {
 }
 
 func TestCVE2022_22936(t *testing.T) {
-	cfg := &config.Minion{CacheDir: t.TempDir()}
+	cfg := &config.Minion{MinionPaths: config.MinionPaths{CacheDir: t.TempDir()}}
 	w := newWorkshop(t, cfg)
 	w.publish("test.count", 1)
 	w.publish("test.count", 1)
@@ -92,7 +92,7 @@ func TestCVE2022_22936(t *testing.T) {
 // TestRepeatedJobIsAcknowledgedAgain takes a job twice, as from a master that was killed before it kept the acknowledgement, and a question
 // about jobs: the job runs once and waits to be acknowledged twice.
 func TestRepeatedJobIsAcknowledgedAgain(t *testing.T) {
-	w := newWorkshop(t, &config.Minion{CacheDir: t.TempDir()})
+	w := newWorkshop(t, &config.Minion{MinionPaths: config.MinionPaths{CacheDir: t.TempDir()}})
 	w.link.acks.want.Store(true)
 	for range 2 {
 		w.publish("test.count", 1)
@@ -112,7 +112,7 @@ func TestRepeatedJobIsAcknowledgedAgain(t *testing.T) {
 }
 
 func TestFloodIsBoundedAndQuestionsAreAnswered(t *testing.T) {
-	w := newWorkshop(t, &config.Minion{CacheDir: t.TempDir(), ProcessCountMax: 4})
+	w := newWorkshop(t, &config.Minion{MinionPaths: config.MinionPaths{CacheDir: t.TempDir()}, MinionJobs: config.MinionJobs{ProcessCountMax: 4}})
 	w.jobs.work.room = 100
 	for n := range 200 {
 		w.publish("test.hold", n)
@@ -142,7 +142,7 @@ func TestFloodIsBoundedAndQuestionsAreAnswered(t *testing.T) {
 }
 
 func TestJobsLeftByAKillAreReported(t *testing.T) {
-	cfg := &config.Minion{CacheDir: t.TempDir()}
+	cfg := &config.Minion{MinionPaths: config.MinionPaths{CacheDir: t.TempDir()}}
 	w := newWorkshop(t, cfg)
 	pub := &job.Publication{JID: "20260101000000000001", Fun: []string{"state.apply"}, Arg: []any{"web"}, Target: "*", User: "root"}
 	if err := w.jobs.proc.enter(pub, "salt"); err != nil {
@@ -173,7 +173,7 @@ func TestJobsLeftByAKillAreReported(t *testing.T) {
 }
 
 func TestUnsafeJobIDsAreRefused(t *testing.T) {
-	w := newWorkshop(t, &config.Minion{CacheDir: t.TempDir()})
+	w := newWorkshop(t, &config.Minion{MinionPaths: config.MinionPaths{CacheDir: t.TempDir()}})
 	for _, jid := range []string{"", "..", "../x", "a/b", "a\x00b", "a\nb", string(make([]byte, 100))} {
 		w.jobs.start(context.Background(), &job.Publication{JID: job.ID(jid), Fun: []string{"test.count"}, Target: "*"}, w.link, 1)
 	}

@@ -25,7 +25,10 @@ func withMine(t *testing.T, w *workshop) {
 
 // TestPillarChangesTheMine gives a minion one pillar after another: the mine is sent anew when its functions are others.
 func TestPillarChangesTheMine(t *testing.T) {
-	w := newWorkshop(t, &config.Minion{CacheDir: t.TempDir(), MineEnabled: true})
+	w := newWorkshop(t, &config.Minion{
+		MinionPaths:  config.MinionPaths{CacheDir: t.TempDir()},
+		MinionGrains: config.MinionGrains{MineEnabled: true},
+	})
 	withMine(t, w)
 	functions := func(names ...any) *data.Map { return data.NewMap("mine_functions", data.NewMap(names...), "x", "y") }
 	for _, tt := range []struct {
@@ -55,7 +58,10 @@ func TestPillarChangesTheMine(t *testing.T) {
 
 // TestMineWaitsForThePillar starts the job before a master has given the pillar.
 func TestMineWaitsForThePillar(t *testing.T) {
-	w := newWorkshop(t, &config.Minion{CacheDir: t.TempDir(), MineEnabled: true, MineInterval: time.Hour})
+	w := newWorkshop(t, &config.Minion{
+		MinionPaths:  config.MinionPaths{CacheDir: t.TempDir()},
+		MinionGrains: config.MinionGrains{MineEnabled: true, MineInterval: time.Hour},
+	})
 	withMine(t, w)
 	w.link.ready = make(chan struct{})
 	synctest.Test(t, func(t *testing.T) {
@@ -77,9 +83,11 @@ func TestMineWaitsForThePillar(t *testing.T) {
 }
 
 func TestMineTaskIsOptional(t *testing.T) {
-	for name, cfg := range map[string]*config.Minion{
-		"mine_enabled": {CacheDir: t.TempDir(), MineInterval: time.Hour}, "mine_interval": {CacheDir: t.TempDir(), MineEnabled: true},
+	paths := config.MinionPaths{CacheDir: t.TempDir()}
+	for name, grains := range map[string]config.MinionGrains{
+		"mine_enabled": {MineInterval: time.Hour}, "mine_interval": {MineEnabled: true},
 	} {
+		cfg := &config.Minion{MinionPaths: paths, MinionGrains: grains}
 		if task := mineTask(newWorkshop(t, cfg).Minion); task.Every != 0 {
 			t.Errorf("%s: the job is %+v", name, task)
 		}

@@ -25,7 +25,7 @@ func TestSettingsPauseEndsWithTheOptionsThatItBeganWith(t *testing.T) {
 		}
 		go wait(false, nil) // ping_interval 0 is for ever
 		time.Sleep(time.Hour)
-		s.set(&config.Minion{PingInterval: time.Minute}, nil)
+		s.set(&config.Minion{MinionJobs: config.MinionJobs{PingInterval: time.Minute}}, nil)
 		if at := <-ended; at != time.Hour {
 			t.Errorf("the wait ended after %s", at)
 		}

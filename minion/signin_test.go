@@ -37,9 +37,17 @@ func newTestWelcome(cfg *config.Minion, answers ...error) (w *welcome, asked *[]
 	return w, asked, hook
 }
 
+// waiting returns the options of a minion that waits ten seconds between its sign-ins.
+func waiting() *config.Minion {
+	cfg := &config.Minion{}
+	cfg.ID, cfg.AcceptanceWaitTime = "web1", 10*time.Second
+	return cfg
+}
+
 func TestPauseGrowsWhileTheKeyIsPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := &config.Minion{ID: "web1", AcceptanceWaitTime: 10 * time.Second, AcceptanceWaitTimeMax: 30 * time.Second}
+		cfg := waiting()
+		cfg.AcceptanceWaitTimeMax = 30 * time.Second
 		pending := channel.ErrPending
 		w, asked, log := newTestWelcome(cfg, pending, pending, pending, pending, nil)
 		if _, err := w.enter(t.Context()); err != nil {
@@ -63,7 +71,8 @@ func TestPauseGrowsWhileTheKeyIsPending(t *testing.T) {
 
 func TestPauseStaysWithoutAMaximum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := &config.Minion{ID: "web1", AcceptanceWaitTime: 10 * time.Second, MasterTries: 2}
+		cfg := waiting()
+		cfg.MasterTries = 2
 		w, asked, log := newTestWelcome(cfg, channel.ErrFull, channel.ErrFull, context.DeadlineExceeded, nil)
 		if _, err := w.enter(t.Context()); err != nil {
 			t.Fatal(err)
@@ -80,7 +89,7 @@ func TestPauseStaysWithoutAMaximum(t *testing.T) {
 func TestRejectedMinionEndsLikeSalts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		w, asked, log := newTestWelcome(&config.Minion{AcceptanceWaitTime: 10 * time.Second}, channel.ErrRejected)
+		w, asked, log := newTestWelcome(waiting(), channel.ErrRejected)
 		_, err := w.enter(t.Context())
 		if !errors.Is(err, channel.ErrRejected) || len(*asked) != 1 || len(log.AllEntries()) != 1 {
 			t.Errorf("enter = %v after %d requests, %d lines in the log", err, len(*asked), len(log.AllEntries()))
@@ -100,7 +109,7 @@ func TestThreatUnprovedRefusalMeansWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rejected := fmt.Errorf("%w (%w)", channel.ErrRejected, channel.ErrUnproved)
 		denied := fmt.Errorf("%w: %w (%w)", channel.ErrRejected, channel.ErrDenied, channel.ErrUnproved)
-		w, asked, log := newTestWelcome(&config.Minion{ID: "web1", AcceptanceWaitTime: 10 * time.Second}, rejected, rejected, denied, nil)
+		w, asked, log := newTestWelcome(waiting(), rejected, rejected, denied, nil)
 		w.l.m.key = key
 		if _, err := w.enter(t.Context()); err != nil {
 			t.Fatal(err)
@@ -117,7 +126,8 @@ func TestThreatUnprovedRefusalMeansWait(t *testing.T) {
 // TestChangedMasterKeyNamesTheFile checks that the minion asks on, as Salt's does, and that its log says once which file holds the key.
 func TestChangedMasterKeyNamesTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := &config.Minion{ID: "web1", AcceptanceWaitTime: 10 * time.Second, PKIDir: "/etc/salt/pki/minion"}
+		cfg := waiting()
+		cfg.PKIDir = "/etc/salt/pki/minion"
 		w, asked, log := newTestWelcome(cfg, channel.ErrMasterKey, channel.ErrMasterKey, nil)
 		if _, err := w.enter(t.Context()); err != nil {
 			t.Fatal(err)
@@ -144,7 +154,9 @@ func TestWithStoredKey(t *testing.T) {
 		{channel.ErrMasterKey, true, false}, // the signing key counts, not the stored one
 		{channel.ErrFull, false, false},
 	} {
-		m := newMinion(&config.Minion{PKIDir: "pki", VerifyMasterPubkeySign: tt.signed}, data.NewMap(), Options{Log: logrus.New()})
+		cfg := &config.Minion{MinionPaths: config.MinionPaths{PKIDir: "pki"}}
+		cfg.VerifyMasterPubkeySign = tt.signed
+		m := newMinion(cfg, data.NewMap(), Options{Log: logrus.New()})
 		err := m.withStoredKey(fmt.Errorf("sign in: %w", tt.err))
 		if !errors.Is(err, tt.err) || strings.Contains(err.Error(), at) != tt.want {
 			t.Errorf("%v, want the file %v", err, tt.want)
@@ -158,7 +170,8 @@ func TestWithStoredKey(t *testing.T) {
 
 func TestRejectedRetryGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := &config.Minion{AcceptanceWaitTime: 10 * time.Second, RejectedRetry: true}
+		cfg := waiting()
+		cfg.RejectedRetry = true
 		w, asked, log := newTestWelcome(cfg, channel.ErrRejected)
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		defer stop()
@@ -185,7 +198,9 @@ func TestMasterAddresses(t *testing.T) {
 	if a, err := parseMaster("salt:x", 4506, true); err == nil {
 		t.Logf("ip_only: %v", a)
 	}
-	all, err := masters(&config.Minion{Master: []string{"a", "b:4506", "a:4506"}, MasterPort: 4506})
+	cfg := &config.Minion{}
+	cfg.Master, cfg.MasterPort = []string{"a", "b:4506", "a:4506"}, 4506
+	all, err := masters(cfg)
 	if err != nil || len(all) != 2 {
 		t.Errorf("masters = %v, %v", all, err)
 	}

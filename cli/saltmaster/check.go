@@ -77,7 +77,7 @@ func wrong(cfg *config.Master, report *config.Report) error {
 	}
 	report.Folders("file_roots", cfg.FileRoots)
 	report.Folders("pillar_roots", cfg.PillarRoots)
-	report.Unused("master", master.Unused(cfg))
+	report.WarnUnused(cfg.Unused(report))
 	return errors.Join(errs...)
 }
 

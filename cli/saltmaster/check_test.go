@@ -119,7 +119,7 @@ func TestDoubtsOfTheConfiguration(t *testing.T) {
 		"a function of a job":     {"schedule:\n  a:\n    seconds: 5\n    function: test.agr\n", "DIR/master:4: schedule: a: function: there is no function test.agr here"},
 		"an interval":             {"schedule:\n  a:\n    seconds: five\n    function: test.arg\n", "DIR/master:2: schedule: a: Invalid seconds five. Ignoring job a."},
 		"a job that is none":      {"schedule:\n  a: test.arg\n", "DIR/master:2: schedule: a: expected a mapping, the job, got the text "},
-		"what is not there":       {"timeout: 5\ncluster_id: x\n", "DIR/master:2: cluster_id: this version of the master does not carry out this option"},
+		"what is not there":       {"timeout: 5\ncluster_id: x\n", "DIR/master:2: cluster_id: has no effect: masters form no cluster yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			faults, doubts := judge(t, tt.conf)

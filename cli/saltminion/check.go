@@ -24,7 +24,7 @@ func wrong(cfg *config.Minion, report *config.Report) error {
 		errs = append(errs, report.Judge("schedule", schedule.Check(minion.OwnJobs(cfg.Schedule), known)))
 	}
 	LocalFolders(cfg, report)
-	report.Unused("minion", minion.Unused(cfg))
+	report.WarnUnused(cfg.Unused(report))
 	return errors.Join(errs...)
 }
 

@@ -85,42 +85,47 @@ func at(found map[string]*function, name string) *function {
 	return found[name]
 }
 
-// options returns the options that are read, from the table of package config.
+// options returns the options that have an effect, from the table of package config.
 func (s *source) options() []string {
 	found := map[string]bool{}
 	for _, f := range s.code("config") {
-		ast.Inspect(f.ast, func(n ast.Node) bool {
-			if fun, ok := n.(*ast.FuncDecl); ok && fun.Name.Name == "optionTable" {
+		for _, d := range f.ast.Decls {
+			if fun, ok := d.(*ast.FuncDecl); ok && fun.Name.Name == "optionTable" {
 				ast.Inspect(fun, func(n ast.Node) bool {
-					if lit, ok := n.(*ast.CompositeLit); ok && lit.Type == nil && len(lit.Elts) == 3 {
-						if name, ok := text(lit.Elts[0]); ok {
-							found[name] = true
-						}
+					if name, effect := optionIn(n); effect {
+						found[name] = true
 					}
 					return true
 				})
 			}
-			return true
-		})
+		}
 	}
 	return slices.Sorted(maps.Keys(found))
 }
 
-// unused returns the options of which a role says at its start that it does not carry them out.
-func (s *source) unused(role string) map[string]bool {
-	found := map[string]bool{}
-	for _, f := range s.code(role) {
-		ast.Inspect(f.ast, func(n ast.Node) bool {
-			spec, ok := n.(*ast.ValueSpec)
-			if ok && len(spec.Names) == 1 && spec.Names[0].Name == "unused" {
-				for _, name := range literals(spec) {
-					found[name] = true
-				}
-			}
-			return true
-		})
+// optionIn returns the name of an entry of the table of options, and whether it has an effect for a master or a minion.
+func optionIn(n ast.Node) (name string, effect bool) {
+	lit, ok := n.(*ast.CompositeLit)
+	if !ok {
+		return "", false
 	}
-	return found
+	for _, e := range lit.Elts {
+		kv, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			return "", false
+		}
+		switch key, _ := kv.Key.(*ast.Ident); key.Name {
+		case "name":
+			name, _ = text(kv.Value)
+		case "master", "minion":
+			ast.Inspect(kv.Value, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				effect = effect || ok && (id.Name == "atStart" || id.Name == "live")
+				return true
+			})
+		}
+	}
+	return name, effect && name != ""
 }
 
 // tags returns the event tags that the code makes with eventbus.Tagify and JoinTag. What is no literal shows as <…>.

@@ -111,17 +111,12 @@ func signatures(root, shelf string) ([]string, error) {
 	return names, nil
 }
 
-// options lists the options that a master or minion reads.
+// options lists the options that have an effect.
 func (p *printer) options() {
-	master, minion := p.source.unused("master"), p.source.unused("minion")
-	p.printf("\n## Options\n\nEvery option of Salt is read and its type checked. Those without a test are read for the programs that need them, or not carried out.\n\n" +
-		"| option | test | |\n|---|---|---|\n")
+	p.printf("\n## Options\n\nThese have an effect at a master or a minion; [options.md](options.md) says what each means, and lists the others.\n\n" +
+		"| option | test |\n|---|---|\n")
 	for _, name := range p.source.options() {
-		note := ""
-		if master[name] || minion[name] {
-			note = "not carried out: the log says so at the start"
-		}
-		p.printf("| `%s` | %s | %s |\n", name, code(find(p.tests, []string{""}, name, fieldName(name))), note)
+		p.printf("| `%s` | %s |\n", name, code(find(p.tests, []string{""}, name, fieldName(name))))
 	}
 }
 
