@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 )
 
 // lamp is a thing that is on or off, and may be broken.
@@ -159,6 +160,80 @@ func TestTrust(t *testing.T) {
 	want = New("lamp", false, nil, "sparks")
 	if got := ensure(&lamp{fails: errors.New("sparks")}); !data.Equal(got, want) {
 		t.Errorf("got %s, want %s", data.Repr(got), data.Repr(want))
+	}
+}
+
+// What Apply notes in a thing that is trusted is among the changes, also when it fails.
+func TestTrustWithNotes(t *testing.T) {
+	for _, fails := range []error{nil, errors.New("sparks")} {
+		notes := &data.Map{}
+		got, err := Thing[*data.Map]{
+			Look:  func(context.Context) (*data.Map, error) { return notes, nil },
+			Wants: func(*data.Map) *data.Map { return data.NewMap("lamps", 2) },
+			Apply: func(_ context.Context, notes *data.Map) error {
+				notes.Set("left", "on")
+				return fails
+			},
+			Changed: func(_, notes *data.Map) *data.Map { return notes },
+			Trust:   true,
+		}.Ensure(t.Context())
+		if want := data.NewMap("left", "on"); err != nil || !data.Equal(got.Changes, want) || got.Failed() != (fails != nil) {
+			t.Errorf("got %s, %v, want changes %s", data.Repr(got.Map()), err, data.Repr(want))
+		}
+	}
+}
+
+func TestJoin(t *testing.T) {
+	good := Result{Verdict: Success, Comment: "a is so", Changes: data.NewMap("hosts", data.NewMap("a", 1), "gone", []any{"x"})}
+	quiet := Result{Verdict: Success, Comment: ""}
+	would := Result{Verdict: Pending, Comment: "b would be", Changes: data.NewMap("hosts", data.NewMap("b", 2), "gone", []any{"y"}, "more", 3)}
+	fails := Result{Verdict: Failure, Comment: "c is broken"}
+	both := data.NewMap("hosts", data.NewMap("a", 1, "b", 2), "gone", []any{"x", "y"}, "more", 3)
+	backwards := data.NewMap("hosts", both.Value("hosts"), "gone", []any{"y", "x"}, "more", 3)
+	for _, c := range []struct {
+		parts []Result
+		want  *data.Map
+	}{
+		{nil, New("x", true, nil, "")},
+		{[]Result{good, quiet}, New("x", true, good.Changes, "a is so")},
+		{[]Result{good, would, quiet}, New("x", nil, both, "a is so\nb would be")},
+		{[]Result{fails, would, good}, New("x", false, backwards, "c is broken\nb would be\na is so")},
+	} {
+		if got := Join("x", c.parts...).Map(); !data.Equal(got, c.want) {
+			t.Errorf("got %s, want %s", data.Repr(got), data.Repr(c.want))
+		}
+	}
+	if want := data.NewMap("hosts", data.NewMap("a", 1), "gone", []any{"x"}); !data.Equal(good.Changes, want) {
+		t.Errorf("the first part has become %s", data.Repr(good.Changes))
+	}
+}
+
+func TestWhenAndRefuse(t *testing.T) {
+	changes := data.NewMap("on", true)
+	if When(false, changes) != nil || When(true, changes) != changes {
+		t.Error("When does not follow what is needed")
+	}
+	if got, err := Refuse("lamp", "no"); err != nil || !data.Equal(got.Map(), Failed("lamp", "no")) {
+		t.Errorf("got %s, %v", data.Repr(got.Map()), err)
+	}
+}
+
+// An error of a function that a Thing asks is raised.
+func TestAskRaises(t *testing.T) {
+	dark := errors.New("dark")
+	env := &loader.Env{Call: func(context.Context, string, []any, *data.Map) (any, error) { return "on", dark }}
+	thing := (&lamp{}).thing(true)
+	thing.Apply = func(ctx context.Context, _ bool) error { return Do(ctx, env, "lamp.on", nil, nil) }
+	if _, err := thing.Ensure(t.Context()); err != dark {
+		t.Errorf("Do: got %v, want %v", err, dark)
+	}
+	thing.Look = func(ctx context.Context) (bool, error) { return Ask[bool](ctx, env, "lamp.is", nil, nil) }
+	if _, err := thing.Ensure(t.Context()); err != dark {
+		t.Errorf("Ask: got %v, want %v", err, dark)
+	}
+	dark = nil
+	if s, err := Ask[string](t.Context(), env, "lamp.is", nil, nil); s != "on" || err != nil {
+		t.Errorf("got %q, %v", s, err)
 	}
 }
 

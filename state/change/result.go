@@ -1,6 +1,11 @@
 package change
 
-import "github.com/brineproject/brine/data"
+import (
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+)
 
 // A Verdict is what a state says of itself: Salt's True, False and None.
 type Verdict string
@@ -41,6 +46,49 @@ func (r Result) Plain() any { return r.Map() }
 
 // Failed reports whether the state failed.
 func (r Result) Failed() bool { return r.Verdict == Failure }
+
+// Refuse returns the result of a state whose arguments cannot be met: a failure without changes.
+func Refuse(name, comment any) (Result, error) {
+	return Result{Name: name, Verdict: Failure, Comment: comment}, nil
+}
+
+// Join returns the result of a state over several things. It failed if one of them failed, else it is
+// pending if one is. Its comment has a line for each of theirs that is not empty, and its changes are
+// those of all: dictionaries under one key become one, and so do lists.
+func Join(name any, parts ...Result) Result {
+	all := Result{Name: name, Verdict: Success, Changes: &data.Map{}}
+	var lines []string
+	for _, part := range parts {
+		if all.Verdict == Success || part.Verdict == Failure {
+			all.Verdict = part.Verdict
+		}
+		if text := data.Str(part.Comment); text != "" {
+			lines = append(lines, text)
+		}
+		join(all.Changes, part.Changes)
+	}
+	all.Comment = strings.Join(lines, "\n")
+	return all
+}
+
+// join adds changes to others.
+func join(all, more *data.Map) {
+	for key, v := range more.All() {
+		switch here := all.Value(key).(type) {
+		case *data.Map:
+			if there, ok := v.(*data.Map); ok {
+				here = here.Clone()
+				join(here, there)
+				v = here
+			}
+		case []any:
+			if there, ok := v.([]any); ok {
+				v = slices.Concat(here, there)
+			}
+		}
+		all.Set(key, v)
+	}
+}
 
 // New returns the result of a state: name, changes, result and comment. The result is true, false, or nil for what would change;
 // without changes there is an empty dictionary.

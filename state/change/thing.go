@@ -21,7 +21,8 @@ type Thing[S any] struct {
 	// Apply makes the thing as wanted.
 	Apply func(ctx context.Context, now S) error
 	// Changed returns the changes from what was read before and after Apply. Without it they are what
-	// Wants said before and does not say any more.
+	// Wants said before and does not say any more. A Thing with Trust gets what was read before twice,
+	// also after an error: Apply may have noted there what it did.
 	Changed func(before, after S) *data.Map
 
 	// Texts are the comments; Say returns one that depends on what was found, or nil to leave it to
@@ -62,6 +63,15 @@ type Outcome[S any] struct {
 	Err           error     // failed: why, nil if all went well and something is left nevertheless
 }
 
+// When returns changes where something is needed, and none elsewhere: the Wants of things that are as
+// wanted or not.
+func When(needed bool, changes *data.Map) *data.Map {
+	if !needed {
+		return nil
+	}
+	return changes
+}
+
 // Raise marks an error of Look or Apply that is no result of the state: it is raised as an exception,
 // as an error that a state of Salt does not catch. A nil error stays nil.
 func Raise(err error) error {
@@ -100,7 +110,10 @@ func (t Thing[S]) apply(ctx context.Context, before S, wanted *data.Map) Outcome
 	o := Outcome[S]{Stage: StageFailed, Before: before, After: before}
 	if o.Err = t.Apply(ctx, before); t.Trust {
 		if o.Err == nil {
-			o.Stage, o.Changes = StageDone, t.changed(before, before, wanted, nil)
+			o.Stage = StageDone
+		}
+		if o.Err == nil || t.Changed != nil {
+			o.Changes = t.changed(before, before, wanted, nil)
 		}
 		return o
 	}
