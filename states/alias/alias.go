@@ -8,7 +8,6 @@ package alias
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -46,17 +45,16 @@ type presentArgs struct {
 //	username:
 //	  alias.present:
 //	    - target: user@example.com
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
 	if _, mapping := a.Target.(*data.Map); mapping || a.Target == nil || data.Equal(a.Target, []any{}) {
-		return change.Failed(a.Name, "The target must be an address or a list of addresses"), nil
+		return change.Refuse(a.Name, "The target must be an address or a list of addresses")
 	}
-	return m.bring(ctx, a.Name, edit{
-		look: "aliases.has_target", wanted: true,
-		set: "aliases.set_target", args: []any{a.Name, a.Target},
-		same:   fmt.Sprintf("Alias %s already present", data.Str(a.Name)),
-		would:  fmt.Sprintf("Alias %s -> %s is set to be added", data.Str(a.Name), data.Str(a.Target)),
-		done:   fmt.Sprintf("Set email alias %s -> %s", data.Str(a.Name), data.Str(a.Target)),
-		failed: fmt.Sprintf("Failed to set alias %s -> %s", data.Str(a.Name), data.Str(a.Target)),
+	edge := data.Str(a.Name) + " -> " + data.Str(a.Target)
+	return m.keep(ctx, true, "aliases.has_target", "aliases.set_target", []any{a.Name, a.Target}, change.Texts{
+		Same:   "Alias " + data.Str(a.Name) + " already present",
+		Would:  "Alias " + edge + " is set to be added",
+		Done:   "Set email alias " + edge,
+		Failed: "Failed to set alias " + edge,
 	})
 }
 
@@ -70,42 +68,27 @@ type absentArgs struct{ Name any }
 //
 //	username:
 //	  alias.absent
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
+func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error) {
 	name := data.Str(a.Name)
-	return m.bring(ctx, a.Name, edit{
-		look: "aliases.get_target", wanted: false,
-		set: "aliases.rm_alias", args: []any{a.Name},
-		same:   "Alias " + name + " already absent",
-		would:  "Alias " + name + " is set to be removed",
-		done:   "Removed alias " + name,
-		failed: "Failed to remove alias " + name,
+	return m.keep(ctx, false, "aliases.get_target", "aliases.rm_alias", []any{a.Name}, change.Texts{
+		Same:   "Alias " + name + " already absent",
+		Would:  "Alias " + name + " is set to be removed",
+		Done:   "Removed alias " + name,
+		Failed: "Failed to remove alias " + name,
 	})
 }
 
-// An edit is what it takes to bring an alias to its wanted state: a function that looks, one that sets, and the comments.
-type edit struct {
-	look, set                 string
-	wanted                    bool // what look answers where nothing is to do
-	args                      []any
-	same, would, done, failed string
-}
-
-func (m *module) bring(ctx context.Context, name any, e edit) (any, error) {
-	is, err := m.env.Call(ctx, e.look, e.args, nil)
-	switch {
-	case err != nil:
-		return nil, err
-	case data.Truth(is) == e.wanted:
-		return change.Done(name, e.same), nil
-	case change.Test(ctx):
-		return change.New(name, nil, nil, e.would), nil
-	}
-	set, err := m.env.Call(ctx, e.set, e.args, nil)
-	if err != nil {
-		return nil, err
-	}
-	if !data.Truth(set) {
-		return change.Failed(name, e.failed), nil
-	}
-	return change.New(name, true, data.NewMap("alias", name), e.done), nil
+// keep brings an alias, the first of args, to how it is wanted: look answers wanted where nothing is to
+// do, and set makes it so.
+func (m *module) keep(
+	ctx context.Context, wanted bool, look, set string, args []any, texts change.Texts,
+) (change.Result, error) {
+	return change.Thing[bool]{
+		Name:   args[0],
+		Look:   func(ctx context.Context) (bool, error) { return change.Ask[bool](ctx, m.env, look, args, nil) },
+		Wants:  func(is bool) *data.Map { return change.When(is != wanted, data.NewMap("alias", args[0])) },
+		Apply:  func(ctx context.Context, _ bool) error { return change.Do(ctx, m.env, set, args, nil) },
+		Silent: true,
+		Texts:  texts,
+	}.Ensure(ctx)
 }

@@ -4,7 +4,7 @@ package alternatives
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -28,13 +28,19 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 }
 
 func (m *module) call(ctx context.Context, fun string, args ...any) (any, error) {
-	return m.env.Call(ctx, "alternatives."+fun, args, nil)
+	return change.Ask[any](ctx, m.env, "alternatives."+fun, args, nil)
 }
 
-// with adds to a result what the state was called with.
-func with(ret *data.Map, pairs ...any) *data.Map {
-	ret.Update(data.NewMap(pairs...))
-	return ret
+// is asks what is true or not.
+func (m *module) is(ctx context.Context, fun string, args ...any) (bool, error) {
+	return change.Ask[bool](ctx, m.env, "alternatives."+fun, args, nil)
+}
+
+// current returns the path that stands behind a name, "" for none.
+func (m *module) current(ctx context.Context, name string) (string, error) {
+	path, err := m.call(ctx, "show_current", name)
+	text, _ := path.(string)
+	return text, err
 }
 
 type installArgs struct {
@@ -57,39 +63,42 @@ type installArgs struct {
 //	    - link: /usr/bin/editor
 //	    - path: /usr/bin/vim.basic
 //	    - priority: 30
-func (m *module) install(ctx context.Context, a installArgs) (any, error) {
-	result := func(r *data.Map) (any, error) {
-		return with(r, "link", a.Link, "path", a.Path, "priority", a.Priority), nil
-	}
-	there, err := m.call(ctx, "check_exists", a.Name, a.Path)
-	switch {
-	case err != nil:
-		return nil, err
-	case there == true:
-		return result(change.Done(a.Name, fmt.Sprintf("Alternative %s for %s is already registered", a.Path, a.Name)))
-	case change.Test(ctx):
-		return result(change.Would(a.Name, nil, fmt.Sprintf("Alternative will be set for %s to %s with priority %s", a.Name, a.Path, data.Str(a.Priority))))
-	}
-	said, err := m.call(ctx, "install", a.Name, a.Link, a.Path, a.Priority)
-	if err != nil {
-		return nil, err
-	}
-	if there, err = m.call(ctx, "check_exists", a.Name, a.Path); err != nil {
-		return nil, err
-	}
-	if there != true {
-		return result(change.Failed(a.Name, fmt.Sprintf("Alternative for %s not installed: %s", a.Name, data.Str(said))))
-	}
-	inForce, err := m.call(ctx, "check_installed", a.Name, a.Path)
-	if err != nil {
-		return nil, err
-	}
-	comment := fmt.Sprintf("Alternative for %s set to path %s with priority %s", a.Name, a.Path, data.Str(a.Priority))
-	if inForce != true {
-		comment = fmt.Sprintf("Alternative %s for %s registered with priority %s and not set to default", a.Path, a.Name, data.Str(a.Priority))
-	}
-	changes := data.NewMap("name", a.Name, "link", a.Link, "path", a.Path, "priority", a.Priority)
-	return result(change.New(a.Name, true, changes, comment))
+func (m *module) install(ctx context.Context, a installArgs) (change.Result, error) {
+	asked := data.NewMap("link", a.Link, "path", a.Path, "priority", a.Priority)
+	changes := data.NewMap("name", a.Name)
+	changes.Update(asked)
+	priority, said := " with priority "+data.Str(a.Priority), any(nil)
+	type state struct{ there, inForce bool }
+	return change.Thing[state]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (s state, err error) {
+			if s.there, err = m.is(ctx, "check_exists", a.Name, a.Path); s.there {
+				s.inForce, err = m.is(ctx, "check_installed", a.Name, a.Path)
+			}
+			return s, err
+		},
+		Wants: func(now state) *data.Map { return change.When(!now.there, changes) },
+		Apply: func(ctx context.Context, _ state) (err error) {
+			said, err = m.call(ctx, "install", a.Name, a.Link, a.Path, a.Priority)
+			return err
+		},
+		Texts: change.Texts{
+			Same:  "Alternative " + a.Path + " for " + a.Name + " is already registered",
+			Would: "Alternative will be set for " + a.Name + " to " + a.Path + priority,
+			Done:  "Alternative for " + a.Name + " set to path " + a.Path + priority,
+		},
+		Say: func(o change.Outcome[state]) any {
+			switch {
+			case o.Stage == change.StageFailed:
+				return "Alternative for " + a.Name + " not installed: " + data.Str(said)
+			case o.Stage == change.StageDone && !o.After.inForce:
+				return "Alternative " + a.Path + " for " + a.Name + " registered" + priority + " and not set to default"
+			}
+			return nil
+		},
+		Silent: true,
+		More:   asked,
+	}.Ensure(ctx)
 }
 
 type pathArgs struct{ Name, Path string }
@@ -99,32 +108,46 @@ type pathArgs struct{ Name, Path string }
 //	editor:
 //	  alternatives.remove:
 //	    - path: /usr/bin/vim.basic
-func (m *module) remove(ctx context.Context, a pathArgs) (any, error) {
-	result := func(r *data.Map) (any, error) { return with(r, "path", a.Path), nil }
-	there, err := m.call(ctx, "check_exists", a.Name, a.Path)
-	switch {
-	case err != nil:
-		return nil, err
-	case there == true && change.Test(ctx):
-		return result(change.Would(a.Name, nil, fmt.Sprintf("Alternative for %s will be removed", a.Name)))
-	case there == true:
-		if _, err := m.call(ctx, "remove", a.Name, a.Path); err != nil {
-			return nil, err
-		}
+func (m *module) remove(ctx context.Context, a pathArgs) (change.Result, error) {
+	type state struct {
+		there   bool
+		current string // where it is not there
 	}
-	current, err := m.call(ctx, "show_current", a.Name)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case there == true && data.Truth(current):
-		return result(change.New(a.Name, true, data.NewMap("path", current), fmt.Sprintf("Alternative for %s removed. Falling back to path %s", a.Name, data.Str(current))))
-	case there == true:
-		return result(change.New(a.Name, true, nil, fmt.Sprintf("Alternative for %s removed", a.Name)))
-	case data.Truth(current):
-		return result(change.Done(a.Name, fmt.Sprintf("Alternative for %s is set to it's default path %s", a.Name, data.Str(current))))
-	}
-	return result(change.Failed(a.Name, fmt.Sprintf("Alternative for %s doesn't exist", a.Name)))
+	removed, of := false, "Alternative for "+a.Name
+	return change.Thing[state]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (s state, err error) {
+			if s.there, err = m.is(ctx, "check_exists", a.Name, a.Path); err != nil || s.there {
+				return s, err
+			}
+			s.current, err = m.current(ctx, a.Name)
+			if err == nil && s.current == "" && !removed {
+				err = errors.New(of + " doesn't exist")
+			}
+			return s, err
+		},
+		Wants: func(now state) *data.Map { return change.When(now.there, data.NewMap("path", a.Path)) },
+		Apply: func(ctx context.Context, _ state) error {
+			removed = true
+			_, err := m.call(ctx, "remove", a.Name, a.Path)
+			return err
+		},
+		Changed: func(_, after state) *data.Map {
+			return change.When(after.current != "", data.NewMap("path", after.current))
+		},
+		Texts: change.Texts{Would: of + " will be removed", Done: of + " removed"},
+		Say: func(o change.Outcome[state]) any {
+			switch {
+			case o.Stage == change.StageSame:
+				return of + " is set to it's default path " + o.Before.current
+			case o.Stage == change.StageDone && o.After.current != "":
+				return of + " removed. Falling back to path " + o.After.current
+			}
+			return nil
+		},
+		Silent: true,
+		More:   data.NewMap("path", a.Path),
+	}.Ensure(ctx)
 }
 
 type nameArgs struct{ Name string }
@@ -133,23 +156,24 @@ type nameArgs struct{ Name string }
 //
 //	editor:
 //	  alternatives.auto
-func (m *module) auto(ctx context.Context, a nameArgs) (any, error) {
-	text, err := m.call(ctx, "display", a.Name)
-	if err != nil {
-		return nil, err
-	}
-	first, _, _ := strings.Cut(data.Str(text), "\n")
-	switch {
-	case strings.HasSuffix(first, " auto mode"):
-		return change.Done(a.Name, a.Name+" already in auto mode"), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, a.Name+" will be put in auto mode"), nil
-	}
-	said, err := m.call(ctx, "auto", a.Name)
-	if err != nil {
-		return nil, err
-	}
-	return change.New(a.Name, true, data.NewMap("result", said), ""), nil
+func (m *module) auto(ctx context.Context, a nameArgs) (change.Result, error) {
+	var said any
+	return change.Thing[bool]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (bool, error) {
+			text, err := m.call(ctx, "display", a.Name)
+			first, _, _ := strings.Cut(data.Str(text), "\n")
+			return strings.HasSuffix(first, " auto mode"), err
+		},
+		Wants: func(is bool) *data.Map { return change.When(!is, data.NewMap("mode", "auto")) },
+		Apply: func(ctx context.Context, _ bool) (err error) {
+			said, err = m.call(ctx, "auto", a.Name)
+			return err
+		},
+		Changed: func(_, _ bool) *data.Map { return data.NewMap("result", said) },
+		Texts:   change.Texts{Same: a.Name + " already in auto mode", Would: a.Name + " will be put in auto mode"},
+		Silent:  true,
+	}.Ensure(ctx)
 }
 
 // set puts a path, which is an alternative of a name, behind it.
@@ -157,32 +181,34 @@ func (m *module) auto(ctx context.Context, a nameArgs) (any, error) {
 //	editor:
 //	  alternatives.set:
 //	    - path: /usr/bin/vim.basic
-func (m *module) set(ctx context.Context, a pathArgs) (any, error) {
-	result := func(r *data.Map) (any, error) { return with(r, "path", a.Path), nil }
-	current, err := m.call(ctx, "show_current", a.Name)
-	if err != nil {
-		return nil, err
-	}
-	if current == a.Path {
-		return result(change.Done(a.Name, fmt.Sprintf("Alternative for %s already set to %s", a.Name, a.Path)))
-	}
-	there, err := m.call(ctx, "check_exists", a.Name, a.Path)
-	switch {
-	case err != nil:
-		return nil, err
-	case there != true:
-		return result(change.Failed(a.Name, fmt.Sprintf("Alternative %s for %s doesn't exist", a.Path, a.Name)))
-	case change.Test(ctx):
-		return result(change.Would(a.Name, nil, fmt.Sprintf("Alternative for %s will be set to path %s", a.Name, a.Path)))
-	}
-	if _, err := m.call(ctx, "set", a.Name, a.Path); err != nil {
-		return nil, err
-	}
-	if current, err = m.call(ctx, "show_current", a.Name); err != nil {
-		return nil, err
-	}
-	if current != a.Path {
-		return result(change.Failed(a.Name, fmt.Sprintf("Alternative for %s not updated", a.Name)))
-	}
-	return result(change.New(a.Name, true, data.NewMap("path", current), fmt.Sprintf("Alternative for %s set to path %s", a.Name, data.Str(current))))
+func (m *module) set(ctx context.Context, a pathArgs) (change.Result, error) {
+	of, applied := "Alternative for "+a.Name, false
+	return change.Thing[string]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (string, error) {
+			now, err := m.current(ctx, a.Name)
+			if err != nil || now == a.Path || applied {
+				return now, err
+			}
+			there, err := m.is(ctx, "check_exists", a.Name, a.Path)
+			if err == nil && !there {
+				err = errors.New("Alternative " + a.Path + " for " + a.Name + " doesn't exist")
+			}
+			return now, err
+		},
+		Wants: func(now string) *data.Map { return change.When(now != a.Path, data.NewMap("path", a.Path)) },
+		Apply: func(ctx context.Context, _ string) error {
+			applied = true
+			_, err := m.call(ctx, "set", a.Name, a.Path)
+			return err
+		},
+		Texts: change.Texts{
+			Same:   of + " already set to " + a.Path,
+			Would:  of + " will be set to path " + a.Path,
+			Done:   of + " set to path " + a.Path,
+			Failed: of + " not updated",
+		},
+		Silent: true,
+		More:   data.NewMap("path", a.Path),
+	}.Ensure(ctx)
 }

@@ -6,6 +6,7 @@ package environ
 
 import (
 	"context"
+	"errors"
 	"os"
 	"runtime"
 	"slices"
@@ -65,37 +66,55 @@ type setenvArgs struct {
 //	  environ.setenv:
 //	    - name: foo
 //	    - value: bar
-func (m *module) setenv(ctx context.Context, a setenvArgs) (any, error) {
+func (m *module) setenv(ctx context.Context, a setenvArgs) (change.Result, error) {
 	wanted, ok := variables(a)
 	if !ok {
-		return change.Failed(a.Name, "Environ value must be string, dict or False"), nil
+		return change.Refuse(a.Name, "Environ value must be string, dict or False")
 	}
-	changes := &data.Map{}
+	same := "Environ values were already set with the correct values"
+	if change.Test(ctx) {
+		same = "Environ values are already set with the correct values"
+	}
+	ret, err := change.Thing[*data.Map]{
+		Name:  a.Name,
+		Look:  func(context.Context) (*data.Map, error) { return differing(wanted, a), nil },
+		Wants: func(now *data.Map) *data.Map { return now },
+		Apply: func(ctx context.Context, now *data.Map) error {
+			args := []any{wanted, a.FalseUnsets, a.ClearAll, a.UpdateMinion, a.Permanent}
+			set, err := change.Ask[any](ctx, m.env, "environ.setenv", args, nil)
+			made, ok := set.(*data.Map)
+			switch {
+			case err != nil:
+				return err
+			case !ok || made.Len() == 0:
+				return errors.New("Failed to set environ variables")
+			}
+			now.Clear()
+			now.Update(made)
+			return nil
+		},
+		Changed: func(_, now *data.Map) *data.Map { return now },
+		Trust:   true, // what was set counts, whether it was so before or not
+		Texts:   change.Texts{Same: same, Would: "Environ values will be changed", Done: "Environ values were set"},
+	}.Ensure(ctx)
+	if ret.Verdict == change.Pending {
+		ret.Verdict = change.Success
+	}
+	return ret, err
+}
+
+// differing returns what the variables become that are not as wanted.
+func differing(wanted *data.Map, a setenvArgs) *data.Map {
+	changes, unset := &data.Map{}, a.FalseUnsets == true
 	if a.ClearAll == true {
-		clearing(wanted, changes, a.FalseUnsets == true)
+		clearing(wanted, changes, unset)
 	}
 	for key, v := range wanted.All() {
-		if then, differs := differing(data.Str(key), v, a.FalseUnsets == true); differs {
+		if then, differs := becomes(data.Str(key), v, unset); differs {
 			changes.Set(key, then)
 		}
 	}
-	some := changes.Len() > 0
-	switch {
-	case change.Test(ctx) && some:
-		return change.New(a.Name, true, changes, "Environ values will be changed"), nil
-	case change.Test(ctx):
-		return change.Done(a.Name, "Environ values are already set with the correct values"), nil
-	case !some:
-		return change.Done(a.Name, "Environ values were already set with the correct values"), nil
-	}
-	set, err := m.env.Call(ctx, "environ.setenv", []any{wanted, a.FalseUnsets, a.ClearAll, a.UpdateMinion, a.Permanent}, nil)
-	if err != nil {
-		return nil, err
-	}
-	if made, ok := set.(*data.Map); ok && data.Truth(set) {
-		return change.New(a.Name, true, made, "Environ values were set"), nil
-	}
-	return change.New(a.Name, false, changes, "Failed to set environ variables"), nil
+	return changes
 }
 
 func variables(a setenvArgs) (*data.Map, bool) {
@@ -127,8 +146,8 @@ func emptied(unset bool) any {
 	return ""
 }
 
-// differing returns what a variable becomes, and whether that is a change.
-func differing(key string, v any, unset bool) (any, bool) {
+// becomes returns what a variable becomes, and whether that is a change.
+func becomes(key string, v any, unset bool) (any, bool) {
 	now, set := lookup(key)
 	switch {
 	case v == false && !set:
