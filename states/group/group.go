@@ -4,7 +4,6 @@ package group
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -26,9 +25,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 // info returns what there is to tell of a group, an empty dictionary where there is none.
 func (m *module) info(ctx context.Context, name string) (*data.Map, error) {
-	v, err := m.env.Call(ctx, "group.info", []any{name}, nil)
-	group, _ := v.(*data.Map)
-	return group, err
+	return change.Ask[*data.Map](ctx, m.env, "group.info", []any{name}, nil)
 }
 
 type absentArgs struct{ Name string }
@@ -37,21 +34,20 @@ type absentArgs struct{ Name string }
 //
 //	cheese:
 //	  group.absent
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
-	now, err := m.info(ctx, a.Name)
-	switch {
-	case err != nil:
-		return nil, err
-	case now.Len() == 0:
-		return change.Done(a.Name, "Group not present"), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, fmt.Sprintf("Group %s is set for removal", a.Name)), nil
-	}
-	if _, err := m.env.Call(ctx, "group.delete", []any{a.Name}, nil); err != nil {
-		return nil, err
-	}
-	if left, err := m.info(ctx, a.Name); err != nil || left.Len() > 0 {
-		return change.Failed(a.Name, fmt.Sprintf("Failed to remove group %s", a.Name)), err
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, ""), fmt.Sprintf("Removed group %s", a.Name)), nil
+func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error) {
+	return change.Thing[*data.Map]{
+		Name:  a.Name,
+		Look:  func(ctx context.Context) (*data.Map, error) { return m.info(ctx, a.Name) },
+		Wants: func(now *data.Map) *data.Map { return change.When(now.Len() > 0, data.NewMap(a.Name, "")) },
+		Apply: func(ctx context.Context, _ *data.Map) error {
+			return change.Do(ctx, m.env, "group.delete", []any{a.Name}, nil)
+		},
+		Texts: change.Texts{
+			Same:   "Group not present",
+			Would:  "Group " + a.Name + " is set for removal",
+			Done:   "Removed group " + a.Name,
+			Failed: "Failed to remove group " + a.Name,
+		},
+		Silent: true,
+	}.Ensure(ctx)
 }

@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,37 +53,61 @@ type presentArgs struct {
 //	    - gid: 7648
 //	    - addusers:
 //	      - user1
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
-	if text := a.conflict(); text != "" {
-		return change.New(a.Name, nil, nil, text), nil // Salt's result, though nothing was tested
+func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
+	if text := a.conflict(); text != "" { // Salt's result, though nothing was tested
+		return change.Result{Name: a.Name, Verdict: change.Pending, Comment: text}, nil
 	}
-	now, err := m.info(ctx, a.Name)
-	if err != nil {
-		return nil, err
-	}
-	if now.Len() == 0 {
-		return m.make(ctx, a)
-	}
-	lacks := a.lacks(now)
-	comment := "The following group attributes are set to be changed:\n" + a.lines(lacks)
+	return change.Thing[*data.Map]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (*data.Map, error) { return m.info(ctx, a.Name) },
+		Wants: func(now *data.Map) *data.Map {
+			if now.Len() == 0 {
+				return data.NewMap("name", a.Name)
+			}
+			return a.lacks(now)
+		},
+		Apply: func(ctx context.Context, now *data.Map) error {
+			if now.Len() == 0 {
+				return m.make(ctx, a)
+			}
+			return m.bring(ctx, a, a.lacks(now))
+		},
+		Changed: a.changed,
+		Say:     a.say,
+		Texts:   change.Texts{Same: "Group " + a.Name + " is present and up to date"},
+		Silent:  true,
+	}.Ensure(ctx)
+}
+
+// changed returns the changes: all of a new group, what is missing where something is.
+func (a presentArgs) changed(before, after *data.Map) *data.Map {
 	switch {
-	case lacks.Len() == 0:
-		return change.Done(a.Name, fmt.Sprintf("Group %s is present and up to date", a.Name)), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, comment), nil
+	case after.Len() == 0:
+		return nil
+	case a.lacks(after).Len() > 0:
+		return data.NewMap("Failed", a.lacks(after))
+	case before.Len() == 0:
+		return after
 	}
-	failure := m.bring(ctx, a, lacks)
-	if now, err = m.info(ctx, a.Name); err != nil {
-		return nil, err
-	}
-	left := a.lacks(now)
+	return data.NewMap("Final", "All changes applied successfully")
+}
+
+func (a presentArgs) say(o change.Outcome[*data.Map]) any {
+	comment := "The following group attributes are set to be changed:\n" + a.lines(a.lacks(o.Before))
+	made := o.Before.Len() == 0
 	switch {
-	case failure != nil:
-		return change.New(a.Name, false, data.NewMap("Failed", left), failure.Error()), nil
-	case left.Len() > 0:
-		return change.New(a.Name, false, data.NewMap("Failed", left), comment+"Some changes could not be applied"), nil
+	case o.Stage == change.StageSame || o.Err != nil:
+		return nil
+	case made && o.Stage == change.StageWould:
+		return "Group " + a.Name + " set to be added"
+	case made && o.Stage == change.StageDone:
+		return "New group " + a.Name + " created"
+	case made:
+		return "Group " + a.Name + " has been created but, some changes could not be applied"
+	case o.Stage == change.StageFailed:
+		return comment + "Some changes could not be applied"
 	}
-	return change.New(a.Name, true, data.NewMap("Final", "All changes applied successfully"), comment), nil
+	return comment
 }
 
 // conflict says which arguments do not go together.
@@ -184,47 +209,32 @@ func (m *module) bring(ctx context.Context, a presentArgs, lacks *data.Map) erro
 }
 
 func joined(v any) string {
-	var names []string
-	for _, u := range users(v) {
-		names = append(names, data.Str(u))
-	}
-	return strings.Join(names, ",")
+	return strings.Join(data.Texts(users(v)), ",")
 }
 
 // make makes a group.
-func (m *module) make(ctx context.Context, a presentArgs) (*data.Map, error) {
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("Group %s set to be added", a.Name)), nil
-	}
+func (m *module) make(ctx context.Context, a presentArgs) error {
 	holder, err := m.holder(ctx, a)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case holder != "":
-		return change.Failed(a.Name, fmt.Sprintf("Group %s is not present but gid %s is already taken by group %s", a.Name, data.Str(a.GID), holder)), nil
+		return fmt.Errorf("Group %s is not present but gid %s is already taken by group %s", //nolint:staticcheck // Salt's text
+			a.Name, data.Str(a.GID), holder)
 	}
-	made, err := m.env.Call(ctx, "group.add", []any{a.Name}, data.NewMap("gid", a.GID, "system", a.System, "non_unique", a.NonUnique))
+	words := data.NewMap("gid", a.GID, "system", a.System, "non_unique", a.NonUnique)
+	made, err := change.Ask[bool](ctx, m.env, "group.add", []any{a.Name}, words)
 	switch {
 	case err != nil:
-		return nil, err
-	case made != true:
-		return change.Failed(a.Name, fmt.Sprintf("Failed to create new group %s", a.Name)), nil
+		return err
+	case !made:
+		return errors.New("Failed to create new group " + a.Name)
 	}
 	members := joined(a.Members) + joined(a.Addusers) // never both
-	if members != "" {
-		if _, err := m.env.Call(ctx, "group.members", []any{a.Name, members}, nil); err != nil {
-			return nil, err
-		}
+	if members == "" {
+		return nil
 	}
-	now, err := m.info(ctx, a.Name)
-	if err != nil {
-		return nil, err
-	}
-	if left := a.lacks(now); left.Len() > 0 {
-		return change.New(a.Name, false, data.NewMap("Failed", left),
-			fmt.Sprintf("Group %s has been created but, some changes could not be applied", a.Name)), nil
-	}
-	return change.New(a.Name, true, now, fmt.Sprintf("New group %s created", a.Name)), nil
+	return change.Do(ctx, m.env, "group.members", []any{a.Name, members}, nil)
 }
 
 // holder returns the group that has the id which another is to get, "" for none.
@@ -233,8 +243,7 @@ func (m *module) holder(ctx context.Context, a presentArgs) (string, error) {
 	if a.GID == nil || err != nil || data.Truth(a.NonUnique) {
 		return "", nil //nolint:nilerr // what is no id is nobody's
 	}
-	v, err := m.env.Call(ctx, "group.getent", []any{true}, nil)
-	list, _ := v.([]any)
+	list, err := change.Ask[[]any](ctx, m.env, "group.getent", []any{true}, nil)
 	for _, g := range list {
 		if g, ok := g.(*data.Map); ok && g.Value("gid") == gid {
 			return g.Text("name"), nil
