@@ -61,22 +61,46 @@ type presentArgs struct {
 //	web1:
 //	  host.present:
 //	    - ip: 192.0.2.1
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
-	v, err := m.env.Call(ctx, "hosts.list_hosts", nil, nil)
-	hosts, ok := v.(*data.Map)
-	if err != nil || !ok {
-		return nil, err
+func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
+	var first *plan
+	ret, err := change.Thing[*plan]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (*plan, error) {
+			hosts, err := change.Ask[*data.Map](ctx, m.env, "hosts.list_hosts", nil, nil)
+			p := a.plan(hosts)
+			if first == nil {
+				first = p
+			}
+			return p, err
+		},
+		Wants: func(now *plan) *data.Map { return changes(now.steps) },
+		Apply: func(ctx context.Context, now *plan) error {
+			for _, s := range now.steps {
+				if err := change.Do(ctx, m.env, s.fun, []any{s.addr, s.word}, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Changed: func(before, after *plan) *data.Map {
+			return changes(slices.DeleteFunc(slices.Clone(before.steps), after.has))
+		},
+		Say: func(o change.Outcome[*plan]) any {
+			comments := slices.Clone(o.Before.comments)
+			for _, s := range o.Before.steps {
+				comments = append(comments, s.text(o))
+			}
+			return strings.Join(comments, "\n")
+		},
+	}.Ensure(ctx)
+	if err != nil {
+		return ret, err
 	}
-	r := &report{m: m, result: true, changes: &data.Map{}}
-	p := a.plan(hosts, r)
-	for _, step := range p {
-		if err := r.take(ctx, step); err != nil {
-			return nil, err
-		}
+	if first.invalid {
+		ret.Verdict = change.Failure
 	}
-	ret := change.New(a.Name, r.result, r.changes, strings.Join(r.comments, "\n"))
-	if r.warnings != nil {
-		ret.Set("warnings", r.warnings)
+	if first.warnings != nil {
+		ret.More = data.NewMap("warnings", first.warnings)
 	}
 	return ret, nil
 }
@@ -88,24 +112,63 @@ type step struct {
 	would, done, failed string
 }
 
+func (s step) text(o change.Outcome[*plan]) string {
+	switch {
+	case o.Stage == change.StageWould:
+		return s.would
+	case o.After.has(s):
+		return s.failed
+	}
+	return s.done
+}
+
+// changes returns what steps change.
+func changes(steps []step) *data.Map {
+	changes := &data.Map{}
+	for _, s := range steps {
+		by, ok := changes.Value(s.key).(*data.Map)
+		if !ok {
+			by = &data.Map{}
+			changes.Set(s.key, by)
+		}
+		list, _ := by.Value(s.addr).([]any)
+		by.Set(s.addr, append(list, s.word))
+	}
+	return changes
+}
+
 func (a presentArgs) add(addr string) step {
 	what := fmt.Sprintf("host %s (%s)", a.Name, addr)
-	return step{"hosts.add_host", addr, a.Name, "added", fmt.Sprintf("Host %s (%s) would be added", a.Name, addr), "Added " + what, "Failed to add " + what}
+	would := fmt.Sprintf("Host %s (%s) would be added", a.Name, addr)
+	return step{"hosts.add_host", addr, a.Name, "added", would, "Added " + what, "Failed to add " + what}
 }
 
 func (a presentArgs) remark(addr string) step {
 	text := data.Str(a.Comment)
 	what := fmt.Sprintf("%s (%s)", addr, text)
-	return step{"hosts.set_comment", addr, text, "comment_added", "Comment for " + what + " would be added", "Set comment for host " + what, "Failed to add comment for host " + what}
+	return step{"hosts.set_comment", addr, text, "comment_added", "Comment for " + what + " would be added",
+		"Set comment for host " + what, "Failed to add comment for host " + what}
 }
 
 func (a presentArgs) remove(addr string) step {
 	what := fmt.Sprintf("host %s (%s)", a.Name, addr)
-	return step{"hosts.rm_host", addr, a.Name, "removed", fmt.Sprintf("Host %s (%s) would be removed", a.Name, addr), "Removed " + what, "Failed to remove " + what}
+	would := fmt.Sprintf("Host %s (%s) would be removed", a.Name, addr)
+	return step{"hosts.rm_host", addr, a.Name, "removed", would, "Removed " + what, "Failed to remove " + what}
 }
 
+// A plan is what a state finds in the file, and what is to change in it.
+type plan struct {
+	steps    []step
+	comments []string // on what is as wanted, or cannot be
+	warnings []any
+	invalid  bool // an address is none
+}
+
+func (p *plan) has(s step) bool { return slices.Contains(p.steps, s) }
+
 // plan returns what is to change, names first, then comments, then names that go.
-func (a presentArgs) plan(hosts *data.Map, r *report) []step {
+func (a presentArgs) plan(hosts *data.Map) *plan {
+	p := &plan{}
 	var adds, remarks, removals []step
 	wanted := listed(a.IP)
 	for _, addr := range wanted {
@@ -126,16 +189,16 @@ func (a presentArgs) plan(hosts *data.Map, r *report) []step {
 		case !among && named && data.Truth(a.Clean):
 			removals = append(removals, a.remove(addr))
 		case !among && named:
-			r.warnings = append(r.warnings, fmt.Sprintf("Host %[1]s present for IP address %[2]s. To get rid of this warning, either run this state with 'clean' "+
+			p.warnings = append(p.warnings, fmt.Sprintf("Host %[1]s present for IP address %[2]s. To get rid of this warning, either run this state with 'clean' "+
 				"set to True to remove %[1]s from %[2]s, or add %[2]s to the 'ip' argument.", a.Name, addr))
 		case !among:
 		case named && !other:
-			r.comments = append(r.comments, fmt.Sprintf("Host %s (%s) already present", a.Name, addr))
+			p.comments = append(p.comments, fmt.Sprintf("Host %s (%s) already present", a.Name, addr))
 		case named:
 			remarks = append(remarks, a.remark(addr))
 		case !valid(addr):
-			r.result = false
-			r.comments = append(r.comments, fmt.Sprintf("Invalid IP Address for %s (%s)", a.Name, addr))
+			p.invalid = true
+			p.comments = append(p.comments, fmt.Sprintf("Invalid IP Address for %s (%s)", a.Name, addr))
 		default:
 			adds = append(adds, a.add(addr))
 			if other {
@@ -143,51 +206,13 @@ func (a presentArgs) plan(hosts *data.Map, r *report) []step {
 			}
 		}
 	}
-	return slices.Concat(adds, remarks, removals)
+	p.steps = slices.Concat(adds, remarks, removals)
+	return p
 }
 
 func valid(addr string) bool {
 	_, err := netip.ParseAddr(addr)
 	return err == nil
-}
-
-// A report is the result of a state as it grows.
-type report struct {
-	m        *module
-	result   any
-	changes  *data.Map
-	comments []string
-	warnings []any
-}
-
-// take makes one change, or says what it would.
-func (r *report) take(ctx context.Context, s step) error {
-	switch {
-	case change.Test(ctx):
-		if r.result == true {
-			r.result = nil
-		}
-		r.comments = append(r.comments, s.would)
-	default:
-		done, err := r.m.env.Call(ctx, s.fun, []any{s.addr, s.word}, nil)
-		if err != nil {
-			return err
-		}
-		if done != true {
-			r.result = false
-			r.comments = append(r.comments, s.failed)
-			return nil
-		}
-		r.comments = append(r.comments, s.done)
-	}
-	by, ok := r.changes.Value(s.key).(*data.Map)
-	if !ok {
-		by = &data.Map{}
-		r.changes.Set(s.key, by)
-	}
-	list, _ := by.Value(s.addr).([]any)
-	by.Set(s.addr, append(list, s.word))
-	return nil
 }
 
 type absentArgs struct {
@@ -204,34 +229,30 @@ type absentArgs struct {
 //	web1:
 //	  host.absent:
 //	    - ip: 192.0.2.1
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
-	var comments []string
-	var result any = true
-	changes := &data.Map{}
+func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error) {
+	var parts []change.Result
 	for _, ip := range listed(a.IP) {
-		has, err := m.env.Call(ctx, "hosts.has_pair", []any{ip, a.Name}, nil)
-		switch {
-		case err != nil:
-			return nil, err
-		case has != true:
-			comments = append(comments, fmt.Sprintf("Host %s (%s) already absent", a.Name, data.Str(ip)))
-			continue
-		case change.Test(ctx):
-			comments, result = append(comments, fmt.Sprintf("Host %s (%s) needs to be removed", a.Name, data.Str(ip))), nil
-			continue
-		}
-		done, err := m.env.Call(ctx, "hosts.rm_host", []any{ip, a.Name}, nil)
+		pair, what := []any{ip, a.Name}, fmt.Sprintf("%s (%s)", a.Name, data.Str(ip))
+		part, err := change.Thing[bool]{
+			Look: func(ctx context.Context) (bool, error) {
+				return change.Ask[bool](ctx, m.env, "hosts.has_pair", pair, nil)
+			},
+			Wants: func(has bool) *data.Map { return change.When(has, data.NewMap("host", a.Name)) },
+			Apply: func(ctx context.Context, _ bool) error { return change.Do(ctx, m.env, "hosts.rm_host", pair, nil) },
+			Texts: change.Texts{
+				Same:   "Host " + what + " already absent",
+				Would:  "Host " + what + " needs to be removed",
+				Done:   "Removed host " + what,
+				Failed: "Failed to remove host",
+			},
+			Silent: true,
+		}.Ensure(ctx)
 		if err != nil {
-			return nil, err
+			return part, err
 		}
-		if done != true {
-			comments, result = append(comments, "Failed to remove host"), false
-			continue
-		}
-		changes.Set("host", a.Name)
-		comments = append(comments, fmt.Sprintf("Removed host %s (%s)", a.Name, data.Str(ip)))
+		parts = append(parts, part)
 	}
-	return change.New(a.Name, result, changes, strings.Join(comments, "\n")), nil
+	return change.Join(a.Name, parts...), nil
 }
 
 type onlyArgs struct {
@@ -250,33 +271,40 @@ type onlyArgs struct {
 //	    - hostnames:
 //	      - web1.example.com
 //	      - web1
-func (m *module) only(ctx context.Context, a onlyArgs) (any, error) {
-	v, err := m.env.Call(ctx, "hosts.get_alias", []any{a.Name}, nil)
-	if err != nil {
-		return nil, err
-	}
-	before, wanted := joined(v), joined(a.Hostnames)
-	switch {
-	case before == wanted:
-		return change.Done(a.Name, fmt.Sprintf("IP address %s already set to \"%s\"", a.Name, wanted)), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, fmt.Sprintf("Would change %s from \"%s\" to \"%s\"", a.Name, before, wanted)), nil
-	}
-	done, err := m.env.Call(ctx, "hosts.set_host", []any{a.Name, wanted}, nil)
-	switch {
-	case err != nil:
-		return nil, err
-	case done != true:
-		return change.Failed(a.Name, fmt.Sprintf("hosts.set_host failed to change %s from \"%s\" to \"%s\"", a.Name, before, wanted)), nil
-	}
-	changes := data.NewMap(a.Name, change.OldNew(before, wanted))
-	return change.New(a.Name, true, changes, fmt.Sprintf("successfully changed %s from \"%s\" to \"%s\"", a.Name, before, wanted)), nil
+func (m *module) only(ctx context.Context, a onlyArgs) (change.Result, error) {
+	wanted := joined(a.Hostnames)
+	return change.Thing[string]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (string, error) {
+			names, err := change.Ask[any](ctx, m.env, "hosts.get_alias", []any{a.Name}, nil)
+			return joined(names), err
+		},
+		Wants: func(now string) *data.Map {
+			return change.When(now != wanted, data.NewMap(a.Name, change.OldNew(now, wanted)))
+		},
+		Apply: func(ctx context.Context, _ string) error {
+			return change.Do(ctx, m.env, "hosts.set_host", []any{a.Name, wanted}, nil)
+		},
+		Say: func(o change.Outcome[string]) any {
+			turn := fmt.Sprintf(" %s from \"%s\" to \"%s\"", a.Name, o.Before, wanted)
+			switch o.Stage {
+			case change.StageSame:
+				return fmt.Sprintf("IP address %s already set to \"%s\"", a.Name, wanted)
+			case change.StageWould:
+				return "Would change" + turn
+			case change.StageDone:
+				return "successfully changed" + turn
+			}
+			return "hosts.set_host failed to change" + turn
+		},
+		Silent: true,
+	}.Ensure(ctx)
 }
 
 func joined(v any) string {
-	var names []string
-	for _, name := range listed(v) {
-		names = append(names, strings.TrimSpace(data.Str(name)))
+	names := data.Texts(listed(v))
+	for i, name := range names {
+		names[i] = strings.TrimSpace(name)
 	}
 	return strings.Join(names, " ")
 }
