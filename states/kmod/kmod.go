@@ -31,31 +31,20 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 // list returns what a function of the module lists.
 func (m *module) list(ctx context.Context, fun string, args ...any) ([]string, error) {
-	v, err := m.env.Call(ctx, "kmod."+fun, args, nil)
-	return texts(v), err
-}
-
-func texts(v any) (list []string) {
-	items, ok := v.([]any)
-	if !ok {
-		tuple, _ := v.(data.Tuple)
-		items = tuple
-	}
-	for _, item := range items {
-		list = append(list, data.Str(item))
-	}
-	return list
+	return change.Ask[[]string](ctx, m.env, "kmod."+fun, args, nil)
 }
 
 // wanted returns the modules that a state is about, each once.
 func wanted(name string, mods any) []string {
-	switch mods.(type) {
-	case []any, data.Tuple:
-	default:
+	if tuple, ok := mods.(data.Tuple); ok {
+		mods = []any(tuple)
+	}
+	list, ok := mods.([]any)
+	if !ok {
 		return []string{name}
 	}
 	var once []string
-	for _, mod := range texts(mods) {
+	for _, mod := range data.Texts(list) {
 		if !slices.Contains(once, mod) {
 			once = append(once, mod)
 		}
@@ -75,60 +64,80 @@ func split(list, others []string) (in, out []string) {
 	return in, out
 }
 
-// A report is the result of a state over several modules.
-type report struct {
-	result   any
-	changes  *data.Map
-	comments []string
+// A look is what a state finds, and what becomes of the modules that it loads or removes.
+type look struct {
+	same, wrong     []string // as wanted or not
+	unavailable     []string
+	yes, no         []string
+	refused         []string // with the module's reason
+	changes         *data.Map
+	done, doing     string // what is said of them
+	already, coming string
 }
 
-// says adds a sentence about modules, none where there are none; one and many have a %s for their names.
-func (r *report) says(names []string, one, many string) {
+// lines returns a sentence about modules, none where there are none.
+func lines(names []string, prefix, is, are string) []string {
 	switch len(names) {
 	case 0:
+		return nil
 	case 1:
-		r.comments = append(r.comments, strings.Replace(one, "%s", names[0], 1))
-	default:
-		r.comments = append(r.comments, strings.Replace(many, "%s", strings.Join(names, ", "), 1))
+		return []string{prefix + " module " + names[0] + is}
 	}
+	return []string{prefix + " modules " + strings.Join(names, ", ") + are}
 }
 
-func (r *report) ret(name string) *data.Map {
-	return change.New(name, r.result, r.changes, strings.Join(r.comments, "\n"))
+// say returns the comment.
+func (l *look) say(o change.Outcome[*look]) any {
+	text := lines(l.same, "Kernel", " is already "+l.already, " are already "+l.already)
+	if o.Stage == change.StageWould {
+		text = append(text, lines(l.wrong, "Kernel", " is set to be "+l.coming, " are set to be "+l.coming)...)
+	}
+	return strings.Join(slices.Concat(text,
+		lines(l.unavailable, "Kernel", " is unavailable", " are unavailable"),
+		lines(l.yes, l.done+" kernel", "", ""),
+		lines(l.no, "Failed to "+l.doing+" kernel", "", ""),
+		l.refused), "\n")
 }
 
-// A tally is what became of the modules that were loaded or removed.
-type tally struct {
-	yes, no []string
-	failed  [][2]string
-}
-
-// take sorts what a call for a module returned into the tally; what it changed goes to the report.
-func (r *report) take(t *tally, mod string, v any, done string) (more []string) {
+// take sorts what a call for a module returned, and returns the modules that it changed.
+func (l *look) take(mod string, v any) []string {
 	list, ok := v.([]any)
 	switch {
 	case !ok:
-		r.result = false
-		t.failed = append(t.failed, [2]string{mod, data.Str(v)})
+		l.refused = append(l.refused, "Failed to "+l.doing+" kernel module "+mod+": "+data.Str(v))
 	case len(list) == 0:
-		r.result = false
-		t.no = append(t.no, mod)
+		l.no = append(l.no, mod)
 	default:
-		for _, name := range texts(list) {
-			r.changes.Set(name, done)
-		}
-		t.yes = append(t.yes, mod)
+		l.yes = append(l.yes, mod)
 	}
-	return texts(v)
+	for _, name := range data.Texts(list) {
+		l.changes.Set(name, l.coming)
+	}
+	return data.Texts(list)
 }
 
-// tell adds what became of the modules.
-func (r *report) tell(t tally, done, doing string) {
-	r.says(t.yes, done+" kernel module %s", done+" kernel modules %s")
-	r.says(t.no, "Failed to "+doing+" kernel module %s", "Failed to "+doing+" kernel modules %s")
-	for _, f := range t.failed {
-		r.comments = append(r.comments, "Failed to "+doing+" kernel module "+f[0]+": "+f[1])
-	}
+// keep runs a state; what its modules report is all that is known afterwards.
+func keep(
+	ctx context.Context, name string, l *look,
+	find func(context.Context, *look) error, apply func(context.Context, *look) error,
+) (change.Result, error) {
+	l.changes = &data.Map{}
+	return change.Thing[*look]{
+		Name:  name,
+		Look:  func(ctx context.Context) (*look, error) { return l, find(ctx, l) },
+		Wants: func(l *look) *data.Map { return change.When(len(l.wrong) > 0, data.NewMap("modules", l.wrong)) },
+		Apply: func(ctx context.Context, l *look) error {
+			err := apply(ctx, l)
+			if err == nil && len(l.unavailable)+len(l.no)+len(l.refused) > 0 {
+				err = errors.New("not all modules are as wanted")
+			}
+			return err
+		},
+		Changed: func(_, l *look) *data.Map { return l.changes },
+		Say:     l.say,
+		Silent:  true,
+		Trust:   true,
+	}.Ensure(ctx)
 }
 
 type presentArgs struct {
@@ -150,60 +159,40 @@ type presentArgs struct {
 //	kvm_amd:
 //	  kmod.present:
 //	    - persist: True
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
-	loaded, err := m.list(ctx, "mod_list")
-	if err != nil {
-		return nil, err
-	}
-	if a.Persist {
-		kept, err := m.list(ctx, "mod_list", true)
-		if err != nil {
-			return nil, err
+func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
+	l := &look{already: "present", coming: "loaded", done: "Loaded", doing: "load"}
+	find := func(ctx context.Context, l *look) error {
+		loaded, err := m.list(ctx, "mod_list")
+		if err == nil && a.Persist {
+			var kept []string
+			kept, err = m.list(ctx, "mod_list", true)
+			loaded, _ = split(loaded, kept)
 		}
-		loaded, _ = split(loaded, kept)
+		l.same, l.wrong = split(wanted(a.Name, a.Mods), loaded)
+		return err
 	}
-	r := &report{result: true, changes: &data.Map{}}
-	already, missing := split(wanted(a.Name, a.Mods), loaded)
-	r.says(already, "Kernel module %s is already present", "Kernel modules %s are already present")
-	switch {
-	case len(missing) == 0:
-	case change.Test(ctx):
-		r.result = nil
-		r.says(missing, "Kernel module %s is set to be loaded", "Kernel modules %s are set to be loaded")
-	default:
-		err = m.load(ctx, r, missing, a.Persist)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return r.ret(a.Name), nil
+	return keep(ctx, a.Name, l, find, func(ctx context.Context, l *look) error { return m.load(ctx, l, a.Persist) })
 }
 
 // load loads modules, but for those that were loaded by others before their turn.
-func (m *module) load(ctx context.Context, r *report, mods []string, persist bool) error {
+func (m *module) load(ctx context.Context, l *look, persist bool) error {
 	there, err := m.list(ctx, "available")
 	if err != nil {
 		return err
 	}
-	mods, unavailable := split(mods, there)
-	if unavailable != nil {
-		r.result = false
-		r.says(unavailable, "Kernel module %s is unavailable", "Kernel modules %s are unavailable")
-	}
-	var t tally
-	var along []string
+	var mods, along []string
+	mods, l.unavailable = split(l.wrong, there)
 	for _, mod := range mods {
 		if slices.Contains(along, mod) && !persist {
-			t.yes = append(t.yes, mod)
+			l.yes = append(l.yes, mod)
 			continue
 		}
-		v, err := m.env.Call(ctx, "kmod.load", []any{mod, persist}, nil)
+		v, err := change.Ask[any](ctx, m.env, "kmod.load", []any{mod, persist}, nil)
 		if err != nil {
 			return err
 		}
-		along = append(along, r.take(&t, mod, v, "loaded")...)
+		along = append(along, l.take(mod, v)...)
 	}
-	r.tell(t, "Loaded", "load")
 	return nil
 }
 
@@ -230,37 +219,28 @@ type absentArgs struct {
 //
 //	pcspkr:
 //	  kmod.absent
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
-	loaded, err := m.list(ctx, "mod_list")
-	if err != nil {
-		return nil, err
-	}
-	if a.Persist {
-		kept, err := m.list(ctx, "mod_list", true)
-		if err != nil {
-			return nil, err
+func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error) {
+	l := &look{already: "removed", coming: "removed", done: "Removed", doing: "remove"}
+	find := func(ctx context.Context, l *look) error {
+		loaded, err := m.list(ctx, "mod_list")
+		if err == nil && a.Persist {
+			var kept []string
+			kept, err = m.list(ctx, "mod_list", true)
+			loaded = append(loaded, kept...)
 		}
-		loaded = append(loaded, kept...)
+		if l.wrong, l.same = split(wanted(a.Name, a.Mods), loaded); len(l.wrong) > 0 {
+			l.same = nil // Salt names them only where there are no others
+		}
+		return err
 	}
-	r := &report{result: true, changes: &data.Map{}}
-	mods := wanted(a.Name, a.Mods)
-	present, _ := split(mods, loaded)
-	switch {
-	case len(present) == 0:
-		r.says(mods, "Kernel module %s is already removed", "Kernel modules %s are already removed")
-	case change.Test(ctx):
-		r.result = nil
-		r.says(present, "Kernel module %s is set to be removed", "Kernel modules %s are set to be removed")
-	default:
-		var t tally
-		for _, mod := range present {
-			v, err := m.env.Call(ctx, "kmod.remove", []any{mod, a.Persist, a.Comment}, nil)
+	return keep(ctx, a.Name, l, find, func(ctx context.Context, l *look) error {
+		for _, mod := range l.wrong {
+			v, err := change.Ask[any](ctx, m.env, "kmod.remove", []any{mod, a.Persist, a.Comment}, nil)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			r.take(&t, mod, v, "removed")
+			l.take(mod, v)
 		}
-		r.tell(t, "Removed", "remove")
-	}
-	return r.ret(a.Name), nil
+		return nil
+	})
 }

@@ -85,7 +85,7 @@ func (h *host) run(fun string, test bool, words ...any) (result any, changes *da
 	return ret.Value("result"), ret.Value("changes").(*data.Map), ret.Text("comment")
 }
 
-// A step is a state that is called in test mode, then really, then again.
+// A step is a state that is called in test mode, then really, then again, and in test mode again.
 type step struct {
 	fun             string
 	words           []any
@@ -107,6 +107,13 @@ func (h *host) check(s step) {
 	result, changes, comment = h.run(s.fun, false, s.words...)
 	if result != !s.fails || !s.fails && changes.Len() > 0 || comment != s.now {
 		h.t.Errorf("%s %s again: %v, %s, %q, want %q", s.fun, data.Repr(s.words), result, data.Repr(changes), comment, s.now)
+	}
+	if s.fails {
+		return
+	}
+	result, changes, comment = h.run(s.fun, true, s.words...)
+	if result != true || changes.Len() > 0 || comment != s.now {
+		h.t.Errorf("%s %s in test mode again: %v, %s, %q, want %q", s.fun, data.Repr(s.words), result, data.Repr(changes), comment, s.now)
 	}
 }
 
