@@ -81,52 +81,71 @@ type presentArgs struct {
 //	    - timespec: '9:09 11/09/13'
 //	    - tag: love
 //	    - user: jam
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
 	command := a.Name
 	if data.Truth(a.Job) {
 		command = a.Job
 	}
-	if data.Truth(a.UniqueTag) {
-		if !data.Truth(a.Tag) {
-			return change.Failed(a.Name, "no tag provided and unique_tag is set to True"), nil
-		}
-		v, err := m.env.Call(ctx, "at.jobcheck", nil, data.NewMap("tag", a.Tag))
-		if err != nil {
-			return nil, err
-		}
-		if len(jobs(v)) > 0 {
-			return change.Done(a.Name, fmt.Sprintf("atleast one job with tag %s exists.", data.Str(a.Tag))), nil
-		}
+	job, by := "job "+data.Str(command)+" added and will run", ""
+	if data.Truth(a.User) {
+		by = " as " + data.Str(a.User)
 	}
-	comment := fmt.Sprintf("job %s added and will run on %s", data.Str(command), data.Str(a.Timespec))
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, comment), nil
+	when := " on " + data.Str(a.Timespec)
+	var added *data.Map
+	return change.Thing[bool]{
+		Name:  a.Name,
+		Look:  func(ctx context.Context) (bool, error) { return m.queued(ctx, a) },
+		Wants: func(queued bool) *data.Map { return change.When(!queued, data.NewMap("job", command)) },
+		Apply: func(ctx context.Context, _ bool) (err error) {
+			added, err = m.add(ctx, a, command)
+			return err
+		},
+		Changed: func(_, _ bool) *data.Map { return added },
+		Texts: change.Texts{
+			Same:  "atleast one job with tag " + data.Str(a.Tag) + " exists.",
+			Would: job + when,
+			Done:  job + by + when,
+		},
+		Silent: true,
+		Trust:  true, // the queue may have had such jobs before
+	}.Ensure(ctx)
+}
+
+// queued reports whether there is a job with a tag that is to be unique.
+func (m *module) queued(ctx context.Context, a presentArgs) (bool, error) {
+	if !data.Truth(a.UniqueTag) {
+		return false, nil
 	}
+	if !data.Truth(a.Tag) {
+		return false, errors.New("no tag provided and unique_tag is set to True")
+	}
+	found, err := change.Ask[any](ctx, m.env, "at.jobcheck", nil, data.NewMap("tag", a.Tag))
+	return len(jobs(found)) > 0, err
+}
+
+// add adds a job to the queue and returns what the module at tells of it.
+func (m *module) add(ctx context.Context, a presentArgs, command any) (*data.Map, error) {
 	kwargs := data.NewMap("tag", a.Tag)
 	if data.Truth(a.User) {
 		user := data.Str(a.User)
-		info, err := m.env.Call(ctx, "user.info", []any{user}, nil)
+		known, err := change.Ask[bool](ctx, m.env, "user.info", []any{user}, nil)
 		if err != nil {
 			return nil, err
 		}
-		if !data.Truth(info) {
-			return change.Failed(a.Name, fmt.Sprintf("user %s does not exists", user)), nil
+		if !known {
+			return nil, errors.New("user " + user + " does not exists")
 		}
-		comment = fmt.Sprintf("job %s added and will run as %s on %s", data.Str(command), user, data.Str(a.Timespec))
 		kwargs.Set("runas", user)
 	}
-	v, err := m.env.Call(ctx, "at.at", []any{a.Timespec, command}, kwargs)
-	if err != nil {
-		return nil, err
-	}
+	v, err := change.Ask[any](ctx, m.env, "at.at", []any{a.Timespec, command}, kwargs)
 	if answer, _ := v.(*data.Map); answer.Has("error") {
-		return change.Failed(a.Name, answer.Text("error")), nil
+		return nil, errors.New(answer.Text("error"))
 	}
-	var changes *data.Map
-	if added := jobs(v); len(added) > 0 {
-		changes, _ = added[0].(*data.Map)
+	var added *data.Map
+	if list := jobs(v); len(list) > 0 {
+		added, _ = list[0].(*data.Map)
 	}
-	return change.New(a.Name, true, changes, comment), nil
+	return added, err
 }
 
 // watch adds a job to the queue when something changed that the state watches. It takes the arguments of present.
@@ -139,8 +158,8 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 //	    - unique_tag: true
 //	    - watch:
 //	      - file: /etc/salt/minion
-func (m *module) watch(_ context.Context, a presentArgs) (any, error) {
-	return change.Done(a.Name, ""), nil
+func (m *module) watch(_ context.Context, a presentArgs) (change.Result, error) {
+	return change.Result{Name: a.Name, Verdict: change.Success, Comment: ""}, nil
 }
 
 type modWatchArgs struct {
@@ -149,9 +168,9 @@ type modWatchArgs struct {
 }
 
 // modWatch is called when something changed that a state watches.
-func (m *module) modWatch(ctx context.Context, a modWatchArgs) (any, error) {
+func (m *module) modWatch(ctx context.Context, a modWatchArgs) (change.Result, error) {
 	if a.Kwargs.Value("sfun") != "watch" {
-		return change.Failed(a.Name, ""), nil
+		return change.Refuse(a.Name, "")
 	}
 	return m.present(ctx, presentArgs{Name: a.Name, Timespec: a.Kwargs.Value("timespec"), Tag: a.Kwargs.Value("tag"),
 		User: a.Kwargs.Value("user"), Job: a.Kwargs.Value("job"), UniqueTag: a.Kwargs.Value("unique_tag")})
@@ -178,52 +197,46 @@ type absentArgs struct {
 //	  at.absent:
 //	    - tag: rose
 //	    - day: 13
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
+func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error) {
 	if a.Kwargs.Has("limit") {
-		return change.Failed(a.Name, "limit parameter not supported "+data.Str(a.Name)), nil
+		return change.Refuse(a.Name, "limit parameter not supported "+data.Str(a.Name))
 	}
 	for name := range a.Kwargs.All() {
 		if word := data.Str(name); !slices.Contains(conditions, word) && !strings.HasPrefix(word, "__") {
-			return change.Failed(a.Name, fmt.Sprintf("'%s' is no condition by which jobs are removed: %s",
-				word, strings.Join(conditions, ", "))), nil
+			return change.Refuse(a.Name, fmt.Sprintf("'%s' is no condition by which jobs are removed: %s",
+				word, strings.Join(conditions, ", ")))
 		}
 	}
-	numbers, err := m.doomed(ctx, a)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(numbers) == 0 && data.Truth(a.Jobid):
-		return change.Done(a.Name, fmt.Sprintf("job with id %s not present", data.Str(a.Jobid))), nil
-	case len(numbers) == 0:
-		return change.Done(a.Name, "removed 0 job(s)"), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, "removed ? job(s)"), nil
-	}
-	v, err := m.env.Call(ctx, "at.atrm", numbers, nil)
-	if err != nil {
-		return nil, err
-	}
-	answer, _ := v.(*data.Map)
-	gone, _ := answer.Value("jobs").(*data.Map)
-	removed, _ := gone.Value("removed").([]any)
-	var changes *data.Map
-	if len(removed) > 0 {
-		changes = data.NewMap("removed", removed)
-	}
-	comment := fmt.Sprintf("removed %d job(s)", len(removed))
-	if data.Truth(a.Jobid) {
-		comment = fmt.Sprintf("job with id %s was removed", data.Str(a.Jobid))
-	}
-	if len(removed) == len(numbers) {
-		return change.New(a.Name, true, changes, comment), nil
-	}
-	var left []string
-	for _, number := range numbers {
-		if !slices.Contains(removed, number) {
-			left = append(left, data.Str(number))
-		}
-	}
-	return change.New(a.Name, false, changes, "failed to remove job with id "+strings.Join(left, ", ")), nil
+	return change.Thing[[]any]{
+		Name: a.Name,
+		Look: func(ctx context.Context) ([]any, error) { return m.doomed(ctx, a) },
+		Wants: func(numbers []any) *data.Map {
+			return change.When(len(numbers) > 0, data.NewMap("removed", numbers))
+		},
+		Apply: func(ctx context.Context, numbers []any) error {
+			return change.Do(ctx, m.env, "at.atrm", numbers, nil)
+		},
+		Changed: func(before, after []any) *data.Map {
+			removed := slices.DeleteFunc(slices.Clone(before), func(n any) bool { return slices.Contains(after, n) })
+			return change.When(len(removed) > 0, data.NewMap("removed", removed))
+		},
+		Texts: change.Texts{Would: "removed ? job(s)"},
+		Say: func(o change.Outcome[[]any]) any {
+			id := data.Str(a.Jobid)
+			switch {
+			case o.Stage == change.StageWould:
+				return nil
+			case o.Stage == change.StageFailed:
+				return "failed to remove job with id " + strings.Join(data.Texts(o.After), ", ")
+			case !data.Truth(a.Jobid):
+				return fmt.Sprintf("removed %d job(s)", len(o.Before))
+			case o.Stage == change.StageSame:
+				return "job with id " + id + " not present"
+			}
+			return "job with id " + id + " was removed"
+		},
+		Silent: true,
+	}.Ensure(ctx)
 }
 
 // conditions are the words by which at.jobcheck finds jobs.
@@ -244,10 +257,7 @@ func (m *module) doomed(ctx context.Context, a absentArgs) ([]any, error) {
 	if by.Len() > 0 {
 		fun = "at.jobcheck"
 	}
-	v, err := m.env.Call(ctx, fun, nil, by)
-	if err != nil {
-		return nil, err
-	}
+	v, err := change.Ask[any](ctx, m.env, fun, nil, by)
 	var numbers []any
 	for _, j := range jobs(v) {
 		job, _ := j.(*data.Map)
@@ -255,5 +265,5 @@ func (m *module) doomed(ctx context.Context, a absentArgs) ([]any, error) {
 			numbers = append(numbers, number)
 		}
 	}
-	return numbers, nil
+	return numbers, err
 }
