@@ -3,7 +3,7 @@
 // The changes name the alias alone, as in Salt.
 //
 // What differs from Salt: a target that is a mapping, an empty list or null is refused. Salt writes its text, or an empty line, and reports
-// success.
+// success. An alias that was set or removed is looked at again.
 package alias
 
 import (

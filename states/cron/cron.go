@@ -5,6 +5,7 @@
 package cron
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,42 +45,63 @@ type entry struct {
 }
 
 // ensure brings an entry to how it is wanted, or says what would be.
-func (m *module) ensure(ctx context.Context, e entry) (any, error) {
-	text, err := m.env.Call(ctx, "cron.raw_cron", []any{e.user}, nil)
-	if err != nil {
-		return nil, err
-	}
-	status := e.status(crontab.Parse(data.Str(text)))
-	what := e.called + " " + e.name
+func (m *module) ensure(ctx context.Context, e entry) (change.Result, error) {
+	return change.Thing[crontab.Status]{
+		Name: e.name,
+		Look: func(ctx context.Context) (crontab.Status, error) {
+			text, err := change.Ask[any](ctx, m.env, "cron.raw_cron", []any{e.user}, nil)
+			if err != nil {
+				return "", err
+			}
+			return e.status(crontab.Parse(data.Str(text))), nil
+		},
+		Wants: func(now crontab.Status) *data.Map {
+			return change.When(now != crontab.Present && now != crontab.Absent, data.NewMap(e.user, e.name))
+		},
+		Apply: func(ctx context.Context, _ crontab.Status) error {
+			answer, err := change.Ask[any](ctx, m.env, e.fun, nil, e.args)
+			switch text := data.Str(answer); crontab.Status(text) {
+			case crontab.New, crontab.Updated, crontab.Removed:
+				return nil
+			default:
+				return cmp.Or(err, errors.New(text))
+			}
+		},
+		Say:    func(o change.Outcome[crontab.Status]) any { return e.say(o, change.Test(ctx)) },
+		Silent: true,
+		Trust:  true, // crontab may show a job otherwise than it was asked for
+	}.Ensure(ctx)
+}
+
+// say returns the comment.
+func (e entry) say(o change.Outcome[crontab.Status], test bool) any {
+	what, of := e.called+" "+e.name, " "+e.user+"'s crontab"
 	switch {
-	case status == crontab.Present:
-		return change.Done(e.name, what+" already present"), nil
-	case status == crontab.Absent && change.Test(ctx):
-		return change.Done(e.name, what+" is absent"), nil
-	case status == crontab.Absent:
-		return change.Done(e.name, what+" already absent"), nil
-	case change.Test(ctx):
-		word := map[crontab.Status]string{crontab.New: "added", crontab.Updated: "updated", crontab.Removed: "removed"}[status]
-		return change.Would(e.name, nil, what+" is set to be "+word), nil
+	case o.Before == crontab.Present:
+		return what + " already present"
+	case o.Before == crontab.Absent && test:
+		return what + " is absent"
+	case o.Before == crontab.Absent:
+		return what + " already absent"
+	case o.Err != nil:
+		gap := "" // Salt parts the two with a line for what was to be added alone
+		if o.Before != crontab.Removed {
+			gap = "\n"
+		}
+		return fmt.Sprintf("%s for user %s failed to commit with error %s%v", what, e.user, gap, o.Err)
 	}
-	done, err := m.env.Call(ctx, e.fun, nil, e.args)
-	if err != nil {
-		return nil, err
+	would := o.Stage == change.StageWould
+	switch {
+	case would && o.Before == crontab.New:
+		return what + " is set to be added"
+	case would:
+		return what + " is set to be " + string(o.Before)
+	case o.Before == crontab.New:
+		return what + " added to" + of
+	case o.Before == crontab.Updated:
+		return what + " updated"
 	}
-	changes := data.NewMap(e.user, e.name)
-	switch done {
-	case string(crontab.New):
-		return change.New(e.name, true, changes, fmt.Sprintf("%s added to %s's crontab", what, e.user)), nil
-	case string(crontab.Updated):
-		return change.New(e.name, true, changes, what+" updated"), nil
-	case string(crontab.Removed):
-		return change.New(e.name, true, changes, fmt.Sprintf("%s removed from %s's crontab", what, e.user)), nil
-	}
-	gap := "" // Salt parts the two with a line for what was to be added alone
-	if status != crontab.Removed {
-		gap = "\n"
-	}
-	return change.Failed(e.name, fmt.Sprintf("%s for user %s failed to commit with error %s%s", what, e.user, gap, data.Str(done))), nil
+	return what + " removed from" + of
 }
 
 type presentArgs struct {
@@ -146,7 +168,7 @@ func given(v any) *string {
 //	    - identifier: backup
 //	    - minute: random
 //	    - hour: 2
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
 	a.Name = strings.TrimSpace(a.Name)
 	identifier := identified(a.Identifier, a.Name)
 	job := crontab.Job{Command: a.Name, Comment: given(a.Comment), Identifier: given(identifier), Disabled: a.Commented == true}
@@ -192,7 +214,7 @@ type absentArgs struct {
 //	/usr/local/bin/backup:
 //	  cron.absent:
 //	    - identifier: backup
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
+func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error) {
 	a.Name = strings.TrimSpace(a.Name)
 	identifier := identified(a.Identifier, a.Name)
 	args := data.NewMap("user", a.User, "cmd", a.Name, "identifier", identifier)
@@ -227,7 +249,7 @@ type envPresentArgs struct {
 //	MAILTO:
 //	  cron.env_present:
 //	    - value: ann@example.com
-func (m *module) envPresent(ctx context.Context, a envPresentArgs) (any, error) {
+func (m *module) envPresent(ctx context.Context, a envPresentArgs) (change.Result, error) {
 	value := ""
 	if a.Value != nil {
 		value = data.Str(a.Value)
@@ -249,7 +271,7 @@ type envAbsentArgs struct {
 //
 //	MAILTO:
 //	  cron.env_absent
-func (m *module) envAbsent(ctx context.Context, a envAbsentArgs) (any, error) {
+func (m *module) envAbsent(ctx context.Context, a envAbsentArgs) (change.Result, error) {
 	a.Name = strings.TrimSpace(a.Name)
 	status := func(t *crontab.Table) crontab.Status { return t.RemoveVariable(a.Name) }
 	return m.ensure(ctx, entry{a.Name, a.User, "Cron env", status, "cron.rm_env", data.NewMap("user", a.User, "name", a.Name)})

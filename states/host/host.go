@@ -5,6 +5,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -62,28 +63,32 @@ type presentArgs struct {
 //	  host.present:
 //	    - ip: 192.0.2.1
 func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
-	var first *plan
+	var p *plan
 	ret, err := change.Thing[*plan]{
 		Name: a.Name,
 		Look: func(ctx context.Context) (*plan, error) {
 			hosts, err := change.Ask[*data.Map](ctx, m.env, "hosts.list_hosts", nil, nil)
-			p := a.plan(hosts)
-			if first == nil {
-				first = p
-			}
+			p = a.plan(hosts)
 			return p, err
 		},
 		Wants: func(now *plan) *data.Map { return changes(now.steps) },
 		Apply: func(ctx context.Context, now *plan) error {
 			for _, s := range now.steps {
-				if err := change.Do(ctx, m.env, s.fun, []any{s.addr, s.word}, nil); err != nil {
+				done, err := change.Ask[bool](ctx, m.env, s.fun, []any{s.addr, s.word}, nil)
+				if err != nil {
 					return err
 				}
+				if !done {
+					now.failed = append(now.failed, s)
+				}
+			}
+			if now.failed != nil {
+				return errors.New("not all changes were made")
 			}
 			return nil
 		},
-		Changed: func(before, after *plan) *data.Map {
-			return changes(slices.DeleteFunc(slices.Clone(before.steps), after.has))
+		Changed: func(_, now *plan) *data.Map {
+			return changes(slices.DeleteFunc(slices.Clone(now.steps), now.failedAt))
 		},
 		Say: func(o change.Outcome[*plan]) any {
 			comments := slices.Clone(o.Before.comments)
@@ -92,15 +97,16 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 			}
 			return strings.Join(comments, "\n")
 		},
+		Trust: true, // a name of several words, or a comment between blanks, is read otherwise
 	}.Ensure(ctx)
 	if err != nil {
 		return ret, err
 	}
-	if first.invalid {
+	if p.invalid {
 		ret.Verdict = change.Failure
 	}
-	if first.warnings != nil {
-		ret.More = data.NewMap("warnings", first.warnings)
+	if p.warnings != nil {
+		ret.More = data.NewMap("warnings", p.warnings)
 	}
 	return ret, nil
 }
@@ -116,7 +122,7 @@ func (s step) text(o change.Outcome[*plan]) string {
 	switch {
 	case o.Stage == change.StageWould:
 		return s.would
-	case o.After.has(s):
+	case o.Before.failedAt(s):
 		return s.failed
 	}
 	return s.done
@@ -159,12 +165,13 @@ func (a presentArgs) remove(addr string) step {
 // A plan is what a state finds in the file, and what is to change in it.
 type plan struct {
 	steps    []step
+	failed   []step
 	comments []string // on what is as wanted, or cannot be
 	warnings []any
 	invalid  bool // an address is none
 }
 
-func (p *plan) has(s step) bool { return slices.Contains(p.steps, s) }
+func (p *plan) failedAt(s step) bool { return slices.Contains(p.failed, s) }
 
 // plan returns what is to change, names first, then comments, then names that go.
 func (a presentArgs) plan(hosts *data.Map) *plan {
@@ -283,7 +290,11 @@ func (m *module) only(ctx context.Context, a onlyArgs) (change.Result, error) {
 			return change.When(now != wanted, data.NewMap(a.Name, change.OldNew(now, wanted)))
 		},
 		Apply: func(ctx context.Context, _ string) error {
-			return change.Do(ctx, m.env, "hosts.set_host", []any{a.Name, wanted}, nil)
+			done, err := change.Ask[bool](ctx, m.env, "hosts.set_host", []any{a.Name, wanted}, nil)
+			if err == nil && !done {
+				err = errors.New("hosts.set_host returned False")
+			}
+			return err
 		},
 		Say: func(o change.Outcome[string]) any {
 			turn := fmt.Sprintf(" %s from \"%s\" to \"%s\"", a.Name, o.Before, wanted)
@@ -298,6 +309,7 @@ func (m *module) only(ctx context.Context, a onlyArgs) (change.Result, error) {
 			return "hosts.set_host failed to change" + turn
 		},
 		Silent: true,
+		Trust:  true,
 	}.Ensure(ctx)
 }
 
