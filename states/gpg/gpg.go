@@ -7,9 +7,9 @@
 package gpg
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -43,38 +43,36 @@ var trusts = map[string]string{
 type keychain struct {
 	m          *module
 	user, home any
+	keys       []any // as last read, nil when they are to be read
 }
 
 // call calls a function of the module for the keychain.
-func (k keychain) call(ctx context.Context, fun string, kwargs *data.Map) (any, error) {
+func (k *keychain) call(ctx context.Context, fun string, kwargs *data.Map) (any, error) {
+	k.keys = nil
 	kwargs.Set("user", k.user)
 	kwargs.Set("gnupghome", k.home)
-	return k.m.env.Call(ctx, "gpg."+fun, nil, kwargs)
-}
-
-// keys returns the keys of the keychain.
-func (k keychain) keys(ctx context.Context) ([]*data.Map, error) {
-	v, err := k.call(ctx, "list_keys", data.NewMap())
-	list, _ := v.([]any)
-	var keys []*data.Map
-	for _, one := range list {
-		if key, ok := one.(*data.Map); ok {
-			keys = append(keys, key)
-		}
-	}
-	return keys, err
+	return change.Ask[any](ctx, k.m.env, "gpg."+fun, nil, kwargs)
 }
 
 // find returns the key with an id, which may be short, or a fingerprint; nil where there is none.
-func find(keys []*data.Map, id string) *data.Map {
+func (k *keychain) find(ctx context.Context, id string) (*data.Map, error) {
+	if k.keys == nil {
+		v, err := k.call(ctx, "list_keys", data.NewMap())
+		if err != nil {
+			return nil, err
+		}
+		list, _ := v.([]any)
+		k.keys = append([]any{}, list...)
+	}
 	id = strings.ToUpper(strings.TrimPrefix(strings.ToLower(id), "0x"))
-	for _, key := range keys {
+	for _, v := range k.keys {
+		key, _ := v.(*data.Map)
 		long, fingerprint := key.Text("keyid"), key.Text("fingerprint")
-		if id == long || id == fingerprint || len(id) == 8 && strings.HasSuffix(long, id) {
-			return key
+		if key != nil && (id == long || id == fingerprint || len(id) == 8 && strings.HasSuffix(long, id)) {
+			return key, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // wanted returns the ids that a state is about.
@@ -92,43 +90,6 @@ func wanted(name, keys any) []string {
 		}
 	}
 	return []string{data.Str(name)}
-}
-
-// A report is the result of a state over several keys.
-type report struct {
-	failed, would bool
-	changes       *data.Map
-	comments      []string
-}
-
-func (r *report) say(format string, args ...any) {
-	r.comments = append(r.comments, fmt.Sprintf(format, args...))
-}
-
-func (r *report) fail(format string, args ...any) {
-	r.failed = true
-	r.say(format, args...)
-}
-
-// set notes a change of a key.
-func (r *report) set(key, name string, v any) {
-	about, ok := r.changes.Value(key).(*data.Map)
-	if !ok {
-		about = data.NewMap()
-		r.changes.Set(key, about)
-	}
-	about.Set(name, v)
-}
-
-func (r *report) result(name any) *data.Map {
-	comment := strings.Join(r.comments, "\n")
-	switch {
-	case r.failed:
-		return change.New(name, false, r.changes, comment)
-	case r.would:
-		return change.New(name, nil, r.changes, comment)
-	}
-	return change.New(name, true, r.changes, comment)
 }
 
 // refused returns what a function of the module says that has not done its work, and whether it has not.
@@ -183,81 +144,88 @@ type presentArgs struct {
 //	    - keys: 53C96788253E58416D20BCD352952C84C3252192
 //	    - user: salt
 //	    - trust: fully
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
-	r := &report{changes: data.NewMap()}
+func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
 	trust := data.Str(a.Trust)
 	if data.Truth(a.Trust) && trusts[trust] == "" {
-		return change.Failed(a.Name, "Invalid trust level "+trust), nil
+		return change.Refuse(a.Name, "Invalid trust level "+trust)
 	}
-	chain := keychain{m, a.User, a.Gnupghome}
-	keys, err := chain.keys(ctx)
-	if err != nil {
-		return nil, err
-	}
+	chain := &keychain{m: m, user: a.User, home: a.Gnupghome}
+	var parts []change.Result
 	for _, id := range wanted(a.Name, a.Keys) {
-		key := find(keys, id)
-		there := key != nil
-		switch {
-		case there:
-		case change.Test(ctx):
-			r.would = true
-			r.say("Would have added %s to GPG keychain", id)
-			r.set(id, "added", true)
-			continue
-		default:
-			v, err := chain.call(ctx, "receive_keys", data.NewMap("keyserver", a.Keyserver, "keys", id))
+		there, err := chain.add(ctx, a, id)
+		if err != nil {
+			return there, err
+		}
+		already := there.Changes.Len() == 0 && there.Verdict == change.Success
+		if !already {
+			parts = append(parts, there)
+		}
+		if data.Truth(a.Trust) && there.Verdict == change.Success {
+			trusted, err := chain.trust(ctx, id, trust)
 			if err != nil {
-				return nil, err
+				return trusted, err
 			}
-			if keys, err = chain.keys(ctx); err != nil {
-				return nil, err
-			}
-			if key = find(keys, id); key == nil {
-				why, _ := refused(v)
-				if why == "" {
-					why = "The key server sent another key"
-				}
-				r.fail("%s: %s", id, why)
-				continue
-			}
-			r.say("Adding %s to GPG keychain", data.Str(a.Name))
-			r.set(id, "added", true)
+			parts = append(parts, trusted)
 		}
-		if data.Truth(a.Trust) {
-			if err := r.trust(ctx, chain, key, id, trust); err != nil {
-				return nil, err
-			}
-		}
-		if there {
-			r.say("GPG Public Key %s already in keychain ", id)
+		if already {
+			parts = append(parts, there)
 		}
 	}
-	return r.result(a.Name), nil
+	return change.Join(a.Name, parts...), nil
 }
 
-// trust says how far the owner of a key is trusted.
-func (r *report) trust(ctx context.Context, chain keychain, key *data.Map, id, trust string) error {
-	switch {
-	case key.Text("ownerTrust") == trusts[trust]:
-		r.say("GPG Public Key %s already in correct trust state", id)
-		return nil
-	case change.Test(ctx):
-		r.would = true
-		r.say("Would have set trust level for %s to %s", id, trust)
-		r.set(id, "trust", trust)
-		return nil
+// add has a key be in the keychain.
+func (k *keychain) add(ctx context.Context, a presentArgs, id string) (change.Result, error) {
+	var why string
+	return change.Thing[*data.Map]{
+		Look: func(ctx context.Context) (*data.Map, error) { return k.find(ctx, id) },
+		Wants: func(key *data.Map) *data.Map {
+			return change.When(key == nil, data.NewMap(id, data.NewMap("added", true)))
+		},
+		Apply: func(ctx context.Context, _ *data.Map) error {
+			v, err := k.call(ctx, "receive_keys", data.NewMap("keyserver", a.Keyserver, "keys", id))
+			why, _ = refused(v)
+			return err
+		},
+		Texts: change.Texts{
+			Same:  "GPG Public Key " + id + " already in keychain ",
+			Would: "Would have added " + id + " to GPG keychain",
+			Done:  "Adding " + data.Str(a.Name) + " to GPG keychain",
+		},
+		Say: func(o change.Outcome[*data.Map]) any {
+			if o.Stage != change.StageFailed {
+				return nil
+			}
+			return id + ": " + cmp.Or(why, "The key server sent another key")
+		},
+	}.Ensure(ctx)
+}
+
+// trust has the owner of a key be trusted so far.
+func (k *keychain) trust(ctx context.Context, id, trust string) (change.Result, error) {
+	return change.Thing[*data.Map]{
+		Look: func(ctx context.Context) (*data.Map, error) { return k.find(ctx, id) },
+		Wants: func(key *data.Map) *data.Map {
+			return change.When(key.Text("ownerTrust") != trusts[trust], data.NewMap(id, data.NewMap("trust", trust)))
+		},
+		Apply: func(ctx context.Context, key *data.Map) error {
+			words := data.NewMap("fingerprint", key.Value("fingerprint"), "trust_level", trust)
+			return asked(k.call(ctx, "trust_key", words))
+		},
+		Texts: change.Texts{
+			Same:  "GPG Public Key " + id + " already in correct trust state",
+			Would: "Would have set trust level for " + id + " to " + trust,
+			Done:  "Set trust level for " + id + " to " + trust,
+		},
+	}.Ensure(ctx)
+}
+
+// asked returns the error of a call, or that its function has not done its work.
+func asked(v any, err error) error {
+	if why, no := refused(v); err == nil && no {
+		return errors.New(why)
 	}
-	v, err := chain.call(ctx, "trust_key", data.NewMap("fingerprint", key.Value("fingerprint"), "trust_level", trust))
-	if err != nil {
-		return err
-	}
-	if why, no := refused(v); no {
-		r.fail("%s", why)
-		return nil
-	}
-	r.say("Set trust level for %s to %s", id, trust)
-	r.set(id, "trust", trust)
-	return nil
+	return err
 }
 
 type absentArgs struct {
@@ -285,39 +253,29 @@ type absentArgs struct {
 //	3FAD9F1E3FAD9F1E:
 //	  gpg.absent:
 //	    - user: salt
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
-	r := &report{changes: data.NewMap()}
-	chain := keychain{m, a.User, a.Gnupghome}
-	keys, err := chain.keys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	gone := []any{}
+func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error) {
+	chain := &keychain{m: m, user: a.User, home: a.Gnupghome}
+	name := data.Str(a.Name)
+	var parts []change.Result
 	for _, id := range wanted(a.Name, a.Keys) {
-		key := find(keys, id)
-		switch {
-		case key == nil:
-			r.say("%s not found in GPG keychain", data.Str(a.Name))
-			continue
-		case change.Test(ctx):
-			r.would = true
-			r.say("Would have deleted %s from GPG keychain", id)
-			gone = append(gone, id)
-			continue
-		}
-		v, err := chain.call(ctx, "delete_key", data.NewMap("fingerprint", key.Value("fingerprint")))
+		part, err := change.Thing[*data.Map]{
+			Look: func(ctx context.Context) (*data.Map, error) { return chain.find(ctx, id) },
+			Wants: func(key *data.Map) *data.Map {
+				return change.When(key != nil, data.NewMap("deleted", []any{id}))
+			},
+			Apply: func(ctx context.Context, key *data.Map) error {
+				return asked(chain.call(ctx, "delete_key", data.NewMap("fingerprint", key.Value("fingerprint"))))
+			},
+			Texts: change.Texts{
+				Same:  name + " not found in GPG keychain",
+				Would: "Would have deleted " + id + " from GPG keychain",
+				Done:  "Deleting " + name + " from GPG keychain",
+			},
+		}.Ensure(ctx)
 		if err != nil {
-			return nil, err
+			return part, err
 		}
-		if why, no := refused(v); no {
-			r.fail("%s", why)
-			continue
-		}
-		r.say("Deleting %s from GPG keychain", data.Str(a.Name))
-		gone = append(gone, id)
+		parts = append(parts, part)
 	}
-	if len(gone) > 0 {
-		r.changes.Set("deleted", gone)
-	}
-	return r.result(a.Name), nil
+	return change.Join(a.Name, parts...), nil
 }
