@@ -9,7 +9,7 @@ package grains
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 
@@ -38,26 +38,39 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 // nothing stands for a grain that is not there.
 type nothing struct{}
 
-// grain returns a grain, and whether it is there.
-func (m *module) grain(ctx context.Context, name string) (any, bool, error) {
-	v, err := m.env.Call(ctx, "grains.get", []any{name, nothing{}}, nil)
-	_, missing := v.(nothing)
-	if missing {
-		v = nil
+// A grain is one as it is read.
+type grain struct {
+	value any
+	there bool
+}
+
+// list returns the values of a grain that is a list.
+func (g grain) list() []any {
+	list, _ := g.value.([]any)
+	return list
+}
+
+func (g grain) isList() bool {
+	_, ok := g.value.([]any)
+	return ok
+}
+
+// grain reads a grain.
+func (m *module) grain(ctx context.Context, name string) (grain, error) {
+	v, err := change.Ask[any](ctx, m.env, "grains.get", []any{name, nothing{}}, nil)
+	if _, missing := v.(nothing); missing || err != nil {
+		return grain{}, err
 	}
-	return v, !missing && err == nil, err
+	return grain{v, true}, nil
 }
 
 // set sets a grain and returns the result of that, with the state's name.
 func (m *module) set(ctx context.Context, name string, v any, words *data.Map) (*data.Map, error) {
-	done, err := m.env.Call(ctx, "grains.set", []any{name, v}, words)
+	ret, err := change.Ask[*data.Map](ctx, m.env, "grains.set", []any{name, v}, words)
 	if err != nil {
 		return nil, err
 	}
-	ret, ok := done.(*data.Map)
-	if !ok {
-		return nil, loader.Execution("grains.set returned no result: %s", data.Str(done))
-	}
+	ret = ret.Clone()
 	ret.Set("name", name)
 	return ret, nil
 }
@@ -87,16 +100,20 @@ type existsArgs struct {
 //
 //	cheese:
 //	  grains.exists
-func (m *module) exists(ctx context.Context, a existsArgs) (any, error) {
+func (m *module) exists(ctx context.Context, a existsArgs) (change.Result, error) {
 	name := colons(a.Name, a.Delimiter)
-	_, ok, err := m.grain(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return change.Failed(name, "Grain does not exist"), nil
-	}
-	return change.Done(name, "Grain exists"), nil
+	return change.Thing[grain]{
+		Name: name,
+		Look: func(ctx context.Context) (grain, error) {
+			now, err := m.grain(ctx, name)
+			if err == nil && !now.there {
+				err = errors.New("Grain does not exist")
+			}
+			return now, err
+		},
+		Wants: func(grain) *data.Map { return nil },
+		Texts: change.Texts{Same: "Grain exists"},
+	}.Ensure(ctx)
 }
 
 type presentArgs struct {
@@ -125,22 +142,36 @@ type presentArgs struct {
 //	    - value: edam
 func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	name := colons(a.Name, a.Delimiter)
-	now, ok, err := m.grain(ctx, name)
+	var ret *data.Map // of grains.set
+	said, err := change.Thing[grain]{
+		Name: name,
+		Look: func(ctx context.Context) (grain, error) { return m.grain(ctx, name) },
+		Wants: func(now grain) *data.Map {
+			if !now.there {
+				return data.NewMap("new", name)
+			}
+			return change.When(!data.Equal(now.value, a.Value), data.NewMap("changed", data.NewMap(name, a.Value)))
+		},
+		Apply: func(ctx context.Context, _ grain) (err error) {
+			ret, err = m.set(ctx, name, a.Value, data.NewMap("force", a.Force))
+			return err
+		},
+		Texts: change.Texts{Same: "Grain is already set", Would: "Grain " + name + " is set to be changed"},
+		Say: func(o change.Outcome[grain]) any {
+			if o.Stage == change.StageWould && !o.Before.there {
+				return "Grain " + name + " is set to be added"
+			}
+			return nil
+		},
+		Trust: true,
+	}.Ensure(ctx)
 	switch {
-	case err != nil:
-		return nil, err
-	case ok && data.Equal(now, a.Value):
-		return change.Done(name, "Grain is already set"), nil
-	case change.Test(ctx) && !ok:
-		return change.Would(name, data.NewMap("new", name), fmt.Sprintf("Grain %s is set to be added", name)), nil
-	case change.Test(ctx):
-		return change.Would(name, data.NewMap("changed", data.NewMap(name, a.Value)), fmt.Sprintf("Grain %s is set to be changed", name)), nil
+	case err != nil || ret == nil:
+		return said, err
+	case ret.Value("result") == true && data.Truth(ret.Value("changes")):
+		ret.Set("comment", "Set grain "+name+" to "+data.Str(a.Value))
 	}
-	ret, err := m.set(ctx, name, a.Value, data.NewMap("force", a.Force))
-	if err == nil && ret.Value("result") == true && data.Truth(ret.Value("changes")) {
-		ret.Set("comment", fmt.Sprintf("Set grain %s to %s", name, data.Str(a.Value)))
-	}
-	return ret, err
+	return ret, nil
 }
 
 type absentArgs struct {
@@ -168,28 +199,51 @@ type absentArgs struct {
 //	  grains.absent
 func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
 	name, remove := colons(a.Name, a.Delimiter), a.Destructive == true
-	now, ok, err := m.grain(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return change.Done(name, fmt.Sprintf("Grain %s does not exist", name)), nil
-	}
-	would, done, changes := "", "", &data.Map{}
+	var ret *data.Map // of grains.set
+	var was grain
+	said, err := change.Thing[grain]{
+		Name: name,
+		Look: func(ctx context.Context) (_ grain, err error) {
+			was, err = m.grain(ctx, name)
+			return was, err
+		},
+		Wants: func(now grain) *data.Map {
+			if remove {
+				return change.When(now.there, data.NewMap("deleted", name))
+			}
+			return change.When(now.there, data.NewMap("grain", name, "value", nil))
+		},
+		Apply: func(ctx context.Context, _ grain) (err error) {
+			ret, err = m.set(ctx, name, nil, data.NewMap("destructive", a.Destructive, "force", a.Force))
+			return err
+		},
+		Texts: change.Texts{
+			Same:  "Grain " + name + " does not exist",
+			Would: "Value for grain " + name + " is set to be deleted (None)",
+			Done:  "Value for grain " + name + " was set to None",
+		},
+		Say: func(o change.Outcome[grain]) any {
+			switch {
+			case remove && o.Stage == change.StageWould:
+				return "Grain " + name + " is set to be deleted"
+			case remove && o.Stage == change.StageDone:
+				return "Grain " + name + " was deleted"
+			}
+			return nil
+		},
+		Trust: true,
+	}.Ensure(ctx)
+	nothing := was.there && was.value == nil && !remove // to do, which Salt says in this way
 	switch {
-	case remove:
-		would, done, changes = fmt.Sprintf("Grain %s is set to be deleted", name), fmt.Sprintf("Grain %s was deleted", name), data.NewMap("deleted", name)
-	case now != nil:
-		would, done = fmt.Sprintf("Value for grain %s is set to be deleted (None)", name), fmt.Sprintf("Value for grain %s was set to None", name)
-		changes = data.NewMap("grain", name, "value", nil)
+	case err != nil:
+		return nil, err
+	case nothing && ret == nil:
+		return change.Would(name, nil, ""), nil
+	case ret == nil:
+		return said, nil
+	case ret.Value("result") == true && !nothing:
+		ret.Set("comment", said.Comment)
+		ret.Set("changes", said.Changes)
 	}
-	if change.Test(ctx) {
-		return change.Would(name, changes, would), nil
-	}
-	ret, err := m.set(ctx, name, nil, data.NewMap("destructive", a.Destructive, "force", a.Force))
-	if err == nil && data.Truth(ret.Value("result")) && done != "" {
-		ret.Set("comment", done)
-		ret.Set("changes", changes)
-	}
-	return ret, err
+	return ret, nil
 }

@@ -2,7 +2,7 @@ package grains
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -24,26 +24,50 @@ type listArgs struct {
 //	roles:
 //	  grains.list_present:
 //	    - value: web
-func (m *module) listPresent(ctx context.Context, a listArgs) (any, error) {
-	name := colons(a.Name, a.Delimiter)
-	now, _, err := m.grain(ctx, name)
-	if err != nil {
-		return nil, err
+func (m *module) listPresent(ctx context.Context, a listArgs) (change.Result, error) {
+	name, value := colons(a.Name, a.Delimiter), data.Str(a.Value)
+	var grains *data.Map // as grains.append returns them
+	return change.Thing[grain]{
+		Name: name,
+		Look: func(ctx context.Context) (grain, error) { return m.listed(ctx, name) },
+		Wants: func(now grain) *data.Map {
+			missing := lacking(now.list(), a.Value)
+			return change.When(missing != nil || len(now.list()) == 0 && grains == nil, data.NewMap("new", shownList(now.value)))
+		},
+		Apply: func(ctx context.Context, now grain) (err error) {
+			missing := lacking(now.list(), a.Value)
+			if missing == nil { // an empty list
+				missing = a.Value
+			}
+			all, err := change.Ask[any](ctx, m.env, "grains.append", []any{name, missing}, nil)
+			grains = data.NewMap("new", data.Clone(all))
+			return err
+		},
+		Changed: func(_, after grain) *data.Map {
+			return change.When(lacking(after.list(), a.Value) == nil, grains)
+		},
+		Texts: change.Texts{
+			Same:   "Value " + value + " is already in grain " + name,
+			Would:  "Value " + value + " is set to be appended to grain " + name,
+			Done:   "Append value " + value + " to grain " + name,
+			Failed: "Failed append value " + value + " to grain " + name,
+		},
+		Say: func(o change.Outcome[grain]) any {
+			if o.Stage == change.StageWould && len(o.Before.list()) == 0 {
+				return "Grain " + name + " is set to be added"
+			}
+			return nil
+		},
+	}.Ensure(ctx)
+}
+
+// listed reads a grain that is a list, empty or not there.
+func (m *module) listed(ctx context.Context, name string) (grain, error) {
+	now, err := m.grain(ctx, name)
+	if err == nil && data.Truth(now.value) && !now.isList() {
+		err = errors.New("Grain " + name + " is not a valid list")
 	}
-	list, isList := now.([]any)
-	if data.Truth(now) && !isList {
-		return change.Failed(name, fmt.Sprintf("Grain %s is not a valid list", name)), nil
-	}
-	missing := lacking(list, a.Value)
-	switch shown := shownList(now); {
-	case missing == nil && len(list) > 0:
-		return change.Done(name, fmt.Sprintf("Value %s is already in grain %s", data.Str(a.Value), name)), nil
-	case change.Test(ctx) && len(list) > 0:
-		return change.Would(name, data.NewMap("new", shown), fmt.Sprintf("Value %s is set to be appended to grain %s", data.Str(a.Value), name)), nil
-	case change.Test(ctx):
-		return change.Would(name, data.NewMap("new", shown), fmt.Sprintf("Grain %s is set to be added", name)), nil
-	}
-	return m.add(ctx, name, a.Value, missing)
+	return now, err
 }
 
 // shownList is what test mode shows of a grain; one that is not there is an empty text.
@@ -75,25 +99,6 @@ func lacking(list []any, wanted any) any {
 	return missing
 }
 
-// add adds what is missing and looks whether it is there then.
-func (m *module) add(ctx context.Context, name string, wanted, missing any) (any, error) {
-	if missing == nil { // an empty list
-		missing = wanted
-	}
-	grains, err := m.env.Call(ctx, "grains.append", []any{name, missing}, nil)
-	if err != nil {
-		return nil, err
-	}
-	now, _, err := m.grain(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if list, _ := now.([]any); lacking(list, wanted) != nil {
-		return change.Failed(name, fmt.Sprintf("Failed append value %s to grain %s", data.Str(wanted), name)), nil
-	}
-	return change.New(name, true, data.NewMap("new", data.Clone(grains)), fmt.Sprintf("Append value %s to grain %s", data.Str(wanted), name)), nil
-}
-
 // listAbsent takes a value, or all values of a list, out of a grain that is a list.
 //
 // delimiter
@@ -103,51 +108,61 @@ func (m *module) add(ctx context.Context, name string, wanted, missing any) (any
 //	roles:
 //	  grains.list_absent:
 //	    - value: db
-func (m *module) listAbsent(ctx context.Context, a listArgs) (any, error) {
+func (m *module) listAbsent(ctx context.Context, a listArgs) (change.Result, error) {
 	name := colons(a.Name, a.Delimiter)
-	now, _, err := m.grain(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	list, isList := now.([]any)
-	switch {
-	case !data.Truth(now):
-		return change.Done(name, fmt.Sprintf("Grain %s does not exist", name)), nil
-	case !isList:
-		return change.Failed(name, fmt.Sprintf("Grain %s is not a valid list", name)), nil
-	}
 	values, ok := a.Value.([]any)
 	if !ok {
 		values = []any{a.Value}
 	}
-	var comments []string
-	var deleted []any
-	for _, v := range values {
-		comment := fmt.Sprintf("Value %s was deleted from grain %s", data.Str(v), name)
-		switch {
-		case !has(list, v):
-			comments = append(comments, fmt.Sprintf("Value %s is absent from grain %s", data.Str(v), name))
-			continue
-		case change.Test(ctx):
-			comment = fmt.Sprintf("Value %s in grain %s is set to be deleted", data.Str(v), name)
-		default:
-			if _, err := m.env.Call(ctx, "grains.remove", []any{name, v}, nil); err != nil {
-				return nil, err
+	// in returns the values that are in one grain and not in the other.
+	in := func(one, other grain) *data.Map {
+		var found []any
+		for _, v := range values {
+			if has(one.list(), v) && !has(other.list(), v) {
+				found = append(found, v)
 			}
 		}
-		comments, deleted = append(comments, comment), append(deleted, v)
+		return change.When(found != nil, data.NewMap("deleted", found))
 	}
-	return listResult(ctx, name, strings.Join(comments, "\n"), deleted), nil
-}
-
-func listResult(ctx context.Context, name, comment string, deleted []any) *data.Map {
-	switch {
-	case deleted == nil:
-		return change.Done(name, comment)
-	case change.Test(ctx):
-		return change.Would(name, data.NewMap("deleted", deleted), comment)
-	}
-	return change.New(name, true, data.NewMap("deleted", deleted), comment)
+	return change.Thing[grain]{
+		Name:  name,
+		Look:  func(ctx context.Context) (grain, error) { return m.listed(ctx, name) },
+		Wants: func(now grain) *data.Map { return in(now, grain{}) },
+		Apply: func(ctx context.Context, now grain) error {
+			for _, v := range values {
+				if !has(now.list(), v) {
+					continue
+				}
+				if err := change.Do(ctx, m.env, "grains.remove", []any{name, v}, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Changed: in,
+		Say: func(o change.Outcome[grain]) any {
+			switch {
+			case o.Stage == change.StageFailed:
+				return nil
+			case !data.Truth(o.Before.value):
+				return "Grain " + name + " does not exist"
+			}
+			var comments []string
+			for _, v := range values {
+				value := "Value " + data.Str(v)
+				switch {
+				case !has(o.Before.list(), v):
+					value += " is absent from grain " + name
+				case o.Stage == change.StageWould:
+					value += " in grain " + name + " is set to be deleted"
+				default:
+					value += " was deleted from grain " + name
+				}
+				comments = append(comments, value)
+			}
+			return strings.Join(comments, "\n")
+		},
+	}.Ensure(ctx)
 }
 
 type appendArgs struct {
@@ -170,35 +185,43 @@ type appendArgs struct {
 //	roles:
 //	  grains.append:
 //	    - value: web
-func (m *module) append(ctx context.Context, a appendArgs) (any, error) {
-	name := colons(a.Name, a.Delimiter)
-	now, ok, err := m.grain(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	list, isList := now.([]any)
-	added := data.NewMap("added", a.Value)
-	switch value := data.Str(a.Value); {
-	case !ok:
-		return change.Failed(name, fmt.Sprintf("Grain %s does not exist", name)), nil
-	case isList && has(list, a.Value):
-		return change.Done(name, fmt.Sprintf("Value %s is already in the list for grain %s", value, name)), nil
-	case !isList && a.Convert != true:
-		return change.Failed(name, fmt.Sprintf("Grain %s is not a valid list", name)), nil
-	case change.Test(ctx) && isList:
-		return change.Would(name, added, fmt.Sprintf("Value %s in grain %s is set to be added", value, name)), nil
-	case change.Test(ctx):
-		return change.Would(name, added, fmt.Sprintf("Grain %s is set to be converted to list and value %s will be added", name, value)), nil
-	}
-	if isList {
-		_, err = m.env.Call(ctx, "grains.append", []any{name, a.Value}, nil)
-	} else {
-		_, err = m.env.Call(ctx, "grains.setval", []any{name, converted(now, a.Value)}, nil)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return change.New(name, true, added, fmt.Sprintf("Value %s was added to grain %s", data.Str(a.Value), name)), nil
+func (m *module) append(ctx context.Context, a appendArgs) (change.Result, error) {
+	name, value := colons(a.Name, a.Delimiter), data.Str(a.Value)
+	return change.Thing[grain]{
+		Name: name,
+		Look: func(ctx context.Context) (grain, error) {
+			now, err := m.grain(ctx, name)
+			switch {
+			case err != nil:
+			case !now.there:
+				err = errors.New("Grain " + name + " does not exist")
+			case !now.isList() && a.Convert != true:
+				err = errors.New("Grain " + name + " is not a valid list")
+			}
+			return now, err
+		},
+		Wants: func(now grain) *data.Map {
+			return change.When(!has(now.list(), a.Value), data.NewMap("added", a.Value))
+		},
+		Apply: func(ctx context.Context, now grain) error {
+			if now.isList() {
+				return change.Do(ctx, m.env, "grains.append", []any{name, a.Value}, nil)
+			}
+			return change.Do(ctx, m.env, "grains.setval", []any{name, converted(now.value, a.Value)}, nil)
+		},
+		Texts: change.Texts{
+			Same:  "Value " + value + " is already in the list for grain " + name,
+			Would: "Value " + value + " in grain " + name + " is set to be added",
+			Done:  "Value " + value + " was added to grain " + name,
+		},
+		Say: func(o change.Outcome[grain]) any {
+			if o.Stage == change.StageWould && !o.Before.isList() {
+				return "Grain " + name + " is set to be converted to list and value " + value + " will be added"
+			}
+			return nil
+		},
+		Trust: true, // a name with colons is one key to grains.setval, as in Salt
+	}.Ensure(ctx)
 }
 
 func converted(now, v any) []any {
