@@ -8,8 +8,10 @@ package debconf
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -52,10 +54,7 @@ func (a answer) shown() string {
 
 // known returns the answers that debconf has for a package.
 func (m *module) known(ctx context.Context, owner string) (map[answer]bool, error) {
-	v, err := m.env.Call(ctx, "debconf.show", []any{owner}, nil)
-	if err != nil {
-		return nil, err
-	}
+	v, err := change.Ask[any](ctx, m.env, "debconf.show", []any{owner}, nil)
 	known := map[answer]bool{}
 	list, _ := v.([]any)
 	for _, e := range list {
@@ -63,7 +62,7 @@ func (m *module) known(ctx context.Context, owner string) (map[answer]bool, erro
 			known[answer{owner, data.Str(one[0]), data.Str(one[1]), strings.TrimSpace(data.Str(one[2]))}] = true
 		}
 	}
-	return known, nil
+	return known, err
 }
 
 type setArgs struct {
@@ -83,62 +82,47 @@ type setArgs struct {
 //	    - name: nullmailer
 //	    - data:
 //	        'shared/mailname': {'type': 'string', 'value': 'server.domain.tld'}
-func (m *module) set(ctx context.Context, a setArgs) (any, error) {
+func (m *module) set(ctx context.Context, a setArgs) (change.Result, error) {
 	owner := data.Str(a.Name)
 	wanted, err := answers(owner, a.Data)
 	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
+		return change.Refuse(a.Name, err.Error())
 	}
-	before, err := m.known(ctx, owner)
-	if err != nil {
-		return nil, err
-	}
-	same, missing := "", []answer{}
-	for _, w := range wanted {
-		if before[w] {
-			same += w.question + " "
-		} else {
-			missing = append(missing, w)
-		}
-	}
-	if same != "" {
-		same = "Unchanged answers: " + same
-	}
-	switch {
-	case len(missing) == 0:
-		return change.Done(a.Name, "All specified answers are already set"), nil
-	case change.Test(ctx):
-		changes := &data.Map{}
-		for _, w := range missing {
-			changes.Set(w.question, "New value: "+w.shown())
-		}
-		return change.Would(a.Name, changes, same), nil
-	}
-	return m.bring(ctx, a.Name, missing, same)
-}
-
-// bring sets answers, and looks whether debconf has them.
-func (m *module) bring(ctx context.Context, name any, missing []answer, same string) (any, error) {
-	owner := data.Str(name)
-	for _, w := range missing {
-		if _, err := m.env.Call(ctx, "debconf.set", []any{owner, w.question, w.kind, w.value}, nil); err != nil {
-			return change.Failed(name, "Some settings failed to be applied. "+err.Error()), nil
-		}
-	}
-	after, err := m.known(ctx, owner)
-	if err != nil {
-		return nil, err
-	}
-	changes, good := &data.Map{}, true
-	for _, w := range missing {
-		if after[w] {
-			changes.Set(w.question, w.shown())
-		} else {
-			changes.Set(w.question, "Failed to set!")
-			good, same = false, "Some settings failed to be applied."
-		}
-	}
-	return change.New(name, good, changes, same), nil
+	const failed = "Some settings failed to be applied."
+	return change.Thing[[]answer]{
+		Name:  a.Name,
+		Look:  func(ctx context.Context) ([]answer, error) { return m.missing(ctx, wanted) },
+		Wants: func(missing []answer) *data.Map { return changesOf(missing, "New value: ") },
+		Apply: func(ctx context.Context, missing []answer) error {
+			for _, w := range missing {
+				_, err := m.env.Call(ctx, "debconf.set", []any{owner, w.question, w.kind, w.value}, nil)
+				if err != nil {
+					return fmt.Errorf("%s %w", failed, err)
+				}
+			}
+			return nil
+		},
+		Changed: func(before, after []answer) *data.Map {
+			changes := changesOf(before, "")
+			for _, w := range after {
+				changes.Set(w.question, "Failed to set!")
+			}
+			return changes
+		},
+		Texts: change.Texts{Same: "All specified answers are already set", Failed: failed},
+		Say: func(o change.Outcome[[]answer]) any {
+			if o.Stage == change.StageSame || o.Stage == change.StageFailed {
+				return nil
+			}
+			same := "Unchanged answers: "
+			for _, w := range wanted {
+				if !slices.Contains(o.Before, w) {
+					same += w.question + " "
+				}
+			}
+			return strings.TrimSuffix(same, "Unchanged answers: ")
+		},
+	}.Ensure(ctx)
 }
 
 // answers reads a dictionary of questions with their types and values. Truth values are written as debconf has them.
@@ -187,59 +171,59 @@ type fileArgs struct {
 //	mail-debconf:
 //	  debconf.set_file:
 //	    - source: salt://pathto/pkg.selections
-func (m *module) setFile(ctx context.Context, a fileArgs) (any, error) {
+func (m *module) setFile(ctx context.Context, a fileArgs) (change.Result, error) {
 	for word, v := range map[string]any{"Context": a.Context, "Defaults": a.Defaults} {
 		if _, ok := v.(*data.Map); v != nil && !ok {
-			return change.Failed(a.Name, word+" must be formed as a dict"), nil
+			return change.Refuse(a.Name, word+" must be formed as a dict")
 		}
 	}
+	const failed = "Unable to set debconf selections from file."
 	path, err := m.fetch(ctx, a)
 	if err != nil {
-		return nil, err
+		return change.Result{}, err
 	}
 	if path == "" {
-		return change.Failed(a.Name, "Unable to set debconf selections from file."), nil
+		return change.Refuse(a.Name, failed)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, loader.OSError(err)
+		return change.Result{}, loader.OSError(err)
 	}
-	missing, err := m.missing(ctx, parse(string(text)))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(missing) == 0:
-		return change.Done(a.Name, "Debconf selections were set."), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, changesOf(missing), "Debconf selections would have been set."), nil
-	}
-	if _, err := m.env.Call(ctx, "debconf.set_file", []any{path}, nil); err != nil {
-		return change.Failed(a.Name, "Unable to set debconf selections from file. "+err.Error()), nil
-	}
-	left, err := m.missing(ctx, missing)
-	if err != nil {
-		return nil, err
-	}
-	if len(left) > 0 {
-		return change.Failed(a.Name, "Unable to set debconf selections from file. Debconf has not taken the answers to "+questions(left)+"."), nil
-	}
-	return change.New(a.Name, true, changesOf(missing), "Debconf selections were set."), nil
+	wanted := parse(string(text))
+	return change.Thing[[]answer]{
+		Name:  a.Name,
+		Look:  func(ctx context.Context) ([]answer, error) { return m.missing(ctx, wanted) },
+		Wants: func(missing []answer) *data.Map { return changesOf(missing, "") },
+		Apply: func(ctx context.Context, _ []answer) error {
+			if _, err := m.env.Call(ctx, "debconf.set_file", []any{path}, nil); err != nil {
+				return fmt.Errorf("%s %w", failed, err)
+			}
+			return nil
+		},
+		Changed: func(before, after []answer) *data.Map {
+			return change.When(len(after) == 0, changesOf(before, ""))
+		},
+		Texts: change.Texts{
+			Same:  "Debconf selections were set.",
+			Would: "Debconf selections would have been set.",
+			Done:  "Debconf selections were set.",
+		},
+		Say: func(o change.Outcome[[]answer]) any {
+			if o.Left.Len() == 0 || o.Err != nil {
+				return nil
+			}
+			return failed + " Debconf has not taken the answers to " + strings.Join(data.Texts(o.Left.Keys()), ", ") + "."
+		},
+	}.Ensure(ctx)
 }
 
-func changesOf(missing []answer) *data.Map {
+// changesOf returns answers as changes, each with a text before it.
+func changesOf(answers []answer, before string) *data.Map {
 	changes := &data.Map{}
-	for _, w := range missing {
-		changes.Set(w.question, w.shown())
+	for _, w := range answers {
+		changes.Set(w.question, before+w.shown())
 	}
 	return changes
-}
-
-func questions(left []answer) string {
-	var all []string
-	for _, w := range left {
-		all = append(all, w.question)
-	}
-	return strings.Join(all, ", ")
 }
 
 // missing returns those of the answers that debconf does not have.

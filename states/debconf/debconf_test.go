@@ -97,6 +97,9 @@ func TestStates(t *testing.T) {
 		if got := run(t.Context()); c.good && (got.Value("result") != true || data.Truth(got.Value("changes"))) {
 			t.Errorf("the second run gives %s", data.Repr(got))
 		}
+		if got := run(testMode); c.good && (got.Value("result") != true || data.Truth(got.Value("changes"))) {
+			t.Errorf("test mode gives %s then", data.Repr(got))
+		}
 	}
 }
 
