@@ -211,7 +211,7 @@ func TestVectorCLI(t *testing.T) {
 		}
 		t.Run(section, func(t *testing.T) {
 			for _, c := range f.Section(section) {
-				argv := texts(c.Value("argv"))
+				argv := data.TextsOf(c.Value("argv"))
 				if r, ok := find(elsewhereCases(), section, argv); ok {
 					count["elsewhere: "+r.why]++
 					continue
@@ -234,12 +234,12 @@ func (s *site) check(t *testing.T, c *vectors.Case, r rule, differs bool) {
 		t.Parallel()
 	}
 	c.Only("program", "argv", "stdin", "exit_code", "stdout", "stderr", "volatile", "files_after", "seq", "minions_in_any_order", "python_traceback", "note")
-	if strings.Join(texts(c.Value("argv")), " ") == "web1 data.get k" {
+	if strings.Join(data.TextsOf(c.Value("argv")), " ") == "web1 data.get k" {
 		s.run(t, "salt", []string{"web1", "data.update", "k", "v"}) // a run that is not among the cases
 	}
-	stdout, stderr, code := s.run(t, c.Text("program"), texts(c.Value("argv")))
+	stdout, stderr, code := s.run(t, c.Text("program"), data.TextsOf(c.Value("argv")))
 	stdout, stderr = withoutReasons(stdout, stderr)
-	n := normal{volatile: texts(c.Map.Value("volatile")), anyOrder: c.Map.Value("minions_in_any_order") == true,
+	n := normal{volatile: data.TextsOf(c.Map.Value("volatile")), anyOrder: c.Map.Value("minions_in_any_order") == true,
 		traceback: c.Map.Value("python_traceback") == true, lines: section(t) == "batch", ids: append([]string{"gone1", "nosuch"}, s.ids...)}
 	if differs && r.lines == 0 {
 		if n.stdout(c.Map.Text("stdout")) == n.stdout(stdout) && code == int(c.Int("exit_code")) {
@@ -252,7 +252,7 @@ func (s *site) check(t *testing.T, c *vectors.Case, r rule, differs bool) {
 	}
 	original := strings.ReplaceAll(c.Map.Text("stdout"), "3006.0\n", version.Salt()+"\n")
 	original = strings.ReplaceAll(original, " 3006.0 (", " "+version.Salt()+" (")
-	if later, ok := s.later[section(t)+"\n"+strings.Join(texts(c.Value("argv")), "\n")]; ok {
+	if later, ok := s.later[section(t)+"\n"+strings.Join(data.TextsOf(c.Value("argv")), "\n")]; ok {
 		original = later
 	}
 	if section(t) == "offline" {
@@ -304,15 +304,6 @@ func firstLines(s string, n int) string {
 }
 
 func section(t *testing.T) string { return strings.Split(t.Name(), "/")[1] }
-
-func texts(v any) []string {
-	list, _ := v.([]any)
-	out := make([]string, len(list))
-	for i := range list {
-		out[i] = data.Str(list[i])
-	}
-	return out
-}
 
 // normal makes outputs of two runs equal where they may differ.
 type normal struct {

@@ -55,7 +55,7 @@ func TestVectorKey(t *testing.T) {
 	}
 }
 
-func keyCommand(c *vectors.Case) string { return strings.Join(texts(c.Value("argv")), " ") }
+func keyCommand(c *vectors.Case) string { return strings.Join(data.TextsOf(c.Value("argv")), " ") }
 
 func startingTree(t *testing.T, c *vectors.Case, usual *data.Map) *data.Map {
 	t.Helper()
@@ -87,7 +87,7 @@ func runKeyVector(t *testing.T, c *vectors.Case, pairs, tree *data.Map) {
 	if before := fmt.Sprint(c.Value("keys_before")); before != fmt.Sprint(home.listing(t)) {
 		t.Fatalf("keys before are %v, want %s", home.listing(t), before)
 	}
-	args := texts(c.Value("argv"))
+	args := data.TextsOf(c.Value("argv"))
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], keyRoot, home.root)
 	}
@@ -103,7 +103,7 @@ func runKeyVector(t *testing.T, c *vectors.Case, pairs, tree *data.Map) {
 	if args[0] == "--version" {
 		want = got.stdout // it is our version; its own test holds the form
 	}
-	for _, v := range texts(c.Value("volatile")) {
+	for _, v := range data.TextsOf(c.Value("volatile")) {
 		re := regexp.MustCompile(v)
 		want, got.stdout = re.ReplaceAllString(want, "*"), re.ReplaceAllString(got.stdout, "*")
 	}

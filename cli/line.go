@@ -199,7 +199,7 @@ func setField(f reflect.Value, v any) {
 	case *float64:
 		*p = floatOf(v)
 	case *[]string:
-		*p = texts(v)
+		*p = data.TextsOf(v)
 	}
 }
 
@@ -214,21 +214,6 @@ func floatOf(v any) float64 {
 		return f
 	}
 	return 0
-}
-
-func texts(v any) []string {
-	var list []string
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			list = append(list, data.Str(e))
-		}
-	case string:
-		if v != "" {
-			list = []string{v}
-		}
-	}
-	return list
 }
 
 // configDir makes the option absolute and warns when the directory is not there.

@@ -34,7 +34,7 @@ func TestGoldenOptparse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range vectors.Cases(t, v.([]any)) {
-		name := c.Text("program") + " " + strings.Join(texts(c.Value("argv")), " ")
+		name := c.Text("program") + " " + strings.Join(data.TextsOf(c.Value("argv")), " ")
 		t.Run(name, func(t *testing.T) {
 			c := c.On(t)
 			c.Only("program", "argv", "columns", "exit_code", "stdout", "stderr", "values", "args", "given")
@@ -54,7 +54,7 @@ func checkOptparse(t *testing.T, c *vectors.Case, read flags.Reader) {
 	}
 	p := programs()[c.Text("program")](env)
 	l := &Line{in: Invocation{Env: env, Flags: read}, program: p, values: &data.Map{}, given: map[string]bool{}}
-	err := l.read(texts(c.Value("argv")))
+	err := l.read(data.TextsOf(c.Value("argv")))
 	var exit *Exit
 	if errors.As(err, &exit) {
 		if !c.Has("exit_code") {
@@ -112,7 +112,7 @@ func TestMisspeltOptions(t *testing.T) {
 
 func checkValues(t *testing.T, c *vectors.Case, l *Line) {
 	t.Helper()
-	if d := cmp.Diff(texts(c.Value("args")), l.Args); d != "" {
+	if d := cmp.Diff(data.TextsOf(c.Value("args")), l.Args); d != "" {
 		t.Errorf("arguments (-want +got):\n%s", d)
 	}
 	var given []string
@@ -120,7 +120,7 @@ func checkValues(t *testing.T, c *vectors.Case, l *Line) {
 		given = append(given, k)
 	}
 	slices.Sort(given)
-	if d := cmp.Diff(texts(c.Value("given")), given); d != "" {
+	if d := cmp.Diff(data.TextsOf(c.Value("given")), given); d != "" {
 		t.Errorf("options given (-want +got):\n%s", d)
 	}
 	for k, want := range c.Value("values").(*data.Map).All() {

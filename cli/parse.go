@@ -286,7 +286,7 @@ func ParseCall(in Invocation) (*CallOptions, error) {
 // moduleDirs makes the directories absolute; each option may list several, with commas.
 func (l *Line) moduleDirs() []any {
 	dirs := []any{}
-	for _, list := range texts(l.Value("module_dirs")) {
+	for _, list := range data.TextsOf(l.Value("module_dirs")) {
 		for dir := range strings.SplitSeq(list, ",") {
 			dirs = append(dirs, l.in.path(dir))
 		}

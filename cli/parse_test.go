@@ -27,7 +27,7 @@ func TestGoldenParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range vectors.Cases(t, v.([]any)) {
-		t.Run(c.Name+" "+c.Text("program")+" "+strings.Join(texts(c.Value("argv")), " "), func(t *testing.T) {
+		t.Run(c.Name+" "+c.Text("program")+" "+strings.Join(data.TextsOf(c.Value("argv")), " "), func(t *testing.T) {
 			c := c.On(t)
 			c.Only("program", "argv", "conf", "files", "env", "stdin", "exit_code", "stdout", "stderr", "options", "config", "args")
 			root := t.TempDir()
@@ -79,12 +79,12 @@ func layOut(t *testing.T, root string, files *data.Map) {
 func checkParse(t *testing.T, c *vectors.Case, root string) {
 	env := c.Value("env").(*data.Map).Clone()
 	env.Set("HOME", filepath.Join(root, "home"))
-	in := Invocation{Args: texts(c.Value("argv")), Dir: filepath.Join(root, "work"), Env: func(k string) string { return env.Text(k) },
+	in := Invocation{Args: data.TextsOf(c.Value("argv")), Dir: filepath.Join(root, "work"), Env: func(k string) string { return env.Text(k) },
 		Stdin: strings.NewReader(c.Map.Text("stdin"))}
 	p, err := parseAny(c.Text("program"), in)
 	var exit *Exit
 	if errors.As(err, &exit) {
-		if args := texts(c.Value("argv")); c.Text("program") == "salt-master" && args[len(args)-1] == "x" { // Salt passes over it
+		if args := data.TextsOf(c.Value("argv")); c.Text("program") == "salt-master" && args[len(args)-1] == "x" { // Salt passes over it
 			if exit.Code != ExitUsage || !strings.Contains(exit.Stderr, `no argument "x"`) {
 				t.Errorf("exit: %v", exit)
 			}
@@ -257,7 +257,7 @@ func TestVectorCLIExits(t *testing.T) {
 		f := vectors.Load(t, name)
 		for _, section := range f.Sections() {
 			for _, c := range f.Section(section) {
-				argv := texts(c.Value("argv"))
+				argv := data.TextsOf(c.Value("argv"))
 				if code := c.Int("exit_code"); code != 64 && code != 42 && (len(argv) != 1 || argv[0] != "--version") {
 					continue
 				}

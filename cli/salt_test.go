@@ -30,7 +30,7 @@ func TestVectorPublishRequest(t *testing.T) {
 	for _, section := range f.Sections() {
 		for _, c := range f.Section(section) {
 			requests, _ := c.Map.Value("client_requests").([]any)
-			argv := texts(c.Map.Value("salt_argv"))
+			argv := data.TextsOf(c.Map.Value("salt_argv"))
 			if len(requests) == 0 || argv[0] == "-b" { // batch is later work
 				continue
 			}

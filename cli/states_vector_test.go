@@ -23,7 +23,7 @@ func TestVectorStates(t *testing.T) {
 	for _, section := range f.Sections() {
 		t.Run(section, func(t *testing.T) {
 			for _, c := range f.Section(section) {
-				argv := texts(c.Value("argv"))
+				argv := data.TextsOf(c.Value("argv"))
 				t.Run(strings.Join(argv, " "), func(t *testing.T) {
 					s.checkStates(t, c.On(t), argv)
 				})
@@ -41,7 +41,7 @@ func (s *site) checkStates(t *testing.T, c *vectors.Case, argv []string) {
 	}
 	stdout, stderr, code := s.run(t, c.Text("program"), argv)
 	got, want := stdout, byChance(stdout, c.Text("stdout"))
-	for _, pattern := range texts(c.Value("volatile")) {
+	for _, pattern := range data.TextsOf(c.Value("volatile")) {
 		volatile := regexp.MustCompile(pattern)
 		got, want = volatile.ReplaceAllString(got, "~"), volatile.ReplaceAllString(want, "~")
 	}

@@ -80,13 +80,13 @@ func batchEvent(what string, raw data.Raw, o batch.Observer) (*BatchEnd, error) 
 	}
 	switch what {
 	case "start":
-		o.Down(list(m.Value("down_minions")))
+		o.Down(data.TextsOf(m.Value("down_minions")))
 	case "step":
-		return nil, o.Starting(list(m.Value("minions")))
+		return nil, o.Starting(data.TextsOf(m.Value("minions")))
 	case "silent":
 		o.Silent(m.Text("minion"))
 	case "done":
-		return &BatchEnd{NotStarted: list(m.Value("not_started")), Done: list(m.Value("done_minions")), Error: m.Text("error")}, nil
+		return &BatchEnd{NotStarted: data.TextsOf(m.Value("not_started")), Done: data.TextsOf(m.Value("done_minions")), Error: m.Text("error")}, nil
 	}
 	return nil, nil
 }

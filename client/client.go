@@ -158,8 +158,8 @@ func (l *Local) publishAs(ctx context.Context, r Request, key, user string) (*Jo
 	case !ok:
 		return nil, fmt.Errorf("publish: the master answers %q", data.Str(reply))
 	}
-	j := &Job{ID: job.ID(m.Text("jid")), Minions: list(m.Value("minions")), Missing: list(m.Value("missing")), request: r,
-		Absent: list(m.Value("absent")), Told: m.Has("absent"), Queued: list(m.Value("queued"))}
+	j := &Job{ID: job.ID(m.Text("jid")), Minions: data.TextsOf(m.Value("minions")), Missing: data.TextsOf(m.Value("missing")), request: r,
+		Absent: data.TextsOf(m.Value("absent")), Told: m.Has("absent"), Queued: data.TextsOf(m.Value("queued"))}
 	if until, ok := m.Value("queued_until").(int64); ok {
 		j.Expires = time.Unix(until, 0)
 	}
@@ -249,13 +249,4 @@ func (o Options) Key() (key, user string, err error) {
 		return "", user, fmt.Errorf("%w: %w", ErrKey, err)
 	}
 	return string(text), user, nil
-}
-
-func list(v any) []string {
-	items, _ := v.([]any)
-	ids := make([]string, 0, len(items))
-	for _, item := range items {
-		ids = append(ids, data.Str(item))
-	}
-	return ids
 }

@@ -236,8 +236,8 @@ func (c *collector) news(m *data.Map, yield func(Result, error) bool) bool {
 		return yield(Result{}, ErrNotAuthorized)
 	}
 	if m.Has("minions") {
-		c.expect(list(m.Value("minions")))
-		c.nobody = appendNew(c.nobody, list(m.Value("missing")))
+		c.expect(data.TextsOf(m.Value("minions")))
+		c.nobody = appendNew(c.nobody, data.TextsOf(m.Value("missing")))
 	}
 	return true
 }

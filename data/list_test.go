@@ -2,6 +2,7 @@ package data
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -21,5 +22,28 @@ func TestTexts(t *testing.T) {
 	}
 	if got := Texts(nil); got == nil || len(got) != 0 {
 		t.Errorf("Texts(nil) = %#v, want an empty list", got)
+	}
+}
+
+func TestTextsOf(t *testing.T) {
+	for _, c := range []struct {
+		v     any
+		alone []string
+		split []string
+	}{
+		{nil, nil, nil},
+		{"", nil, []string{""}},
+		{"a, b", []string{"a, b"}, []string{"a", " b"}},
+		{[]any{"a,b", int64(1), nil}, []string{"a,b", "1", "None"}, []string{"a,b", "1", "None"}},
+		{Tuple{true}, []string{"True"}, []string{"True"}},
+		{int64(7), nil, []string{"7"}},
+		{NewMap("a", 1), nil, []string{"{'a': 1}"}},
+	} {
+		if got := TextsOf(c.v); !slices.Equal(got, c.alone) {
+			t.Errorf("TextsOf(%s) = %q, want %q", Repr(c.v), got, c.alone)
+		}
+		if got := SplitTexts(c.v, ","); !slices.Equal(got, c.split) {
+			t.Errorf("SplitTexts(%s) = %q, want %q", Repr(c.v), got, c.split)
+		}
 	}
 }

@@ -25,7 +25,7 @@ type Makers map[string]Maker
 // log and left out. The error is that of a maker, or wraps ErrNoBackends, with Salt's text, when nothing remains
 // (salt/master.py, Master._pre_flight).
 func Build(opts *data.Map, makers Makers, log logrus.FieldLogger) ([]Backend, error) {
-	names := Strings(opts.Value("fileserver_backend"))
+	names := data.TextsOf(opts.Value("fileserver_backend"))
 	if len(names) == 0 {
 		return nil, fmt.Errorf("No fileserver backends are configured%w", silent{ErrNoBackends}) //nolint:staticcheck // Salt's text
 	}

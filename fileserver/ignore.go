@@ -40,7 +40,7 @@ func NewIgnore(regexes, globs []string) (*Ignore, error) {
 
 // IgnoreOf reads file_ignore_regex and file_ignore_glob, as NewIgnore.
 func IgnoreOf(opts *data.Map) (*Ignore, error) {
-	return NewIgnore(Strings(opts.Value("file_ignore_regex")), Strings(opts.Value("file_ignore_glob")))
+	return NewIgnore(data.TextsOf(opts.Value("file_ignore_regex")), data.TextsOf(opts.Value("file_ignore_glob")))
 }
 
 // search makes of an expression for any place in a text one for its start. Flags for the whole expression stay in front.
@@ -80,21 +80,4 @@ func (ig *Ignore) Match(names ...string) bool {
 		}
 	}
 	return false
-}
-
-// Strings returns the texts of an option that is a list, or one text.
-func Strings(v any) []string {
-	switch v := v.(type) {
-	case string:
-		if v != "" {
-			return []string{v}
-		}
-	case []any:
-		out := make([]string, 0, len(v))
-		for _, e := range v {
-			out = append(out, data.Str(e))
-		}
-		return out
-	}
-	return nil
 }

@@ -100,6 +100,20 @@ func SplitInput(s string) []string {
 	return parts
 }
 
+// SplitList returns the texts of a list or tuple, nil of None, and else the parts of its text, as split_input of
+// salt/utils/args.py does.
+func SplitList(v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return data.Texts(v)
+	case data.Tuple:
+		return data.Texts(v)
+	}
+	return SplitInput(data.Str(v))
+}
+
 func convertScalar(field reflect.Value, v any) error {
 	switch field.Kind() {
 	case reflect.String:

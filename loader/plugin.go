@@ -36,7 +36,7 @@ func (p Plugin) file() string {
 // Allowed leaves out the plug-ins of a shelf that options forbid: those whose file name stands in disable_<kind>, and, where
 // whitelist_<kind> is not empty, those whose virtual name does not stand in it. kind is Salt's word: modules, states, returners.
 func Allowed(plugins []Plugin, opts *data.Map, kind string) []Plugin {
-	disabled, whitelist := names(opts.Value("disable_"+kind)), names(opts.Value("whitelist_"+kind))
+	disabled, whitelist := data.TextsOf(opts.Value("disable_"+kind)), data.TextsOf(opts.Value("whitelist_"+kind))
 	var allowed []Plugin
 	for _, p := range plugins {
 		if !slices.Contains(disabled, p.file()) && (len(whitelist) == 0 || slices.Contains(whitelist, p.Name)) {
@@ -44,17 +44,4 @@ func Allowed(plugins []Plugin, opts *data.Map, kind string) []Plugin {
 		}
 	}
 	return allowed
-}
-
-// names returns the texts of a list; one text counts as a list of itself.
-func names(option any) []string {
-	if one, ok := option.(string); ok {
-		return []string{one}
-	}
-	list, _ := option.([]any)
-	var out []string
-	for _, v := range list {
-		out = append(out, data.Str(v))
-	}
-	return out
 }

@@ -215,7 +215,7 @@ func backendNames(v any) []string {
 	if s, ok := v.(string); ok && s != "" {
 		return strings.Split(s, ",")
 	}
-	return fileserver.Strings(v)
+	return data.TextsOf(v)
 }
 
 // envs answers _file_envs.
@@ -351,7 +351,7 @@ func (m *Master) renewFiles(old *config.Master) {
 // fileOptions are those that a file server is made of. Each backend has its name in front of its own.
 func fileOptions(opts *data.Map) *data.Map {
 	prefixes := []string{"file_", "fileserver_", "hash_type", "cachedir"}
-	for _, name := range fileserver.Strings(opts.Value("fileserver_backend")) {
+	for _, name := range data.TextsOf(opts.Value("fileserver_backend")) {
 		prefixes = append(prefixes, name+"_")
 	}
 	out := data.NewMap()

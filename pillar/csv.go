@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/fileserver"
 )
 
 // CSV is the external pillar csv: the first row of a file whose column idkey holds the minion's id
@@ -34,7 +33,7 @@ func (CSV) Pillar(_ context.Context, q Query) (*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet{reader: r, fields: fileserver.Strings(args.Value("fieldnames")), restkey: args.Value("restkey"), restval: args.Value("restval")}
+	s := &sheet{reader: r, fields: data.TextsOf(args.Value("fieldnames")), restkey: args.Value("restkey"), restval: args.Value("restval")}
 	row, err := s.find(firstText(args.Text("idkey"), "id"), q.ID)
 	if namespace := args.Value("namespace"); row != nil && data.Truth(namespace) && data.Hashable(namespace) {
 		return data.NewMap(namespace, row), err

@@ -14,7 +14,6 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
-	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/render"
 )
 
@@ -38,7 +37,7 @@ func Roots(opts *data.Map) func(env string) Files {
 	return func(env string) Files {
 		f := folders{roots: render.Roots{}, dynamic: isDynamic(opts)}
 		for name, dirs := range rootsFor(opts, env).All() {
-			f.add(data.Str(name), fileserver.Strings(dirs))
+			f.add(data.Str(name), data.TextsOf(dirs))
 		}
 		return f
 	}
@@ -63,7 +62,7 @@ func rootsFor(opts *data.Map, env string) *data.Map {
 		return roots
 	}
 	dirs := []any{}
-	for _, dir := range fileserver.Strings(dynamic) {
+	for _, dir := range data.TextsOf(dynamic) {
 		dirs = append(dirs, strings.ReplaceAll(dir, "__env__", env))
 	}
 	roots.Set(env, dirs)

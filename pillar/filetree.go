@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/render"
 )
@@ -90,7 +89,7 @@ func (q *Query) treeRoots(root string) ([]string, error) {
 	}
 	roots, _ := q.Opts.Value("pillar_roots").(*data.Map)
 	var dirs []string
-	for _, dir := range fileserver.Strings(roots.Value(env)) {
+	for _, dir := range data.TextsOf(roots.Value(env)) {
 		dirs = append(dirs, filepath.Join(dir, root))
 	}
 	if len(dirs) == 0 {

@@ -10,7 +10,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/render"
 )
 
@@ -63,7 +62,7 @@ func (w *compilation) external(ctx context.Context, pillar *data.Map) *data.Map 
 	if w.below.Len() > 0 {
 		pillar = w.merge(pillar, w.below)
 	}
-	excluded := fileserver.Strings(w.opts.Value("exclude_ext_pillar"))
+	excluded := data.TextsOf(w.opts.Value("exclude_ext_pillar"))
 	for _, entry := range list {
 		m, ok := entry.(*data.Map)
 		if !ok || m.Len() == 0 {
@@ -94,7 +93,7 @@ func (w *compilation) demanded() bool {
 			return false
 		}
 	}
-	allowed := fileserver.Strings(option)
+	allowed := data.TextsOf(option)
 	var refused []string
 	for name := range w.Demand.All() {
 		if !slices.Contains(allowed, data.Str(name)) {

@@ -156,7 +156,7 @@ type stage struct {
 
 // stages looks up the renderers of a pipe, and leaves out those that options forbid.
 func (e *Engine) stages(pipe string, in Input) ([]stage, error) {
-	white, black := names(e.option("renderer_whitelist")), names(e.option("renderer_blacklist"))
+	white, black := data.TextsOf(e.option("renderer_whitelist")), data.TextsOf(e.option("renderer_blacklist"))
 	var found []stage
 	for _, p := range ParsePipe(pipe) {
 		if len(white) > 0 && !slices.Contains(white, p.Name) || slices.Contains(black, p.Name) {
@@ -176,23 +176,6 @@ func (e *Engine) warn(format string, args ...any) {
 	if e.env.Log != nil {
 		e.env.Log.Warnf(format, args...)
 	}
-}
-
-// names are the texts of an option that is a list or one text.
-func names(v any) []string {
-	switch v := v.(type) {
-	case string:
-		if v != "" {
-			return []string{v}
-		}
-	case []any:
-		out := make([]string, len(v))
-		for i, n := range v {
-			out[i] = data.Str(n)
-		}
-		return out
-	}
-	return nil
 }
 
 // known are the names of the renderers in the list, sorted.

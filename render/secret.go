@@ -11,14 +11,13 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/process"
 )
 
 // Decrypt runs data through a renderer that decrypts, in.Default, which must be one of decrypt_pillar_renderers where that option names any
 // (salt/utils/crypt.py, decrypt). Errors are in Salt's words.
 func (e *Engine) Decrypt(ctx context.Context, v any, in Input) (any, error) {
-	valid := fileserver.Strings(e.option("decrypt_pillar_renderers"))
+	valid := data.TextsOf(e.option("decrypt_pillar_renderers"))
 	if len(valid) > 0 && !slices.Contains(valid, in.Default) {
 		return nil, fmt.Errorf("'%s' is not a valid decryption renderer. Valid choices are: %s", in.Default, strings.Join(valid, ", "))
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/engines"
 	stdengines "github.com/brineproject/brine/engines/standard"
-	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/gitfs"
 	"github.com/brineproject/brine/fileserver/minionfs"
 	"github.com/brineproject/brine/fileserver/roots"
@@ -139,7 +138,7 @@ func returnsAlone() []string { return []string{"redis", "syslog"} }
 // wrongBackends looks for names of backends that are not there. The others serve their files, as in Salt; none is a fault.
 func wrongBackends(opts *data.Map) error {
 	there := []string{roots.Name, minionfs.Name, gitfs.Name}
-	names := fileserver.Strings(opts.Value("fileserver_backend"))
+	names := data.TextsOf(opts.Value("fileserver_backend"))
 	var errs, idle []error
 	for i, name := range names {
 		if name == gitfs.Name && !data.Truth(opts.Value("gitfs_remotes")) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/pillar"
 	stdsources "github.com/brineproject/brine/pillar/sources/standard"
 	"github.com/brineproject/brine/render"
@@ -74,7 +73,7 @@ func foreignPillars() []string {
 
 // wrongDemands looks at what minions may ask for. The default names what is not there, and is not told of.
 func wrongDemands(cfg *config.Master) error {
-	names := fileserver.Strings(cfg.Map().Value("on_demand_ext_pillar"))
+	names := data.TextsOf(cfg.Map().Value("on_demand_ext_pillar"))
 	sources := stdsources.Sources()
 	var errs []error
 	for i, name := range names {

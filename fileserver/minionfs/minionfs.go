@@ -81,7 +81,7 @@ func Make(opts *data.Map, log logrus.FieldLogger) (fileserver.Backend, error) {
 		log.Warn(err)
 	}
 	return New(Options{CacheDir: opts.Text("cachedir"), Env: opts.Text("minionfs_env"), Mountpoint: opts.Text("minionfs_mountpoint"),
-		Whitelist: fileserver.Strings(opts.Value("minionfs_whitelist")), Blacklist: fileserver.Strings(opts.Value("minionfs_blacklist")),
+		Whitelist: data.TextsOf(opts.Value("minionfs_whitelist")), Blacklist: data.TextsOf(opts.Value("minionfs_blacklist")),
 		Ignore: ignore, Log: log})
 }
 

@@ -76,7 +76,7 @@ var (
 func New(o Options) *Backend {
 	b := &Backend{opts: o, roots: map[string][]string{}, lists: map[string]*fileserver.Latest[*tree]{}}
 	for env, dirs := range o.Roots.All() {
-		b.roots[data.Str(env)] = fileserver.Strings(dirs)
+		b.roots[data.Str(env)] = data.TextsOf(dirs)
 	}
 	return b
 }

@@ -78,7 +78,7 @@ func splitLines(s string) []any {
 // sources returns paths with the files that their wildcards stand for.
 func sources(v any) ([]any, error) {
 	out := []any{}
-	for _, source := range names(v) {
+	for _, source := range loader.SplitList(v) {
 		if !strings.ContainsAny(source, "*?[") {
 			out = append(out, source)
 			continue
@@ -95,25 +95,6 @@ func sources(v any) ([]any, error) {
 		}
 	}
 	return out, nil
-}
-
-// names returns a list of texts, which one text may hold separated by commas.
-func names(v any) []string {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case string:
-		list := strings.Split(v, ",")
-		for i := range list {
-			list[i] = strings.TrimSpace(list[i])
-		}
-		return list
-	case []any:
-		return data.Texts(v)
-	case data.Tuple:
-		return data.Texts(v)
-	}
-	return []string{data.Str(v)}
 }
 
 // trimmed shortens a list of files: to 100 where trim is true, to as many as a number says.

@@ -203,7 +203,7 @@ func (m *module) cmdUnzip(ctx context.Context, a cmdUnzipArgs) (any, error) {
 	argv = append(argv, data.Str(a.ZipFile), "-d", data.Str(a.Dest))
 	if a.Excludes != nil {
 		argv = append(argv, "-x")
-		for _, name := range names(a.Excludes) {
+		for _, name := range loader.SplitList(a.Excludes) {
 			argv = append(argv, name)
 		}
 	}
@@ -259,7 +259,7 @@ func (m *module) unrar(ctx context.Context, a unrarArgs) (any, error) {
 		return nil, loader.NotFound(`None of provided binaries(["'unrar'", "'rar'"]) were found in $PATH.`)
 	}
 	argv := []any{program, "x", "-idp", data.Str(a.Rarfile)}
-	for _, name := range names(a.Excludes) {
+	for _, name := range loader.SplitList(a.Excludes) {
 		argv = append(argv, "-x", name)
 	}
 	files, err := m.lines(ctx, append(argv, data.Str(a.Dest)), data.NewMap("template", a.Template, "runas", a.Runas))

@@ -68,7 +68,7 @@ func (m *module) unzip(ctx context.Context, a unzipArgs) (any, error) {
 	if err := m.rendered(ctx, a.Template, &a.ZipFile, &a.Dest); err != nil {
 		return nil, err
 	}
-	u := &unzipper{excludes: names(a.Excludes), perms: a.ExtractPerms && runtime.GOOS != "windows", ctx: ctx}
+	u := &unzipper{excludes: loader.SplitList(a.Excludes), perms: a.ExtractPerms && runtime.GOOS != "windows", ctx: ctx}
 	if data.Truth(a.Password) {
 		u.password = []byte(data.Str(a.Password))
 	}

@@ -158,14 +158,14 @@ func (m *module) fetch(ctx context.Context, a fetchArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := plainWords(append(listed(a.Refspecs), data.Str(a.Remote))); err != nil {
+	if err := plainWords(append(data.SplitTexts(a.Refspecs, ","), data.Str(a.Remote))); err != nil {
 		return nil, err
 	}
 	args := with(before, []string{"fetch"}, opts)
 	if data.Truth(a.Remote) {
 		args = append(args, data.Str(a.Remote))
 	}
-	result, err := m.git(ctx, r, append(args, listed(a.Refspecs)...))
+	result, err := m.git(ctx, r, append(args, data.SplitTexts(a.Refspecs, ",")...))
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func (m *module) configSet(ctx context.Context, a configSetArgs) (any, error) {
 	if a.Value != nil && a.Multivar != nil {
 		return nil, loader.Invocation("Only one of 'value' and 'multivar' is permitted")
 	}
-	values := listed(a.Multivar)
+	values := data.SplitTexts(a.Multivar, ",")
 	if a.Value != nil {
 		values = []string{data.Str(a.Value)}
 	}

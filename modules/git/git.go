@@ -115,19 +115,6 @@ func options(v any) ([]string, error) {
 	return []string{data.Str(v)}, nil
 }
 
-// listed returns a list of texts, which one text may hold with commas between them.
-func listed(v any) []string {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return data.Texts(v)
-	case data.Tuple:
-		return data.Texts(v)
-	}
-	return strings.Split(data.Str(v), ",")
-}
-
 // where returns an absolute path; what is not absolute is below the home directory of the user.
 func (m *module) where(path, user any) string {
 	s := data.Str(path)

@@ -85,7 +85,7 @@ func (m *module) diff(ctx context.Context, a diffArgs) (any, error) {
 		}
 	}
 	if data.Truth(a.Paths) {
-		args = append(append(args, "--"), listed(a.Paths)...)
+		args = append(append(args, "--"), data.SplitTexts(a.Paths, ",")...)
 	}
 	return stdout(m.git(ctx, r, args))
 }
@@ -277,7 +277,7 @@ func (a mergeBaseArgs) refs(all bool) ([]string, error) {
 	if all && (a.Independent || a.IsAncestor || fork) {
 		return nil, loader.Invocation("The 'all' argument is not compatible with 'independent', 'is_ancestor', or 'fork_point'")
 	}
-	refs := listed(a.Refs)
+	refs := data.SplitTexts(a.Refs, ",")
 	for i := range refs {
 		refs[i] = strings.TrimSpace(refs[i])
 	}

@@ -343,7 +343,7 @@ func (m *module) exportKey(ctx context.Context, a exportArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids := names(a.Keyids)
+	ids := data.SplitTexts(a.Keyids, ",")
 	if len(ids) == 0 {
 		return nil, loader.Invocation("keyids must be passed.")
 	}

@@ -188,19 +188,6 @@ func oneLine(values ...any) error {
 	return nil
 }
 
-// names returns names in a list, or in a text with commas between.
-func names(v any) []string {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return data.Texts(v)
-	case data.Tuple:
-		return data.Texts(v)
-	}
-	return strings.Split(data.Str(v), ",")
-}
-
 // textOf returns octets as a text, where they are one.
 func textOf(b []byte) any {
 	if utf8.Valid(b) {

@@ -287,7 +287,7 @@ func (m *module) encrypt(ctx context.Context, a encryptArgs) (any, error) {
 	to := []string{data.Str(a.Recipients)}
 	switch a.Recipients.(type) {
 	case []any, data.Tuple:
-		to = names(a.Recipients)
+		to = data.SplitTexts(a.Recipients, ",")
 	}
 	if !data.Truth(a.Recipients) {
 		return nil, loader.Exception("ValueError", "No recipients specified with asymmetric encryption")

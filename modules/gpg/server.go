@@ -59,7 +59,7 @@ func (m *module) receiveKeys(ctx context.Context, a receiveArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := names(a.Keys)
+	keys := data.SplitTexts(a.Keys, ",")
 	if len(keys) == 0 {
 		return nil, loader.Invocation("keys must be passed.")
 	}

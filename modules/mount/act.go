@@ -23,21 +23,6 @@ type mountArgs struct {
 	Util   any `default:"'mount'"`
 }
 
-// options returns options that came as a text or a list.
-func options(opts any) []string {
-	switch v := opts.(type) {
-	case nil:
-		return nil
-	case []any:
-		list := make([]string, len(v))
-		for i, opt := range v {
-			list[i] = data.Str(opt)
-		}
-		return list
-	}
-	return strings.Split(data.Str(opts), ",")
-}
-
 // mount mounts a device, or what the fstab says of a directory. It returns True, or what the program says.
 //
 // mkmnt
@@ -70,7 +55,7 @@ func (m *module) mount(ctx context.Context, a mountArgs) (any, error) {
 	if !data.Truth(a.Device) {
 		return m.run(ctx, a.User, []string{"mount", a.Name})
 	}
-	opts := options(a.Opts)
+	opts := data.SplitTexts(a.Opts, ",")
 	if m.mac() && slices.Contains(opts, "defaults") {
 		opts = nil
 	}
@@ -123,7 +108,7 @@ func (m *module) remount(ctx context.Context, a remountArgs) (any, error) {
 	if a.Opts == "defaults" && m.mac() {
 		a.Opts = "noowners"
 	}
-	opts := slices.Clone(options(a.Opts))
+	opts := slices.Clone(data.SplitTexts(a.Opts, ","))
 	if !mounts.Has(strings.ReplaceAll(a.Name, " ", `\040`)) {
 		return m.mount(ctx, mountArgs{a.Name, a.Device, a.Mkmnt, a.Fstype, data.Values(opts), a.User, "mount"})
 	}

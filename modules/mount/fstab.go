@@ -231,7 +231,7 @@ type setArgs struct {
 //
 //	salt '*' mount.set_fstab /mnt/foo /dev/sdz1 ext4
 func (m *module) setFstab(_ context.Context, a setArgs) (any, error) {
-	entry := map[string]string{"name": field(a.Name), "device": field(a.Device), "fstype": a.Fstype, "opts": field(strings.Join(options(a.Opts), ",")),
+	entry := map[string]string{"name": field(a.Name), "device": field(a.Device), "fstype": a.Fstype, "opts": field(strings.Join(data.SplitTexts(a.Opts, ","), ",")),
 		"dump": data.Str(a.Dump), "pass_num": data.Str(a.PassNum)}
 	return m.set(fstabFormat(), entry, a)
 }
@@ -259,7 +259,7 @@ func (m *module) setVfstab(_ context.Context, a setVfstabArgs) (any, error) {
 	if a.MountAtBoot == "yes" {
 		boot = "yes"
 	}
-	entry := map[string]string{"name": a.Name, "device": a.Device, "fstype": a.Fstype, "opts": strings.Join(options(a.Opts), ","), "device_fsck": data.Str(a.DeviceFsck),
+	entry := map[string]string{"name": a.Name, "device": a.Device, "fstype": a.Fstype, "opts": strings.Join(data.SplitTexts(a.Opts, ","), ","), "device_fsck": data.Str(a.DeviceFsck),
 		"pass_fsck": data.Str(a.PassFsck), "mount_at_boot": boot}
 	return m.set(vfstabFormat(), entry, setArgs{Config: a.Config, Test: a.Test, MatchOn: a.MatchOn, NotChange: a.NotChange, Kwargs: a.Kwargs, Fstype: a.Fstype})
 }
@@ -293,7 +293,7 @@ func (f format) criteria(entry map[string]string, matchOn any) (map[string]strin
 	var keys []string
 	switch v := matchOn.(type) {
 	case []any:
-		keys = options(v)
+		keys = data.SplitTexts(v, ",")
 	case string:
 		keys = []string{v}
 	default:

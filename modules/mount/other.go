@@ -152,7 +152,7 @@ type setAutomasterArgs struct {
 //
 //	salt '*' mount.set_automaster /mnt/foo /dev/sdz1 ext4
 func (m *module) setAutomaster(ctx context.Context, a setAutomasterArgs) (any, error) {
-	want := auto{"/.." + a.Name, "-fstype=" + a.Fstype + "," + strings.Join(options(a.Opts), ","), a.Fstype + ":" + a.Device}
+	want := auto{"/.." + a.Name, "-fstype=" + a.Fstype + "," + strings.Join(data.SplitTexts(a.Opts, ","), ","), a.Fstype + ":" + a.Device}
 	if a.Fstype == "smbfs" {
 		want.device = strings.ReplaceAll(want.device, a.Fstype, "")
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/internal/accounts"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/loader/facts"
@@ -314,7 +313,7 @@ func (m *module) fileExists(_ context.Context, a fileExistsArgs) (any, error) {
 		if data.Truth(a.Saltenv) && !data.Equal(env, a.Saltenv) {
 			continue
 		}
-		if slices.ContainsFunc(fileserver.Strings(dirs), func(dir string) bool { return isFile(dir, a.Path) }) {
+		if slices.ContainsFunc(data.TextsOf(dirs), func(dir string) bool { return isFile(dir, a.Path) }) {
 			return true, nil
 		}
 	}

@@ -245,7 +245,7 @@ func (m *module) groupInstall(ctx context.Context, a groupInstallArgs) (any, err
 	if err != nil {
 		return nil, err
 	}
-	skip, include := words(a.Skip), words(a.Include)
+	skip, include := loader.SplitList(a.Skip), loader.SplitList(a.Include)
 	var targets []string
 	for _, g := range groups {
 		group, err := m.group(ctx, g, false, map[string]bool{})

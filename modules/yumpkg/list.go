@@ -42,7 +42,7 @@ func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (any, error) {
 	}
 	attr := a.Kwargs.Value("attr")
 	if attr != nil && attr != "all" {
-		attr = data.Values(words(attr))
+		attr = data.Values(loader.SplitList(attr))
 	}
 	use, ok := a.Kwargs.Get("use_context")
 	all, err := m.all(ctx, !ok || data.Truth(use))
@@ -212,7 +212,7 @@ func (m *module) listRepoPkgs(ctx context.Context, a namesArgs) (any, error) {
 func (m *module) chosenRepos(ctx context.Context, kwargs *data.Map) ([]string, error) {
 	from, off, on := packages.Take(kwargs, "fromrepo", nil), packages.Take(kwargs, "disablerepo", nil), packages.Take(kwargs, "enablerepo", nil)
 	if data.Truth(from) {
-		return words(from), nil
+		return loader.SplitList(from), nil
 	}
 	repos, err := m.repos(nil, kwargs)
 	if err != nil {
@@ -222,7 +222,7 @@ func (m *module) chosenRepos(ctx context.Context, kwargs *data.Map) ([]string, e
 	for k, v := range repos.All() {
 		name, repo := data.Str(k), v.(*data.Map)
 		enabled, ok := repo.Get("enabled")
-		if slices.Contains(words(on), name) || !slices.Contains(words(off), name) && (!ok || data.Str(enabled) == "1") {
+		if slices.Contains(loader.SplitList(on), name) || !slices.Contains(loader.SplitList(off), name) && (!ok || data.Str(enabled) == "1") {
 			names = append(names, name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 )
 
 // options returns the options of the program that the arguments of a function ask for.
@@ -24,7 +25,7 @@ func options(kwargs *data.Map) []any {
 			out = append(out, "--"+name+"="+data.Str(v))
 		}
 	}
-	for _, o := range words(kwargs.Value("setopt")) {
+	for _, o := range loader.SplitList(kwargs.Value("setopt")) {
 		out = append(out, "--setopt", o)
 	}
 	return out

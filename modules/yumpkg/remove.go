@@ -140,7 +140,7 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 	kwargs := packages.Own(a.Kwargs)
 	obsoletes := data.Truth(a.Obsoletes)
 	if m.dnf() && !obsoletes {
-		kept := slices.DeleteFunc(words(kwargs.Value("setopt")), func(o string) bool { return strings.HasPrefix(o, "obsoletes=") || o == "" })
+		kept := slices.DeleteFunc(loader.SplitList(kwargs.Value("setopt")), func(o string) bool { return strings.HasPrefix(o, "obsoletes=") || o == "" })
 		kwargs.Set("setopt", data.Values(append(kept, "obsoletes=False")))
 	}
 	if packages.True(a.Refresh) {

@@ -67,7 +67,7 @@ func (m *module) addRepos(repos *data.Map, path string) {
 
 // dirs returns the directories of the files of repositories.
 func (m *module) dirs(basedir any) ([]string, error) {
-	dirs := words(basedir)
+	dirs := loader.SplitList(basedir)
 	if len(dirs) == 0 {
 		var err error
 		if dirs, err = m.configuredDirs(); err != nil {
@@ -92,7 +92,7 @@ func (m *module) configuredDirs() ([]string, error) {
 		}
 		section, _ := f.Repos.Value("main").(*data.Map)
 		if dirs, ok := section.Get("reposdir"); ok {
-			return words(dirs), nil
+			return loader.SplitList(dirs), nil
 		}
 		return []string{"/etc/yum/repos.d", "/etc/yum.repos.d"}, nil
 	}

@@ -133,20 +133,3 @@ func (m *module) said(ctx context.Context, command ...any) (string, error) {
 	out, err := packages.Run(ctx, m.env, packages.Quietly(), command...)
 	return out.Stdout, err
 }
-
-// words returns a list, or a text with commas, as texts (salt/utils/args.py, split_input).
-func words(v any) []string {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return data.Texts(v)
-	case data.Tuple:
-		return data.Texts(v)
-	}
-	var out []string
-	for w := range strings.SplitSeq(data.Str(v), ",") {
-		out = append(out, strings.TrimSpace(w))
-	}
-	return out
-}

@@ -174,7 +174,7 @@ func (m *module) clearGitLock(ctx context.Context, a gitLockArgs) (any, error) {
 	for k, v := range a.Kwargs.All() {
 		switch name := data.Str(k); {
 		case name == "type":
-			kinds = kindsOf(v)
+			kinds = loader.SplitList(v)
 		case !strings.HasPrefix(name, "__"):
 			return nil, loader.Invocation("The following keyword arguments are not valid: %s=%s", name, data.Str(v))
 		}
@@ -210,18 +210,6 @@ func (m *module) clearLocks(ctx context.Context, a gitLockArgs, kinds []string) 
 		return "No locks were removed", nil
 	}
 	return ret, nil
-}
-
-func kindsOf(v any) []string {
-	list, ok := v.([]any)
-	if !ok {
-		return loader.SplitInput(data.Str(v))
-	}
-	var kinds []string
-	for _, e := range list {
-		kinds = append(kinds, data.Str(e))
-	}
-	return kinds
 }
 
 type cloudArgs struct {

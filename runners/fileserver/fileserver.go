@@ -141,18 +141,5 @@ func backends(v any) []string {
 	if !data.Truth(v) {
 		return nil
 	}
-	return names(v)
-}
-
-// names reads a list, or a text with commas.
-func names(v any) []string {
-	list, ok := v.([]any)
-	if !ok {
-		return loader.SplitInput(data.Str(v))
-	}
-	var out []string
-	for _, e := range list {
-		out = append(out, data.Str(e))
-	}
-	return out
+	return loader.SplitList(v)
 }

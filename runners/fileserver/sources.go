@@ -55,7 +55,7 @@ func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
 	}
 	for _, b := range m.files.Select(backends(a.Backend)...) {
 		if r, ok := b.(fileserver.RemoteUpdater); ok {
-			c, err := r.UpdateRemotes(ctx, names(remotes))
+			c, err := r.UpdateRemotes(ctx, loader.SplitList(remotes))
 			if err != nil {
 				return nil, loader.Execution("update %s: %w", b.Name(), err)
 			}
@@ -207,7 +207,7 @@ func (m *module) clearFileListCache(ctx context.Context, a clearListArgs) (any, 
 	}
 	var envs []string
 	if a.Saltenv != nil {
-		envs = append([]string{}, names(a.Saltenv)...) // not nil, which means all
+		envs = append([]string{}, loader.SplitList(a.Saltenv)...) // not nil, which means all
 	}
 	ret := &data.Map{}
 	for _, b := range m.files.Select(backends(a.Backend)...) {

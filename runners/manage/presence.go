@@ -74,20 +74,8 @@ func (m *module) connections(subset any) ([]string, error) {
 	if !data.Truth(subset) {
 		return ids, nil
 	}
-	wanted := idsOf(subset)
+	wanted := loader.SplitList(subset)
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(wanted, id) }), nil
-}
-
-func idsOf(v any) []string {
-	list, ok := v.([]any)
-	if !ok {
-		return loader.SplitInput(data.Str(v))
-	}
-	var ids []string
-	for _, e := range list {
-		ids = append(ids, data.Str(e))
-	}
-	return ids
 }
 
 // address returns the first address of a minion that is not one of its own host alone; None where none is known.
@@ -125,7 +113,7 @@ func (m *module) listNotState(_ context.Context, a presentArgs) (any, error) {
 	}
 	ret := []any{}
 	for _, id := range accepted {
-		if !slices.Contains(there, id) && (a.Subset == nil || slices.Contains(idsOf(a.Subset), id)) {
+		if !slices.Contains(there, id) && (a.Subset == nil || slices.Contains(loader.SplitList(a.Subset), id)) {
 			ret = append(ret, id)
 		}
 	}

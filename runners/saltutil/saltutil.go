@@ -91,7 +91,7 @@ func (m *module) sync(ctx context.Context, a syncArgs, k kind) (any, error) {
 	if m.files == nil {
 		return []any{}, nil
 	}
-	for _, env := range envs(a.Saltenv) {
+	for _, env := range loader.SplitList(a.Saltenv) {
 		files, err := m.files.List(ctx, fileserver.ListOf{Env: env, Kind: fileserver.Files, Prefix: k.folder})
 		if err != nil {
 			return nil, err
@@ -104,16 +104,4 @@ func (m *module) sync(ctx context.Context, a syncArgs, k kind) (any, error) {
 		}
 	}
 	return []any{}, nil
-}
-
-func envs(v any) []string {
-	list, ok := v.([]any)
-	if !ok {
-		return loader.SplitInput(data.Str(v))
-	}
-	var out []string
-	for _, e := range list {
-		out = append(out, data.Str(e))
-	}
-	return out
 }
