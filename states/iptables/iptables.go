@@ -39,7 +39,22 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 }
 
 func (m *module) call(ctx context.Context, fun string, args ...any) (any, error) {
-	return m.env.Call(ctx, "iptables."+fun, args, nil)
+	return change.Ask[any](ctx, m.env, "iptables."+fun, args, nil)
+}
+
+// keep has something be as wanted: look reports whether it is, and apply makes it so.
+func keep(
+	ctx context.Context, name string,
+	look func(context.Context) (bool, error), apply func(context.Context) error, texts change.Texts,
+) (change.Result, error) {
+	return change.Thing[bool]{
+		Name:   name,
+		Look:   look,
+		Wants:  func(is bool) *data.Map { return change.When(!is, data.NewMap("locale", name)) },
+		Apply:  func(ctx context.Context, _ bool) error { return apply(ctx) },
+		Silent: true,
+		Texts:  texts,
+	}.Ensure(ctx)
 }
 
 type chainArgs struct {
@@ -54,26 +69,25 @@ type chainArgs struct {
 //	  iptables.chain_present:
 //	    - table: filter
 //	    - family: ipv6
-func (m *module) chainPresent(ctx context.Context, a chainArgs) (any, error) {
-	there, err := m.call(ctx, "check_chain", a.Table, a.Name, a.Family)
-	if err != nil {
-		return nil, err
-	}
+func (m *module) chainPresent(ctx context.Context, a chainArgs) (change.Result, error) {
+	chain := "iptables " + a.Name + " chain"
 	table, family := data.Str(a.Table), data.Str(a.Family)
-	if there == true {
-		return change.Done(a.Name, fmt.Sprintf("iptables %s chain is already exist in %s table for %s", a.Name, table, family)), nil
+	look := func(ctx context.Context) (bool, error) {
+		there, err := m.call(ctx, "check_chain", a.Table, a.Name, a.Family)
+		return there == true, err
 	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("iptables %s chain in %s table needs to be set for %s", a.Name, table, family)), nil
+	apply := func(ctx context.Context) error {
+		made, err := m.call(ctx, "new_chain", a.Table, a.Name, a.Family)
+		if err == nil && made != true {
+			err = fmt.Errorf("Failed to create %s chain in %s table: %s for %s", a.Name, table, trimmed(made), family) //nolint:staticcheck // Salt's text
+		}
+		return err
 	}
-	made, err := m.call(ctx, "new_chain", a.Table, a.Name, a.Family)
-	if err != nil {
-		return nil, err
-	}
-	if made != true {
-		return change.Failed(a.Name, fmt.Sprintf("Failed to create %s chain in %s table: %s for %s", a.Name, table, trimmed(made), family)), nil
-	}
-	return set(a.Name, fmt.Sprintf("iptables %s chain in %s table create success for %s", a.Name, table, family)), nil
+	return keep(ctx, a.Name, look, apply, change.Texts{
+		Same:  chain + " is already exist in " + table + " table for " + family,
+		Would: chain + " in " + table + " table needs to be set for " + family,
+		Done:  chain + " in " + table + " table create success for " + family,
+	})
 }
 
 // chainAbsent takes a chain out of a table, with its rules.
@@ -81,38 +95,35 @@ func (m *module) chainPresent(ctx context.Context, a chainArgs) (any, error) {
 //	LOGDROP:
 //	  iptables.chain_absent:
 //	    - table: filter
-func (m *module) chainAbsent(ctx context.Context, a chainArgs) (any, error) {
-	there, err := m.call(ctx, "check_chain", a.Table, a.Name, a.Family)
-	if err != nil {
-		return nil, err
-	}
+func (m *module) chainAbsent(ctx context.Context, a chainArgs) (change.Result, error) {
+	chain := "iptables " + a.Name + " chain"
 	table, family := data.Str(a.Table), data.Str(a.Family)
-	if !data.Truth(there) {
-		return change.Done(a.Name, fmt.Sprintf("iptables %s chain is already absent in %s table for %s", a.Name, table, family)), nil
+	failed := func(deed string, complaint any) error {
+		return fmt.Errorf("Failed to %s %s chain in %s table: %s for %s", deed, a.Name, table, trimmed(complaint), family) //nolint:staticcheck // Salt's text
 	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("iptables %s chain in %s table needs to be removed %s", a.Name, table, family)), nil
+	look := func(ctx context.Context) (bool, error) {
+		there, err := m.call(ctx, "check_chain", a.Table, a.Name, a.Family)
+		return !data.Truth(there), err
 	}
-	complaint, err := m.call(ctx, "flush", a.Table, a.Name, a.Family)
-	if err != nil {
-		return nil, err
+	apply := func(ctx context.Context) error {
+		complaint, err := m.call(ctx, "flush", a.Table, a.Name, a.Family)
+		switch {
+		case err != nil:
+			return err
+		case data.Truth(complaint):
+			return failed("flush", complaint)
+		}
+		gone, err := m.call(ctx, "delete_chain", a.Table, a.Name, a.Family)
+		if err == nil && gone != true {
+			err = failed("delete", gone)
+		}
+		return err
 	}
-	if data.Truth(complaint) {
-		return change.Failed(a.Name, fmt.Sprintf("Failed to flush %s chain in %s table: %s for %s", a.Name, table, trimmed(complaint), family)), nil
-	}
-	gone, err := m.call(ctx, "delete_chain", a.Table, a.Name, a.Family)
-	if err != nil {
-		return nil, err
-	}
-	if gone != true {
-		return change.Failed(a.Name, fmt.Sprintf("Failed to delete %s chain in %s table: %s for %s", a.Name, table, trimmed(gone), family)), nil
-	}
-	return set(a.Name, fmt.Sprintf("iptables %s chain in %s table delete success for %s", a.Name, table, family)), nil
-}
-
-// set returns the result of a state that changed what its name says.
-func set(name, comment string) *data.Map {
-	return change.New(name, true, data.NewMap("locale", name), comment)
+	return keep(ctx, a.Name, look, apply, change.Texts{
+		Same:  chain + " is already absent in " + table + " table for " + family,
+		Would: chain + " in " + table + " table needs to be removed " + family,
+		Done:  chain + " in " + table + " table delete success for " + family,
+	})
 }
 
 type optionArgs struct {
@@ -145,39 +156,41 @@ func (a optionArgs) need(name string) (any, error) {
 //	  iptables.set_policy:
 //	    - chain: INPUT
 //	    - policy: DROP
-func (m *module) setPolicy(ctx context.Context, a optionArgs) (any, error) {
+func (m *module) setPolicy(ctx context.Context, a optionArgs) (change.Result, error) {
 	chain, err := a.need("chain")
 	if err != nil {
-		return nil, err
+		return change.Result{}, err
 	}
 	policy, err := a.need("policy")
 	if err != nil {
-		return nil, err
+		return change.Result{}, err
 	}
-	now, err := m.call(ctx, "get_policy", a.Table, chain, a.Family)
-	if err != nil {
-		return nil, err
+	look := func(ctx context.Context) (bool, error) {
+		now, err := m.call(ctx, "get_policy", a.Table, chain, a.Family)
+		return data.Equal(now, policy), err
+	}
+	save, failed := a.Kwargs.Value("save"), "Failed to set iptables default policy"
+	apply := func(ctx context.Context) error {
+		complaint, err := m.call(ctx, "set_policy", a.Table, chain, policy, a.Family)
+		if err == nil && data.Truth(complaint) {
+			err = errors.New(failed)
+		}
+		if err == nil && data.Truth(save) {
+			_, err = m.save(ctx, save, a.Family)
+		}
+		return err
+	}
+	set := "Set"
+	if data.Truth(save) {
+		set = "Set and saved"
 	}
 	about := fmt.Sprintf("iptables default policy for chain %s on table %s for %s", data.Str(chain), data.Str(a.Table), data.Str(a.Family))
-	if data.Equal(now, policy) {
-		return change.Done(a.Name, about+" already set to "+data.Str(policy)), nil
-	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, about+" needs to be set to "+data.Str(policy)), nil
-	}
-	complaint, err := m.call(ctx, "set_policy", a.Table, chain, policy, a.Family)
-	if err != nil {
-		return nil, err
-	}
-	if data.Truth(complaint) {
-		return change.Failed(a.Name, "Failed to set iptables default policy"), nil
-	}
-	done := fmt.Sprintf("default policy for %s to %s family %s", data.Str(chain), data.Str(policy), data.Str(a.Family))
-	if !data.Truth(a.Kwargs.Value("save")) {
-		return set(a.Name, "Set "+done), nil
-	}
-	_, err = m.save(ctx, a.Kwargs.Value("save"), a.Family)
-	return set(a.Name, "Set and saved "+done), err
+	return keep(ctx, a.Name, look, apply, change.Texts{
+		Same:   about + " already set to " + data.Str(policy),
+		Would:  about + " needs to be set to " + data.Str(policy),
+		Done:   fmt.Sprintf("%s default policy for %s to %s family %s", set, data.Str(chain), data.Str(policy), data.Str(a.Family)),
+		Failed: failed,
+	})
 }
 
 // flush takes all rules out of a chain, or out of all chains of a table.
@@ -189,31 +202,30 @@ func (m *module) setPolicy(ctx context.Context, a optionArgs) (any, error) {
 //	no rules:
 //	  iptables.flush:
 //	    - table: nat
-func (m *module) flush(ctx context.Context, a optionArgs) (any, error) {
-	chain := data.Str(a.Kwargs.Value("chain"))
-	if !a.Kwargs.Has("chain") {
-		chain = ""
+func (m *module) flush(ctx context.Context, a optionArgs) (change.Result, error) {
+	chain, failed := "", "Failed to flush iptables rules"
+	if a.Kwargs.Has("chain") {
+		chain = data.Str(a.Kwargs.Value("chain"))
 	}
-	done := fmt.Sprintf("Flush iptables rules in %s table %s chain %s family", data.Str(a.Table), chain, data.Str(a.Family))
-	v, err := m.call(ctx, "get_rules", a.Family)
-	if err != nil {
-		return nil, err
+	table, family := data.Str(a.Table), data.Str(a.Family)
+	look := func(ctx context.Context) (bool, error) {
+		rules, err := m.call(ctx, "get_rules", a.Family)
+		return bare(rules, table, chain), err
 	}
-	if bare(v, data.Str(a.Table), chain) {
-		return change.Done(a.Name, done), nil
+	apply := func(ctx context.Context) error {
+		complaint, err := m.call(ctx, "flush", a.Table, chain, a.Family)
+		if err == nil && data.Truth(complaint) {
+			err = errors.New(failed)
+		}
+		return err
 	}
-	if change.Test(ctx) {
-		would := fmt.Sprintf("iptables rules in %s table %s chain %s family needs to be flushed", a.Name, data.Str(a.Table), data.Str(a.Family))
-		return change.Would(a.Name, nil, would), nil
-	}
-	complaint, err := m.call(ctx, "flush", a.Table, chain, a.Family)
-	if err != nil {
-		return nil, err
-	}
-	if data.Truth(complaint) {
-		return change.Failed(a.Name, "Failed to flush iptables rules"), nil
-	}
-	return set(a.Name, done), nil
+	done := fmt.Sprintf("Flush iptables rules in %s table %s chain %s family", table, chain, family)
+	return keep(ctx, a.Name, look, apply, change.Texts{
+		Same:   done,
+		Would:  fmt.Sprintf("iptables rules in %s table %s chain %s family needs to be flushed", a.Name, table, family),
+		Done:   done,
+		Failed: failed,
+	})
 }
 
 // bare reports whether a chain, or all chains of a table, are there and have no rules.

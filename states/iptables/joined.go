@@ -16,31 +16,28 @@ func missing(err error) bool {
 }
 
 // joined does the deeds of several rules and returns one result. The rules are saved once.
-func (m *module) joined(ctx context.Context, a optionArgs, rules []any, d deed) (*data.Map, error) {
+func (m *module) joined(ctx context.Context, a optionArgs, rules []any, d deed) (change.Result, error) {
 	var names []any
-	var comments []string
-	var result, save any = true, nil
+	var parts []change.Result
+	var save any
 	for _, v := range rules {
 		one := own(v, a)
 		if s := one.Kwargs.Value("save"); data.Truth(s) {
 			save = s
 			one.Kwargs.Set("save", false)
 		}
-		ret, err := m.bring(ctx, one, d)
+		part, err := m.bring(ctx, one, d)
 		if err != nil {
-			return nil, err
+			return part, err
 		}
-		if name, ok := ret.Value("changes").(*data.Map).Get("locale"); ok {
+		if name, ok := part.Changes.Get("locale"); ok {
 			names = append(names, name)
 		}
-		comments = append(comments, ret.Text("comment"))
-		result = worse(result, ret.Value("result"))
+		parts = append(parts, part)
 	}
-	changes := &data.Map{}
-	if names != nil {
-		changes.Set("locale", names)
-	}
-	return change.New(a.Name, result, changes, strings.Join(comments, "\n")), m.keepSaved(ctx, save, a.Family)
+	ret := change.Join(a.Name, parts...)
+	ret.Changes = change.When(names != nil, data.NewMap("locale", names))
+	return ret, m.keepSaved(ctx, save, a.Family)
 }
 
 // own returns the arguments of one of the rules that were joined.
@@ -64,26 +61,16 @@ func own(v any, a optionArgs) optionArgs {
 	return one
 }
 
-// worse returns the result of two states: a failure, else what would change, else success.
-func worse(a, b any) any {
-	switch {
-	case a == false || b == false:
-		return false
-	case a == nil || b == nil:
-		return nil
-	}
-	return true
-}
-
 // keepSaved saves the rules where they are to be saved and are not yet, but not in test mode.
 func (m *module) keepSaved(ctx context.Context, save, family any) error {
-	if save == nil || change.Test(ctx) {
+	if save == nil {
 		return nil
 	}
-	same, err := m.savedAlready(ctx, save, family)
-	if err == nil && !same {
-		_, err = m.save(ctx, save, family)
-	}
+	look := func(ctx context.Context) (bool, error) { return m.savedAlready(ctx, save, family) }
+	_, err := keep(ctx, "", look, func(ctx context.Context) error {
+		_, err := m.save(ctx, save, family)
+		return err
+	}, change.Texts{})
 	return err
 }
 

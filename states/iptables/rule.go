@@ -2,7 +2,7 @@ package iptables
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -53,7 +53,7 @@ type rule struct {
 //	    - dport: 80
 //	    - protocol: tcp
 //	    - save: True
-func (m *module) append(ctx context.Context, a optionArgs) (any, error) {
+func (m *module) append(ctx context.Context, a optionArgs) (change.Result, error) {
 	return m.bring(ctx, a, deed{
 		command: "A", there: true,
 		do: func(ctx context.Context, m *module, r rule) (bool, error) {
@@ -81,7 +81,7 @@ func (m *module) append(ctx context.Context, a optionArgs) (any, error) {
 //	    - jump: ACCEPT
 //	    - dport: 80
 //	    - protocol: tcp
-func (m *module) insert(ctx context.Context, a optionArgs) (any, error) {
+func (m *module) insert(ctx context.Context, a optionArgs) (change.Result, error) {
 	return m.bring(ctx, a, deed{
 		command: "I", there: true,
 		do: func(ctx context.Context, m *module, r rule) (bool, error) {
@@ -107,7 +107,7 @@ func (m *module) insert(ctx context.Context, a optionArgs) (any, error) {
 //	    - jump: ACCEPT
 //	    - dport: 80
 //	    - protocol: tcp
-func (m *module) delete(ctx context.Context, a optionArgs) (any, error) {
+func (m *module) delete(ctx context.Context, a optionArgs) (change.Result, error) {
 	return m.bring(ctx, a, deed{
 		command: "D",
 		do:      deleteAll,
@@ -175,57 +175,85 @@ func (d deed) text(format string, r rule, saved string) string {
 	return strings.NewReplacer("{name}", r.args.Name, "{family}", r.family, "{command}", r.whole, "{saved}", saved).Replace(format)
 }
 
+// A found is a rule as a state finds it, and what became of it.
+type found struct {
+	kept    bool   // it is as wanted
+	unsaved bool   // it is, but what is saved is not
+	done    bool   // the deed is done
+	out     string // of saving
+}
+
 // bring does a deed, or those of all rules that were joined.
-func (m *module) bring(ctx context.Context, a optionArgs, d deed) (*data.Map, error) {
+func (m *module) bring(ctx context.Context, a optionArgs, d deed) (change.Result, error) {
 	if rules, ok := a.Kwargs.Value("rules").([]any); ok {
 		return m.joined(ctx, a, rules, d)
 	}
 	r, err := m.rule(ctx, a, d.command)
 	if err != nil {
-		return nil, err
+		return change.Result{}, err
 	}
-	there, err := m.check(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	atPosition := !d.there && r.hasPosition
-	switch {
-	case there == d.there && !atPosition:
-		return m.kept(ctx, r, d)
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, d.text(d.would, r, "")), nil
-	}
-	ok, err := d.do(ctx, m, r)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return change.Failed(a.Name, d.text(d.failed, r, "")), nil
-	}
-	if !data.Truth(r.save) {
-		return set(a.Name, d.text(d.done, r, "")), nil
-	}
-	out, err := m.save(ctx, r.save, a.Family)
-	return set(a.Name, d.text(d.saved, r, out)), err
+	return change.Thing[*found]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (*found, error) { return m.find(ctx, r, d) },
+		Wants: func(f *found) *data.Map {
+			return change.When(!f.kept || f.unsaved, data.NewMap("locale", a.Name))
+		},
+		Apply: func(ctx context.Context, f *found) error { return m.do(ctx, r, d, f) },
+		Changed: func(_, f *found) *data.Map {
+			return change.When(f.done, data.NewMap("locale", a.Name))
+		},
+		Say:    func(o change.Outcome[*found]) any { return d.say(o, r) },
+		Silent: true,
+		Trust:  true, // a rule at a position may be followed by another one
+	}.Ensure(ctx)
 }
 
-// kept is the result for a rule that is as wanted; what is saved may not be.
-func (m *module) kept(ctx context.Context, r rule, d deed) (*data.Map, error) {
-	comment := d.text(d.same, r, "")
-	if !data.Truth(r.save) || !d.there {
-		return change.Done(r.args.Name, comment), nil
+// find looks for a rule, and whether what is saved is what is in force.
+func (m *module) find(ctx context.Context, r rule, d deed) (*found, error) {
+	there, err := m.check(ctx, r)
+	f := &found{kept: there == d.there && (d.there || !r.hasPosition)}
+	if err != nil || !f.kept || !data.Truth(r.save) || !d.there {
+		return f, err
 	}
 	same, err := m.savedAlready(ctx, r.save, r.args.Family)
-	switch {
-	case err != nil:
-		return nil, err
-	case same:
-		return change.Done(r.args.Name, comment), nil
-	case change.Test(ctx):
-		return change.Would(r.args.Name, nil, comment+"\niptables rules for "+r.family+" need to be saved"), nil
+	f.unsaved = !same
+	return f, err
+}
+
+// do does a deed and saves the rules.
+func (m *module) do(ctx context.Context, r rule, d deed, f *found) (err error) {
+	if !f.kept {
+		if f.done, err = d.do(ctx, m, r); err != nil {
+			return change.Raise(err)
+		}
+		if !f.done {
+			return errors.New(d.text(d.failed, r, ""))
+		}
 	}
-	out, err := m.save(ctx, r.save, r.args.Family)
-	return change.Done(r.args.Name, comment+fmt.Sprintf("\nSaved iptables rule %s for %s\n%s\n%s", r.args.Name, r.family, r.whole, out)), err
+	if data.Truth(r.save) {
+		f.out, err = m.save(ctx, r.save, r.args.Family)
+	}
+	return err
+}
+
+// say returns the comment.
+func (d deed) say(o change.Outcome[*found], r rule) any {
+	format, f := d.done, o.Before
+	switch {
+	case o.Stage == change.StageFailed:
+		return nil
+	case o.Stage == change.StageWould && f.kept:
+		format = d.same + "\niptables rules for {family} need to be saved"
+	case o.Stage == change.StageWould:
+		format = d.would
+	case f.kept && o.Stage == change.StageDone:
+		format = d.same + "\nSaved iptables rule {name} for {family}\n{command}\n{saved}"
+	case f.kept:
+		format = d.same
+	case data.Truth(r.save):
+		format = d.saved
+	}
+	return d.text(format, r, f.out)
 }
 
 // file returns the file that the argument save names; None for that of the system.
