@@ -7,6 +7,7 @@
 package ini
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -37,30 +38,27 @@ const (
 
 // read returns what a file says.
 func (m *module) read(ctx context.Context, name, separator string) (*data.Map, error) {
-	v, err := m.env.Call(ctx, "ini.get_ini", []any{name, separator}, nil)
-	said, _ := v.(*data.Map)
-	return said, err
+	return change.Ask[*data.Map](ctx, m.env, "ini.get_ini", []any{name, separator}, nil)
 }
 
 // set sets options and returns what changed.
 func (m *module) set(ctx context.Context, name, separator string, sections *data.Map) (*data.Map, error) {
-	v, err := m.env.Call(ctx, "ini.set_option", []any{name, sections, separator}, nil)
-	changes, _ := v.(*data.Map)
-	return changes, err
+	return change.Ask[*data.Map](ctx, m.env, "ini.set_option", []any{name, sections, separator}, nil)
 }
 
-// applied returns the result of a real run.
-func applied(name string, changes *data.Map) *data.Map {
-	if changes.Len() == 0 {
-		return change.Done(name, nothing)
-	}
-	return change.New(name, true, changes, changed)
-}
-
-// A forecast is what test mode says.
+// A forecast is what test mode says, and what a real run has changed.
 type forecast struct {
+	now     *data.Map // the file as it was
 	comment string
 	differs bool
+	quiet   bool // there is a change that test mode does not tell of, as in Salt
+	changes *data.Map
+}
+
+// hasSection reports whether the file has a section, and not an option of that name.
+func (f *forecast) hasSection(name string) bool {
+	_, ok := f.now.Value(name).(*data.Map)
+	return ok
 }
 
 func (f *forecast) same(format string, args ...any) { f.comment += fmt.Sprintf(format, args...) }
@@ -70,15 +68,48 @@ func (f *forecast) differ(format string, args ...any) {
 	f.differs = true
 }
 
-func (f *forecast) result(name, otherwise string) *data.Map {
-	comment := f.comment
-	if comment == "" {
-		comment = otherwise
+// An edit is a state of a file. look completes a forecast; apply changes the file and notes what it
+// has changed.
+type edit struct {
+	name, separator string
+	look            func(f *forecast)
+	apply           func(ctx context.Context, f *forecast) error
+	otherwise       string // test mode says of nothing
+	idle            string // a real run says where it changed nothing
+}
+
+// keep runs a state. What the module changed counts: it may read an option otherwise than it was set.
+func (m *module) keep(ctx context.Context, e edit) (change.Result, error) {
+	var f *forecast
+	ret, err := change.Thing[*forecast]{
+		Name: e.name,
+		Look: func(ctx context.Context) (*forecast, error) {
+			now, err := m.read(ctx, e.name, e.separator)
+			f = &forecast{now: now, changes: &data.Map{}}
+			e.look(f)
+			return f, err
+		},
+		Wants: func(f *forecast) *data.Map {
+			return change.When(f.differs || f.quiet, data.NewMap("file", e.name))
+		},
+		Apply:   e.apply,
+		Changed: func(_, f *forecast) *data.Map { return f.changes },
+		Say: func(o change.Outcome[*forecast]) any {
+			switch {
+			case change.Test(ctx):
+				return cmp.Or(o.Before.comment, e.otherwise)
+			case o.Before.changes.Len() == 0:
+				return e.idle
+			}
+			return changed
+		},
+		Silent: true,
+		Trust:  true,
+	}.Ensure(ctx)
+	if ret.Verdict == change.Pending && !f.differs {
+		ret.Verdict = change.Success
 	}
-	if f.differs {
-		return change.Would(name, nil, comment)
-	}
-	return change.Done(name, comment)
+	return ret, err
 }
 
 // place says in which section an option is.
@@ -95,9 +126,5 @@ func names(v any) []string {
 	if m, ok := v.(*data.Map); ok {
 		list = m.Keys()
 	}
-	texts := make([]string, len(list))
-	for i, e := range list {
-		texts[i] = data.Str(e)
-	}
-	return texts
+	return data.Texts(list)
 }

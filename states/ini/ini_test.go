@@ -118,3 +118,39 @@ func TestOurs(t *testing.T) {
 		}
 	}
 }
+
+// Test mode does not tell of a section without options, nor of one that replaces an option, as in Salt.
+func TestSectionsThatTestModeOmits(t *testing.T) {
+	for _, c := range []struct {
+		fun           string
+		kwargs        *data.Map
+		would, done   string
+		before, after string
+		changes       *data.Map
+	}{
+		{"options_present", data.NewMap("sections", data.NewMap("s", data.NewMap())), "", "No anomaly detected", "a=1\n", "a = 1\n\n[s]\n",
+			data.NewMap("s", data.NewMap("before", nil, "after", data.NewMap()))},
+		{"sections_present", data.NewMap("sections", []any{"s"}), "Section unchanged s.\n", "Changes take effect", "s=1\n", "[s]\n",
+			data.NewMap("s", data.NewMap("before", "1", "after", data.NewMap()))},
+	} {
+		r, path := shelf(t)
+		write(t, path, c.before)
+		say := func(test bool, changes *data.Map, comment string) {
+			t.Helper()
+			got := run(t, r, test, c.fun, c.kwargs)
+			if want := data.NewMap("changes", changes, "result", true, "comment", comment); !data.Equal(got, want) {
+				t.Errorf("%s, test %v: %s\nwant %s", c.fun, test, data.Repr(got), data.Repr(want))
+			}
+		}
+		say(true, data.NewMap(), c.would)
+		if text, _ := os.ReadFile(path); string(text) != c.before {
+			t.Errorf("test mode leaves %q", text)
+		}
+		say(false, c.changes, "Changes take effect")
+		if text, _ := os.ReadFile(path); string(text) != c.after {
+			t.Errorf("%s leaves %q, want %q", c.fun, text, c.after)
+		}
+		say(false, data.NewMap(), c.done)
+		say(true, data.NewMap(), c.would)
+	}
+}

@@ -35,24 +35,22 @@ type presentArgs struct {
 //	    - sections:
 //	        mysqld:
 //	          max_connections: 200
-func (m *module) optionsPresent(ctx context.Context, a presentArgs) (any, error) {
-	now, err := m.read(ctx, a.Name, a.Separator)
-	if err != nil {
-		return nil, err
-	}
+func (m *module) optionsPresent(ctx context.Context, a presentArgs) (change.Result, error) {
 	wanted := split(a.Sections)
-	if change.Test(ctx) {
-		return wanted.forecast(now, a.Strict && a.Sections.Len() > 0).result(a.Name, ""), nil
-	}
-	changes := &data.Map{}
-	for _, part := range wanted {
-		made, err := m.bring(ctx, a, part, part.in(now))
-		if err != nil {
-			return nil, err
-		}
-		changes.Update(made)
-	}
-	return applied(a.Name, changes), nil
+	return m.keep(ctx, edit{
+		name: a.Name, separator: a.Separator, idle: nothing,
+		look: func(f *forecast) { wanted.forecast(f, a.Strict && a.Sections.Len() > 0) },
+		apply: func(ctx context.Context, f *forecast) error {
+			for _, part := range wanted {
+				made, err := m.bring(ctx, a, part, part.in(f.now))
+				if err != nil {
+					return err
+				}
+				f.changes.Update(made)
+			}
+			return nil
+		},
+	})
 }
 
 // A part is a section as it is wanted, or the options above all sections.
@@ -107,24 +105,23 @@ func (p part) surplus(now *data.Map) *data.Map {
 	return left
 }
 
-func (all parts) forecast(now *data.Map, strict bool) *forecast {
-	f := &forecast{}
+func (all parts) forecast(f *forecast, strict bool) {
 	for _, p := range all {
 		if p.top {
-			p.compare(f, now)
+			p.compare(f)
 		}
 		if strict {
-			p.removals(f, now)
+			p.removals(f)
 		}
 		if !p.top {
-			p.compare(f, now)
+			p.compare(f)
+			f.quiet = f.quiet || p.options.Len() == 0 && !f.hasSection(p.section)
 		}
 	}
-	return f
 }
 
-func (p part) compare(f *forecast, now *data.Map) {
-	is := p.in(now)
+func (p part) compare(f *forecast) {
+	is := p.in(f.now)
 	for key, v := range p.options.All() {
 		name := data.Str(key)
 		if old, there := is.Get(name); there && data.Str(old) == data.Str(v) {
@@ -135,12 +132,12 @@ func (p part) compare(f *forecast, now *data.Map) {
 	}
 }
 
-func (p part) removals(f *forecast, now *data.Map) {
+func (p part) removals(f *forecast) {
 	word := "Deleted"
 	if p.top {
 		word = "Removed"
 	}
-	for name := range p.surplus(p.in(now)).All() {
+	for name := range p.surplus(p.in(f.now)).All() {
 		f.differ("%s key %s%s.\n", word, name, place(p.section))
 	}
 }
@@ -182,7 +179,8 @@ func (m *module) strip(ctx context.Context, a presentArgs, p part, now *data.Map
 		section = p.section
 	}
 	for name, was := range p.surplus(now).All() {
-		if _, err := m.env.Call(ctx, "ini.remove_option", []any{a.Name, section, name, a.Separator}, nil); err != nil {
+		err := change.Do(ctx, m.env, "ini.remove_option", []any{a.Name, section, name, a.Separator}, nil)
+		if err != nil {
 			return nil, err
 		}
 		gone.Set(name, data.NewMap("before", was, "after", nil))
@@ -209,45 +207,50 @@ type absentArgs struct {
 //	        mysqld:
 //	          - skip-networking
 //	          - bind-address
-func (m *module) optionsAbsent(ctx context.Context, a absentArgs) (any, error) {
-	now, err := m.read(ctx, a.Name, a.Separator)
-	if err != nil {
-		return nil, err
-	}
-	f, changes := &forecast{}, &data.Map{}
+func (m *module) optionsAbsent(ctx context.Context, a absentArgs) (change.Result, error) {
+	var gone []goner
+	return m.keep(ctx, edit{
+		name: a.Name, separator: a.Separator, otherwise: "No changes detected.", idle: nothing,
+		look: func(f *forecast) { gone = a.forecast(f) },
+		apply: func(ctx context.Context, f *forecast) error {
+			for _, g := range gone {
+				err := change.Do(ctx, m.env, "ini.remove_option", []any{a.Name, g.section, g.option, a.Separator}, nil)
+				if err != nil {
+					return err
+				}
+				noteGone(f.changes, g.section, g.option, g.value)
+			}
+			return nil
+		},
+	})
+}
+
+// A goner is an option that is to go.
+type goner struct {
+	section, option string
+	value           any
+}
+
+// forecast returns the options that are to go.
+func (a absentArgs) forecast(f *forecast) (gone []goner) {
 	for key, v := range a.Sections.All() {
 		name := data.Str(key)
 		options, isList := v.([]any)
-		from := part{section: name, top: !isList}.in(now)
+		from := part{section: name, top: !isList}.in(f.now)
 		if !isList {
 			options, name = []any{key}, ""
 		}
-		for _, option := range options {
-			value, there := from.Get(data.Str(option))
+		for _, option := range data.Texts(options) {
+			value, there := from.Get(option)
 			if !there {
-				f.same("Key %s%s does not exist.\n", data.Str(option), place(name))
+				f.same("Key %s%s does not exist.\n", option, place(name))
 				continue
 			}
-			f.differ("Deleted key %s%s.\n", data.Str(option), place(name))
-			if err := m.remove(ctx, a, name, data.Str(option)); err != nil {
-				return nil, err
-			}
-			noteGone(changes, name, data.Str(option), value)
+			f.differ("Deleted key %s%s.\n", option, place(name))
+			gone = append(gone, goner{name, option, value})
 		}
 	}
-	if change.Test(ctx) {
-		return f.result(a.Name, "No changes detected."), nil
-	}
-	return applied(a.Name, changes), nil
-}
-
-// remove removes an option, unless in test mode.
-func (m *module) remove(ctx context.Context, a absentArgs, section, option string) error {
-	if change.Test(ctx) {
-		return nil
-	}
-	_, err := m.env.Call(ctx, "ini.remove_option", []any{a.Name, section, option, a.Separator}, nil)
-	return err
+	return gone
 }
 
 func noteGone(changes *data.Map, section, option string, value any) {

@@ -21,25 +21,28 @@ type sectionsArgs struct {
 //	    - sections:
 //	        - mysqld
 //	        - client
-func (m *module) sectionsPresent(ctx context.Context, a sectionsArgs) (any, error) {
-	now, err := m.read(ctx, a.Name, a.Separator)
-	if err != nil {
-		return nil, err
-	}
-	f, wanted := &forecast{}, &data.Map{}
-	for _, section := range names(a.Sections) {
-		wanted.Set(section, data.NewMap())
-		if now.Has(section) {
-			f.same("Section unchanged %s.\n", section)
-		} else {
-			f.differ("Created new section %s.\n", section)
-		}
-	}
-	if change.Test(ctx) {
-		return f.result(a.Name, "No changes detected."), nil
-	}
-	changes, err := m.set(ctx, a.Name, a.Separator, wanted)
-	return change.New(a.Name, true, changes, changed), err // the comment of every run
+func (m *module) sectionsPresent(ctx context.Context, a sectionsArgs) (change.Result, error) {
+	return m.keep(ctx, edit{
+		name: a.Name, separator: a.Separator, otherwise: "No changes detected.", idle: changed, // the comment of every run
+		look: func(f *forecast) {
+			for _, section := range names(a.Sections) {
+				if f.now.Has(section) {
+					f.same("Section unchanged %s.\n", section)
+					f.quiet = f.quiet || !f.hasSection(section)
+				} else {
+					f.differ("Created new section %s.\n", section)
+				}
+			}
+		},
+		apply: func(ctx context.Context, f *forecast) (err error) {
+			wanted := &data.Map{}
+			for _, section := range names(a.Sections) {
+				wanted.Set(section, data.NewMap())
+			}
+			f.changes, err = m.set(ctx, a.Name, a.Separator, wanted)
+			return err
+		},
+	})
 }
 
 // sectionsAbsent takes sections out of an ini file, with their options.
@@ -50,29 +53,30 @@ func (m *module) sectionsPresent(ctx context.Context, a sectionsArgs) (any, erro
 //	    - sections:
 //	        - mysqld
 //	        - client
-func (m *module) sectionsAbsent(ctx context.Context, a sectionsArgs) (any, error) {
-	now, err := m.read(ctx, a.Name, a.Separator)
-	if err != nil {
-		return nil, err
-	}
-	f, changes := &forecast{}, &data.Map{}
-	for _, section := range names(a.Sections) {
-		if !now.Has(section) {
-			f.same("Section %s does not exist.\n", section)
-			continue
-		}
-		f.differ("Deleted section %s.\n", section)
-		if change.Test(ctx) {
-			continue
-		}
-		gone, err := m.env.Call(ctx, "ini.remove_section", []any{a.Name, section, a.Separator}, nil)
-		if err != nil {
-			return nil, err
-		}
-		changes.Set(section, gone)
-	}
-	if change.Test(ctx) {
-		return f.result(a.Name, "No changes detected."), nil
-	}
-	return applied(a.Name, changes), nil
+func (m *module) sectionsAbsent(ctx context.Context, a sectionsArgs) (change.Result, error) {
+	return m.keep(ctx, edit{
+		name: a.Name, separator: a.Separator, otherwise: "No changes detected.", idle: nothing,
+		look: func(f *forecast) {
+			for _, section := range names(a.Sections) {
+				if f.now.Has(section) {
+					f.differ("Deleted section %s.\n", section)
+				} else {
+					f.same("Section %s does not exist.\n", section)
+				}
+			}
+		},
+		apply: func(ctx context.Context, f *forecast) error {
+			for _, section := range names(a.Sections) {
+				if !f.now.Has(section) {
+					continue
+				}
+				gone, err := change.Ask[any](ctx, m.env, "ini.remove_section", []any{a.Name, section, a.Separator}, nil)
+				if err != nil {
+					return err
+				}
+				f.changes.Set(section, gone)
+			}
+			return nil
+		},
+	})
 }
