@@ -3,6 +3,7 @@ package pip
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -14,13 +15,17 @@ import (
 
 // An installing is one call of pip.installed on its way.
 type installing struct {
-	m      *module
-	a      installedArgs
-	ret    *data.Map
-	pkgs   []string
-	wanted []requirement // that are not installed
-	there  []string      // what is said of those that are
+	m       *module
+	a       installedArgs
+	pkgs    []string
+	wanted  []requirement // that are not installed
+	there   []string      // what is said of those that are
+	said    []string      // what is said of those that were installed
+	changes *data.Map
 }
+
+// asIs reports whether files of requirements, or sources, are installed as they stand.
+func (i *installing) asIs() bool { return data.Truth(i.a.Requirements) || data.Truth(i.a.Editable) }
 
 // A requirement is a package as a state asks for it.
 type requirement struct {
@@ -41,30 +46,29 @@ func texts(list []any) []string {
 	return out
 }
 
-// end ends the state.
-func (i *installing) end(result any, comment string) (bool, error) {
-	i.ret.Set("result", result)
-	i.ret.Set("comment", comment)
-	return true, nil
-}
-
-func (i *installing) changes() *data.Map { return i.ret.Value("changes").(*data.Map) }
-
-// check asks for pip and its version.
-func (i *installing) check(ctx context.Context) (bool, error) {
+// look asks for pip, and finds out what is to be installed.
+func (i *installing) look(ctx context.Context) error {
 	v, err := i.m.env.Call(ctx, "pip.version", []any{i.a.BinEnv}, nil)
-	if kind := loader.KindOf(err); kind == loader.KindExecution || kind == loader.KindNotFound {
-		return i.end(false, "Error installing '"+data.Str(i.a.Name)+"': "+err.Error())
-	}
 	if err != nil {
-		return false, err
+		return i.m.noPip("Error installing", i.a.Name, err)
 	}
 	for option, set := range map[string]bool{"use_wheel": i.a.UseWheel, "no_use_wheel": i.a.NoUseWheel} {
 		if set {
-			return i.end(false, "The '"+option+"' option is only supported in pip between 1.4 and 9.0.3. The version of pip detected was "+data.Str(v)+".")
+			return errors.New("The '" + option + "' option is only supported in pip between 1.4 and 9.0.3. The version of pip detected was " + data.Str(v) + ".")
 		}
 	}
-	return false, nil
+	if i.asIs() {
+		return nil
+	}
+	return i.choose(ctx)
+}
+
+// noPip has the state fail where there is no pip; other errors are raised.
+func (m *module) noPip(text string, name any, err error) error {
+	if kind := loader.KindOf(err); kind == loader.KindExecution || kind == loader.KindNotFound {
+		return fmt.Errorf("%s '%s': %w", text, data.Str(name), err)
+	}
+	return change.Raise(err)
 }
 
 // parse reads a requirement as pip does; what is wrong with it is a text.
@@ -140,8 +144,8 @@ func (i *installing) list(ctx context.Context) (*data.Map, error) {
 	return list, err
 }
 
-// choose finds out what is to be installed, and ends the state where that is nothing, or in test mode.
-func (i *installing) choose(ctx context.Context) (bool, error) {
+// choose finds out what is to be installed.
+func (i *installing) choose(ctx context.Context) error {
 	var wrong []string
 	var all []requirement
 	for _, pkg := range i.pkgs {
@@ -151,16 +155,16 @@ func (i *installing) choose(ctx context.Context) (bool, error) {
 		}
 	}
 	if wrong != nil {
-		return i.end(false, strings.Join(wrong, "\n"))
+		return errors.New(strings.Join(wrong, "\n"))
 	}
 	list, err := i.list(ctx)
 	if err != nil {
-		return i.end(false, "Error installing '"+data.Str(i.a.Name)+"': "+err.Error())
+		return errors.New("Error installing '" + data.Str(i.a.Name) + "': " + err.Error())
 	}
 	for _, r := range all {
 		said, err := i.compare(ctx, r, list)
 		if err != nil {
-			return false, err
+			return change.Raise(err)
 		}
 		if said != "" {
 			i.there = append(i.there, said)
@@ -168,19 +172,28 @@ func (i *installing) choose(ctx context.Context) (bool, error) {
 			i.wanted = append(i.wanted, r)
 		}
 	}
+	return nil
+}
+
+// say returns the comment.
+func (i *installing) say(o change.Outcome[*installing]) any {
 	switch {
-	case len(i.wanted) == 0:
-		last := "All specified packages are already installed"
-		if i.a.Upgrade {
-			last += " and up-to-date"
-		}
-		return i.end(true, strings.Join(append(i.there, last), "\n"))
-	case change.Test(ctx) && len(all) > 1:
-		return i.end(nil, "Python package(s) set to be installed:\n"+strings.Join(i.pkgs, "\n"))
-	case change.Test(ctx):
-		return i.end(nil, "Python package "+all[0].text+" is set to be installed")
+	case o.Stage == change.StageFailed:
+		return nil
+	case o.Stage == change.StageSame && i.a.Upgrade:
+		return strings.Join(append(i.there, "All specified packages are already installed and up-to-date"), "\n")
+	case o.Stage == change.StageSame:
+		return strings.Join(append(i.there, "All specified packages are already installed"), "\n")
+	case o.Stage == change.StageDone && i.asIs():
+		return strings.Join(i.said, " ")
+	case o.Stage == change.StageDone:
+		return strings.Join(append(i.there, i.said...), "\n")
+	case i.asIs():
+		return i.wouldProcess()
+	case len(i.pkgs) > 1:
+		return "Python package(s) set to be installed:\n" + strings.Join(i.pkgs, "\n")
 	}
-	return false, nil
+	return "Python package " + i.pkgs[0] + " is set to be installed"
 }
 
 // compare returns what is said of a package that is installed as wanted, "" for one that is not.
@@ -237,7 +250,7 @@ func (i *installing) call(ctx context.Context, pkgs string) (result *data.Map, f
 	v, err := i.m.env.Call(ctx, "pip.install", nil, i.kwargs(ctx, pkgs))
 	if err != nil {
 		if errors.Is(err, context.Canceled) || loader.KindOf(err) == loader.KindType {
-			return nil, "", err
+			return nil, "", change.Raise(err)
 		}
 		return nil, "Error: " + err.Error(), nil
 	}
@@ -251,82 +264,84 @@ func (i *installing) call(ctx context.Context, pkgs string) (result *data.Map, f
 	return nil, "Error: " + result.Text("comment"), nil
 }
 
-// install installs the packages, and reads again what is installed.
-func (i *installing) install(ctx context.Context) (any, error) {
+// apply installs the packages, and reads again what is installed.
+func (i *installing) apply(ctx context.Context) error {
+	if i.asIs() {
+		return i.process(ctx)
+	}
 	var names []string
 	for _, r := range i.wanted {
 		names = append(names, strings.ReplaceAll(r.text, ",", ";"))
 	}
 	_, failed, err := i.call(ctx, strings.Join(names, ","))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if failed != "" {
-		i.end(false, strings.Join(append(i.there, "Failed to install packages: "+strings.Join(names, ", ")+". "+failed), "\n"))
-		return i.ret, nil
+		return errors.New(strings.Join(append(i.there, "Failed to install packages: "+strings.Join(names, ", ")+". "+failed), "\n"))
 	}
 	list, err := i.list(ctx)
 	if err != nil {
-		return nil, err
+		return change.Raise(err)
 	}
-	var lost []string
 	for _, r := range i.wanted {
 		have, ok := version(list, r.name)
 		switch {
 		case r.name == "":
-			i.changes().Set(r.text+"==???", "Installed")
+			i.changes.Set(r.text+"==???", "Installed")
 		case ok:
-			i.changes().Set(r.name+"=="+have, "Installed")
+			i.changes.Set(r.name+"=="+have, "Installed")
 		default:
-			lost = append(lost, "There was no error installing package '"+r.text+"' although it does not show when calling 'pip.freeze'.")
+			i.said = append(i.said, "There was no error installing package '"+r.text+"' although it does not show when calling 'pip.freeze'.")
 		}
 	}
-	if lost == nil {
-		lost = []string{"All packages were successfully installed"}
+	if i.said == nil {
+		i.said = []string{"All packages were successfully installed"}
 	}
-	i.end(true, strings.Join(append(i.there, lost...), "\n"))
-	return i.ret, nil
+	return nil
 }
 
-// files installs files of requirements and sources as they stand.
-func (i *installing) files(ctx context.Context) (any, error) {
+// wouldProcess says what test mode finds of files and sources.
+func (i *installing) wouldProcess() string {
 	var said []string
-	requirements, editable := data.Truth(i.a.Requirements), data.Truth(i.a.Editable)
-	if change.Test(ctx) {
-		if requirements {
-			said = append(said, "Requirements file '"+data.Str(i.a.Requirements)+"' will be processed.")
-		}
-		if editable {
-			said = append(said, `Package will be installed in editable mode (i.e. setuptools "develop mode") from `+data.Str(i.a.Editable)+".")
-		}
-		i.end(nil, strings.Join(said, " "))
-		return i.ret, nil
+	if data.Truth(i.a.Requirements) {
+		said = append(said, "Requirements file '"+data.Str(i.a.Requirements)+"' will be processed.")
 	}
+	if data.Truth(i.a.Editable) {
+		said = append(said, `Package will be installed in editable mode (i.e. setuptools "develop mode") from `+data.Str(i.a.Editable)+".")
+	}
+	return strings.Join(said, " ")
+}
+
+// process installs files of requirements and sources as they stand.
+func (i *installing) process(ctx context.Context) error {
 	result, failed, err := i.call(ctx, "")
 	if err != nil {
-		return nil, err
+		return err
 	}
+	file, source := data.Str(i.a.Requirements), data.Str(i.a.Editable)
+	requirements, editable := data.Truth(i.a.Requirements), data.Truth(i.a.Editable)
+	say := func(text string) { i.said = append(i.said, text) }
 	switch {
 	case failed != "" && requirements:
-		said = append(said, `Unable to process requirements file "`+data.Str(i.a.Requirements)+`"`)
+		say(`Unable to process requirements file "` + file + `"`)
 	case requirements && changed(result.Text("stdout")):
-		i.changes().Set("requirements", true)
-		said = append(said, "Successfully processed requirements file "+data.Str(i.a.Requirements)+".")
+		i.changes.Set("requirements", true)
+		say("Successfully processed requirements file " + file + ".")
 	case requirements:
-		said = append(said, "Requirements were already installed.")
+		say("Requirements were already installed.")
 	}
 	switch {
 	case failed != "" && editable:
-		said = append(said, "Unable to install from VCS checkout "+data.Str(i.a.Editable)+".")
+		say("Unable to install from VCS checkout " + source + ".")
 	case editable:
-		i.changes().Set("editable", true)
-		said = append(said, "Package successfully installed from VCS checkout "+data.Str(i.a.Editable)+".")
+		i.changes.Set("editable", true)
+		say("Package successfully installed from VCS checkout " + source + ".")
 	}
 	if failed != "" {
-		said = append(said, failed)
+		return errors.New(strings.Join(append(i.said, failed), " "))
 	}
-	i.end(failed == "", strings.Join(said, " "))
-	return i.ret, nil
+	return nil
 }
 
 // changed reports whether pip says that it has installed something.

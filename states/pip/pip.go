@@ -99,31 +99,30 @@ type installedArgs struct {
 //	  pip.installed:
 //	    - name: django >= 4.2, < 5
 //	    - bin_env: /srv/site/venv
-func (m *module) installed(ctx context.Context, a installedArgs) (any, error) {
-	i := &installing{m: m, a: a}
+func (m *module) installed(ctx context.Context, a installedArgs) (change.Result, error) {
+	i := &installing{m: m, a: a, pkgs: []string{data.Str(a.Name)}, changes: &data.Map{}}
 	if data.Truth(a.PipBin) && !data.Truth(a.BinEnv) {
 		i.a.BinEnv = a.PipBin
 	}
 	if data.Truth(a.Pkgs) {
 		list, ok := a.Pkgs.([]any)
 		if !ok {
-			return change.Failed(a.Name, "pkgs argument must be formatted as a list"), nil
+			return change.Refuse(a.Name, "pkgs argument must be formatted as a list")
 		}
 		i.pkgs = texts(list)
-	} else {
-		i.pkgs = []string{data.Str(a.Name)}
 	}
-	i.ret = change.New(strings.Join(i.pkgs, ";"), nil, nil, "")
-	if done, err := i.check(ctx); done || err != nil {
-		return i.ret, err
-	}
-	if data.Truth(a.Requirements) || data.Truth(a.Editable) {
-		return i.files(ctx)
-	}
-	if done, err := i.choose(ctx); done || err != nil {
-		return i.ret, err
-	}
-	return i.install(ctx)
+	return change.Thing[*installing]{
+		Name: strings.Join(i.pkgs, ";"),
+		Look: func(ctx context.Context) (*installing, error) { return i, i.look(ctx) },
+		Wants: func(i *installing) *data.Map {
+			return change.When(i.asIs() || len(i.wanted) > 0, data.NewMap("pkgs", i.pkgs))
+		},
+		Apply:   func(ctx context.Context, i *installing) error { return i.apply(ctx) },
+		Changed: func(_, i *installing) *data.Map { return i.changes },
+		Say:     i.say,
+		Silent:  true,
+		Trust:   true, // pip need not show what it has installed
+	}.Ensure(ctx)
 }
 
 // kwargs returns the arguments of the module's pip.install.

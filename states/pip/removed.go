@@ -2,6 +2,7 @@ package pip
 
 import (
 	"context"
+	"errors"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -25,41 +26,34 @@ type removedArgs struct {
 //	django:
 //	  pip.removed:
 //	    - bin_env: /srv/site/venv
-func (m *module) removed(ctx context.Context, a removedArgs) (any, error) {
+func (m *module) removed(ctx context.Context, a removedArgs) (change.Result, error) {
 	name := data.Str(a.Name)
-	list := func() (*data.Map, error) {
-		v, err := m.env.Call(ctx, "pip.list", nil, data.NewMap("bin_env", a.BinEnv, "user", a.User, "cwd", a.Cwd))
-		all, _ := v.(*data.Map)
-		return all, err
-	}
-	before, err := list()
-	if kind := loader.KindOf(err); kind == loader.KindExecution || kind == loader.KindNotFound {
-		return change.Failed(a.Name, "Error uninstalling '"+name+"': "+err.Error()), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := version(before, name); !ok {
-		return change.Done(a.Name, "Package is not installed."), nil
-	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, "Package "+name+" is set to be removed"), nil
-	}
-	v, err := m.env.Call(ctx, "pip.uninstall", nil, data.NewMap("pkgs", a.Name, "requirements", a.Requirements, "bin_env", a.BinEnv, "log", a.Log, "proxy", a.Proxy,
-		"timeout", a.Timeout, "user", a.User, "cwd", a.Cwd, "use_vt", a.UseVT))
-	if err != nil {
-		return nil, err
-	}
-	after, err := list()
-	if err != nil {
-		return nil, err
-	}
-	if _, still := version(after, name); still {
-		result, _ := v.(*data.Map)
-		m.env.Log.Errorf("pip uninstall %s: %s", name, result.Text("stderr"))
-		return change.Failed(a.Name, "Could not remove package."), nil
-	}
-	return change.New(a.Name, true, data.NewMap(name, "Removed"), "Package was successfully removed."), nil
+	return change.Thing[bool]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (bool, error) {
+			words := data.NewMap("bin_env", a.BinEnv, "user", a.User, "cwd", a.Cwd)
+			list, err := loader.CallAs[*data.Map](ctx, m.env, "pip.list", nil, words)
+			_, there := version(list, name)
+			return there, m.noPip("Error uninstalling", a.Name, err)
+		},
+		Wants: func(there bool) *data.Map { return change.When(there, data.NewMap(name, "Removed")) },
+		Apply: func(ctx context.Context, _ bool) error {
+			words := data.NewMap("pkgs", a.Name, "requirements", a.Requirements, "bin_env", a.BinEnv, "log", a.Log, "proxy", a.Proxy,
+				"timeout", a.Timeout, "user", a.User, "cwd", a.Cwd, "use_vt", a.UseVT)
+			result, err := change.Ask[*data.Map](ctx, m.env, "pip.uninstall", nil, words)
+			if err == nil && result.Value("retcode") != int64(0) {
+				m.env.Log.Errorf("pip uninstall %s: %s", name, result.Text("stderr"))
+			}
+			return err
+		},
+		Texts: change.Texts{
+			Same:   "Package is not installed.",
+			Would:  "Package " + name + " is set to be removed",
+			Done:   "Package was successfully removed.",
+			Failed: "Could not remove package.",
+		},
+		Silent: true,
+	}.Ensure(ctx)
 }
 
 type uptodateArgs struct {
@@ -75,25 +69,30 @@ type uptodateArgs struct {
 //	newest:
 //	  pip.uptodate:
 //	    - bin_env: /srv/site/venv
-func (m *module) uptodate(ctx context.Context, a uptodateArgs) (any, error) {
+func (m *module) uptodate(ctx context.Context, a uptodateArgs) (change.Result, error) {
 	where := data.NewMap("bin_env", a.BinEnv, "user", a.User, "cwd", a.Cwd)
-	v, err := m.env.Call(ctx, "pip.list_upgrades", nil, where)
-	switch {
-	case err != nil:
-		return change.Failed(a.Name, err.Error()), nil
-	case !data.Truth(v):
-		return change.Done(a.Name, "System is already up-to-date."), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, "System update will be performed"), nil
-	}
-	v, err = m.env.Call(ctx, "pip.upgrade", nil, where)
-	if err != nil {
-		return nil, err
-	}
-	updated, _ := v.(*data.Map)
-	if updated.Value("result") == false {
-		changes, _ := updated.Value("changes").(*data.Map)
-		return change.New(a.Name, false, changes, updated.Text("comment")), nil
-	}
-	return change.New(a.Name, true, updated, "Upgrade successful."), nil
+	var changes *data.Map // as pip.upgrade tells of them
+	return change.Thing[bool]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (bool, error) {
+			return loader.CallAs[bool](ctx, m.env, "pip.list_upgrades", nil, where)
+		},
+		Wants: func(old bool) *data.Map { return change.When(old, data.NewMap("upgrade", true)) },
+		Apply: func(ctx context.Context, _ bool) (err error) {
+			changes, err = change.Ask[*data.Map](ctx, m.env, "pip.upgrade", nil, where)
+			if changes.Value("result") == false {
+				err = errors.New(changes.Text("comment"))
+				changes, _ = changes.Value("changes").(*data.Map)
+			}
+			return err
+		},
+		Changed: func(_, _ bool) *data.Map { return changes },
+		Texts: change.Texts{
+			Same:  "System is already up-to-date.",
+			Would: "System update will be performed",
+			Done:  "Upgrade successful.",
+		},
+		Silent: true,
+		Trust:  true, // what pip cannot upgrade is not a failure
+	}.Ensure(ctx)
 }
