@@ -73,7 +73,8 @@ func When(needed bool, changes *data.Map) *data.Map {
 }
 
 // Raise marks an error of Look or Apply that is no result of the state: it is raised as an exception,
-// as an error that a state of Salt does not catch. A nil error stays nil.
+// as an error that a state of Salt does not catch. A nil error stays nil. Where there is no Thing, a
+// marked error is one like any other.
 func Raise(err error) error {
 	if err == nil {
 		return nil

@@ -2,6 +2,7 @@ package mount
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -64,11 +65,6 @@ func property(text, want string) string {
 	return key + "=" + found[key]
 }
 
-// said returns the result of a state whose comment is a list.
-func said(name string, result any, changes *data.Map, comments ...string) *data.Map {
-	return change.New(name, result, changes, data.Values(comments))
-}
-
 // fstabPresent has a file system stand in the fstab.
 //
 // fs_file, fs_vfstype, fs_mntops, fs_freq, fs_passno
@@ -95,66 +91,93 @@ func said(name string, result any, changes *data.Map, comments ...string) *data.
 //	  mount.fstab_present:
 //	    - fs_file: /mnt/sdb
 //	    - fs_vfstype: ext4
-func (m *module) fstabPresent(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) fstabPresent(ctx context.Context, a presentArgs) (change.Result, error) {
 	if a.FsMntops == "defaults" && m.mac() {
 		a.FsMntops = "noowners"
 	}
 	folder, config := trimmed(a.FsFile), m.config(a.Config)
 	spec, err := m.spec(ctx, a.Name, a.MountBy)
 	if err != nil {
-		return nil, err
+		return change.Result{}, err
 	}
 	if spec == "" {
-		return said(a.Name, false, nil, "Device "+a.Name+" cannot be converted to "+data.Str(a.MountBy)), nil
+		return change.Refuse(a.Name, []any{"Device " + a.Name + " cannot be converted to " + data.Str(a.MountBy)})
 	}
 	e := entry{folder, spec, a.FsVfstype, a.FsMntops, a.FsFreq, a.FsPassno, config, a.MatchOn, a.NotChange}
-	did, err := m.set(ctx, e, change.Test(ctx))
-	switch {
-	case err != nil:
-		return nil, err
-	case change.Test(ctx):
-		return wouldStand(a, did, folder, config), nil
-	case did == "present":
-		return said(a.Name, true, nil, folder+" entry was already in "+config+"."), nil
-	case did == "change":
-		return said(a.Name, true, data.NewMap("persist", did), folder+" entry updated in "+config+"."), nil
-	case did == "new" && a.Mount:
-		return m.mountNew(ctx, a, folder, config)
-	case did == "new":
-		return said(a.Name, true, data.NewMap("persist", did), folder+" entry added in "+config+"."), nil
+	set := func(ctx context.Context, test bool, word string) (string, error) {
+		did, err := m.set(ctx, e, test)
+		if err == nil && did != "present" && did != "new" && did != "change" {
+			err = errors.New(folder + " entry cannot be " + word + " in " + config + ": " + did + ".")
+		}
+		return did, err
 	}
-	return said(a.Name, false, nil, folder+" entry cannot be changed in "+config+": "+did+"."), nil
+	return change.Thing[*line]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (*line, error) {
+			word := "changed"
+			if change.Test(ctx) {
+				word = "created"
+			}
+			did, err := set(ctx, true, word)
+			return &line{would: did}, err
+		},
+		Wants: func(l *line) *data.Map { return change.When(l.would != "present", data.NewMap("persist", l.would)) },
+		Apply: func(ctx context.Context, l *line) (err error) {
+			if l.did, err = set(ctx, false, "changed"); err != nil || l.did != "new" || !a.Mount {
+				return err
+			}
+			return m.mountNew(ctx, folder)
+		},
+		Changed: func(_, l *line) *data.Map {
+			return change.When(l.did == "new" || l.did == "change", data.NewMap("persist", l.did))
+		},
+		Say:    func(o change.Outcome[*line]) any { return data.Values(a.say(o, folder, config, change.Test(ctx))) },
+		Silent: true,
+		Trust:  true, // the fields by which a line is known may not be those that were set
+	}.Ensure(ctx)
 }
 
-// wouldStand says what test mode finds.
-func wouldStand(a presentArgs, did, folder, config string) *data.Map {
-	switch {
-	case did == "present":
-		return said(a.Name, true, nil, folder+" entry is already in "+config+".")
-	case did == "change":
-		return said(a.Name, nil, nil, folder+" entry will be updated in "+config+".")
-	case did == "new" && a.Mount:
-		return said(a.Name, nil, nil, folder+" entry will be written in "+config+".", "Will mount "+a.Name+" on "+folder)
-	case did == "new":
-		return said(a.Name, nil, nil, folder+" entry will be written in "+config+".")
-	}
-	return said(a.Name, false, nil, folder+" entry cannot be created in "+config+": "+did+".")
-}
+// A line says what becomes of a line of the fstab, and what became of it: present, new or change.
+type line struct{ would, did string }
 
 // mountNew mounts what is new in the fstab.
-func (m *module) mountNew(ctx context.Context, a presentArgs, folder, config string) (any, error) {
-	out, err := m.env.Call(ctx, "mount.mount", []any{folder}, nil)
-	if err != nil {
-		return nil, err
+func (m *module) mountNew(ctx context.Context, folder string) error {
+	out, err := change.Ask[any](ctx, m.env, "mount.mount", []any{folder}, nil)
+	text, failed := out.(string)
+	if _, why, ok := strings.Cut(text, ":"); ok {
+		text = why
 	}
-	added, changes := folder+" entry added in "+config+".", data.NewMap("persist", "new")
-	if text, failed := out.(string); failed {
-		if _, why, ok := strings.Cut(text, ":"); ok {
-			text = why
-		}
-		return said(a.Name, false, changes, added, "Error while mounting "+text), nil
+	if failed {
+		return errors.New(text)
 	}
-	return said(a.Name, true, changes, added, "Mounted "+a.Name+" on "+folder), nil
+	return err
+}
+
+// say returns the lines of the comment.
+func (a presentArgs) say(o change.Outcome[*line], folder, config string, test bool) []string {
+	entry, l := folder+" entry ", o.Before
+	added, onto := entry+"added in "+config+".", a.Name+" on "+folder
+	switch {
+	case o.Err != nil && l.did == "new":
+		return []string{added, "Error while mounting " + o.Err.Error()}
+	case o.Err != nil:
+		return []string{o.Err.Error()}
+	case l.would == "present" && test:
+		return []string{entry + "is already in " + config + "."}
+	case l.would == "present" || l.did == "present":
+		return []string{entry + "was already in " + config + "."}
+	case l.did == "new" && a.Mount:
+		return []string{added, "Mounted " + onto}
+	case l.did == "new":
+		return []string{added}
+	case l.did == "change":
+		return []string{entry + "updated in " + config + "."}
+	case l.would == "new" && a.Mount:
+		return []string{entry + "will be written in " + config + ".", "Will mount " + onto}
+	case l.would == "new":
+		return []string{entry + "will be written in " + config + "."}
+	}
+	return []string{entry + "will be updated in " + config + "."}
 }
 
 type absentArgs struct {
@@ -181,30 +204,32 @@ type absentArgs struct {
 //	/dev/sdb1:
 //	  mount.fstab_absent:
 //	    - fs_file: /mnt/sdb
-func (m *module) fstabAbsent(ctx context.Context, a absentArgs) (any, error) {
+func (m *module) fstabAbsent(ctx context.Context, a absentArgs) (change.Result, error) {
 	folder, config := trimmed(a.FsFile), m.config(a.Config)
 	spec, err := m.spec(ctx, a.Name, a.MountBy)
 	if err != nil {
-		return nil, err
+		return change.Result{}, err
 	}
-	table, err := m.table(ctx, config)
-	switch {
-	case err != nil:
-		return nil, err
-	case !table.Has(shown(folder)):
-		return said(a.Name, true, nil, folder+" entry is already missing in "+config+"."), nil
-	case change.Test(ctx):
-		return said(a.Name, nil, nil, folder+" entry will be removed from "+config+"."), nil
+	texts := map[change.Stage]string{
+		change.StageSame:   "is already missing in",
+		change.StageWould:  "will be removed from",
+		change.StageDone:   "removed from",
+		change.StageFailed: "failed when removing from",
 	}
-	ok, err := m.remove(ctx, folder, spec, config)
-	if err != nil {
-		return nil, err
-	}
-	if table, err = m.table(ctx, config); err != nil {
-		return nil, err
-	}
-	if !ok || table.Has(shown(folder)) {
-		return said(a.Name, false, nil, folder+" entry failed when removing from "+config+"."), nil
-	}
-	return said(a.Name, true, data.NewMap("persist", "removed"), folder+" entry removed from "+config+"."), nil
+	return change.Thing[bool]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (bool, error) {
+			table, err := m.table(ctx, config)
+			return table.Has(shown(folder)), err
+		},
+		Wants: func(stands bool) *data.Map { return change.When(stands, data.NewMap("persist", "removed")) },
+		Apply: func(ctx context.Context, _ bool) error {
+			_, err := m.remove(ctx, folder, spec, config)
+			return err
+		},
+		Say: func(o change.Outcome[bool]) any {
+			return []any{folder + " entry " + texts[o.Stage] + " " + config + "."}
+		},
+		Silent: true,
+	}.Ensure(ctx)
 }

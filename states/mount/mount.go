@@ -93,9 +93,7 @@ func (m *module) mac() bool {
 
 // active returns what is mounted.
 func (m *module) active(ctx context.Context) (*data.Map, error) {
-	v, err := m.env.Call(ctx, "mount.active", nil, data.NewMap("extended", true))
-	active, _ := v.(*data.Map)
-	return active, err
+	return change.Ask[*data.Map](ctx, m.env, "mount.active", nil, data.NewMap("extended", true))
 }
 
 // list returns a value that is a list, or a text with commas.
@@ -104,11 +102,7 @@ func list(v any) []string {
 	case nil:
 		return nil
 	case []any:
-		out := make([]string, len(v))
-		for i, s := range v {
-			out[i] = data.Str(s)
-		}
-		return out
+		return data.Texts(v)
 	case data.Tuple:
 		return list([]any(v))
 	}
@@ -126,7 +120,7 @@ func (m *module) set(ctx context.Context, e entry, test bool) (string, error) {
 		fun = "mount.set_fstab"
 		words.Update(data.NewMap("dump", e.dump, "pass_num", e.pass, "match_on", e.matchOn))
 	}
-	v, err := m.env.Call(ctx, fun, nil, words)
+	v, err := change.Ask[any](ctx, m.env, fun, nil, words)
 	return data.Str(v), err
 }
 
@@ -152,9 +146,7 @@ func (m *module) table(ctx context.Context, config string) (*data.Map, error) {
 	if m.mac() {
 		fun = "mount.automaster"
 	}
-	v, err := m.env.Call(ctx, fun, []any{m.config(config)}, nil)
-	found, _ := v.(*data.Map)
-	return found, err
+	return change.Ask[*data.Map](ctx, m.env, fun, []any{m.config(config)}, nil)
 }
 
 // remove takes an entry out of the fstab, and tells whether that worked.
@@ -163,6 +155,6 @@ func (m *module) remove(ctx context.Context, folder string, device any, config s
 	if m.mac() {
 		fun = "mount.rm_automaster"
 	}
-	v, err := m.env.Call(ctx, fun, []any{folder, device, m.config(config)}, nil)
+	v, err := change.Ask[any](ctx, m.env, fun, []any{folder, device, m.config(config)}, nil)
 	return v == true, err
 }

@@ -2,6 +2,7 @@ package mount
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 
@@ -36,86 +37,81 @@ type unmountedArgs struct {
 //	  mount.unmounted:
 //	    - device: /dev/sdb1
 //	    - persist: True
-func (m *module) unmounted(ctx context.Context, a unmountedArgs) (any, error) {
-	r := newReport(a.Name)
+func (m *module) unmounted(ctx context.Context, a unmountedArgs) (change.Result, error) {
 	if a.Name == "" {
-		r.says(false, "Must provide name to mount.unmounted")
-		return r.ret(), nil
+		return change.Refuse(a.Name, "Must provide name to mount.unmounted")
 	}
-	active, err := m.active(ctx)
-	if err != nil {
-		return nil, err
+	const still = "Something else is still mounted at "
+	ret, err := change.Thing[bool]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (bool, error) {
+			active, err := m.active(ctx)
+			return active.Has(shown(a.Name)), err
+		},
+		Wants: func(mounted bool) *data.Map { return change.When(mounted, data.NewMap("umount", true)) },
+		Apply: func(ctx context.Context, _ bool) error {
+			said, err := change.Ask[any](ctx, m.env, "mount.umount", []any{a.Name}, data.NewMap("user", a.User))
+			if text, failed := said.(string); failed {
+				err = errors.New(text)
+			}
+			return err
+		},
+		Texts: change.Texts{
+			Same:   "Target was already unmounted",
+			Would:  "Mount point " + a.Name + " is mounted but should not be",
+			Done:   "Target was successfully unmounted",
+			Failed: still + a.Name,
+		},
+		Silent: true,
+	}.Ensure(ctx)
+	if err == nil && ret.Verdict == change.Success && ret.Changes.Len() > 0 {
+		_, err = m.env.Call(ctx, "mount.delete_mount_cache", []any{a.Name}, nil)
 	}
-	done := false
-	if active.Has(shown(a.Name)) {
-		done, err = m.umount(ctx, r, a)
-	} else {
-		r.comment = "Target was already unmounted"
+	if err != nil || !a.Persist || ret.Verdict == change.Pending || ret.Comment == still+a.Name {
+		return ret, err
 	}
-	if err == nil && !done && a.Persist {
-		err = m.purge(ctx, r, a)
+	purged, err := m.purge(ctx, a)
+	if purged.Verdict != change.Pending {
+		purged.Comment = data.Str(ret.Comment) + ". " + data.Str(purged.Comment)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return r.ret(), nil
-}
-
-func (m *module) umount(ctx context.Context, r *report, a unmountedArgs) (done bool, err error) {
-	if change.Test(ctx) {
-		return r.says(nil, "Mount point "+a.Name+" is mounted but should not be"), nil
-	}
-	said, err := m.env.Call(ctx, "mount.umount", []any{a.Name}, data.NewMap("user", a.User))
-	if err != nil {
-		return false, err
-	}
-	if text, failed := said.(string); failed {
-		r.says(false, text)
-		return false, nil
-	}
-	active, err := m.active(ctx)
-	if err != nil {
-		return false, err
-	}
-	if active.Has(shown(a.Name)) {
-		r.says(false, "Something else is still mounted at "+a.Name)
-		return true, nil
-	}
-	r.comment = "Target was successfully unmounted"
-	r.changes.Set("umount", true)
-	_, err = m.env.Call(ctx, "mount.delete_mount_cache", []any{a.Name}, nil)
-	return false, err
+	ret.Comment = ""
+	return change.Join(a.Name, ret, purged), err
 }
 
 // purge takes the directory's line out of the fstab.
-func (m *module) purge(ctx context.Context, r *report, a unmountedArgs) error {
-	table, err := m.table(ctx, a.Config)
-	if err != nil {
-		return err
-	}
-	line, _ := table.Value(shown(a.Name)).(*data.Map)
-	switch {
-	case line == nil:
-		r.comment += ". fstab entry not found"
-		return nil
-	case data.Truth(a.Device) && line.Text("device") != shown(data.Str(a.Device)):
-		r.comment += ". fstab entry for device " + data.Str(a.Device) + " not found"
-		return nil
-	case change.Test(ctx):
-		r.says(nil, "Mount point "+a.Name+" is unmounted but needs to be purged from "+m.config(a.Config)+" to be made persistent")
-		return nil
-	}
-	ok, err := m.remove(ctx, a.Name, a.Device, a.Config)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		r.says(false, r.comment+". Failed to persist purge")
-		return nil
-	}
-	r.comment += ". Removed target from fstab"
-	r.changes.Set("persist", "purged")
-	return nil
+func (m *module) purge(ctx context.Context, a unmountedArgs) (change.Result, error) {
+	return change.Thing[*data.Map]{
+		Look: func(ctx context.Context) (*data.Map, error) {
+			table, err := m.table(ctx, a.Config)
+			line, _ := table.Value(shown(a.Name)).(*data.Map)
+			return line, err
+		},
+		Wants: func(line *data.Map) *data.Map {
+			other := data.Truth(a.Device) && line.Text("device") != shown(data.Str(a.Device))
+			return change.When(line != nil && !other, data.NewMap("persist", "purged"))
+		},
+		Apply: func(ctx context.Context, _ *data.Map) error {
+			ok, err := m.remove(ctx, a.Name, a.Device, a.Config)
+			if err == nil && !ok {
+				err = errors.New("Failed to persist purge")
+			}
+			return err
+		},
+		Texts: change.Texts{
+			Would: "Mount point " + a.Name + " is unmounted but needs to be purged from " + m.config(a.Config) + " to be made persistent",
+			Done:  "Removed target from fstab",
+		},
+		Say: func(o change.Outcome[*data.Map]) any {
+			switch {
+			case o.Stage != change.StageSame:
+				return nil
+			case o.Before == nil:
+				return "fstab entry not found"
+			}
+			return "fstab entry for device " + data.Str(a.Device) + " not found"
+		},
+		Silent: true,
+	}.Ensure(ctx)
 }
 
 type swapArgs struct {
@@ -132,29 +128,44 @@ type swapArgs struct {
 //
 //	/root/swapfile:
 //	  mount.swap
-func (m *module) swap(ctx context.Context, a swapArgs) (any, error) {
-	r := newReport(a.Name)
+func (m *module) swap(ctx context.Context, a swapArgs) (change.Result, error) {
 	device, err := m.swapDevice(ctx, a.Name)
 	if err != nil {
-		return nil, err
+		return change.Result{}, err
 	}
-	on, err := m.swaps(ctx)
+	var on *data.Map // what is in use
+	ret, err := change.Thing[*data.Map]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (_ *data.Map, err error) {
+			on, err = change.Ask[*data.Map](ctx, m.env, "mount.swaps", nil, nil)
+			stats, _ := on.Value(device).(*data.Map)
+			return stats, err
+		},
+		Wants: func(*data.Map) *data.Map { return change.When(!on.Has(device), data.NewMap("swap", device)) },
+		Apply: func(ctx context.Context, _ *data.Map) error {
+			return change.Do(ctx, m.env, "mount.swapon", []any{device}, nil)
+		},
+		Changed: func(_, after *data.Map) *data.Map { return after.Clone() },
+		Texts: change.Texts{
+			Same:   "Swap " + a.Name + " already active",
+			Would:  "Swap " + a.Name + " is set to be activated",
+			Done:   "Swap " + a.Name + " activated",
+			Failed: "Swap " + a.Name + " failed to activate",
+		},
+		Silent: true,
+	}.Ensure(ctx)
+	if err != nil || !a.Persist || ret.Failed() {
+		return ret, err
+	}
+	kept, err := m.persistSwap(ctx, a)
 	switch {
-	case err != nil:
-	case on.Has(device):
-		r.comment = "Swap " + a.Name + " already active"
-	case change.Test(ctx):
-		r.says(nil, "Swap "+a.Name+" is set to be activated")
-	default:
-		on, err = m.swapon(ctx, r, device)
+	case kept.Verdict == change.Pending && on.Has(a.Name):
+		ret.Comment = "Swap " + a.Name + " is set to be added to the fstab and to be activated"
+	case kept.Verdict == change.Success:
+		ret.Comment = data.Str(ret.Comment) + data.Str(kept.Comment)
 	}
-	if err == nil && a.Persist && r.result != false {
-		err = m.persistSwap(ctx, r, a, on)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return r.ret(), nil
+	kept.Comment = ""
+	return change.Join(a.Name, ret, kept), err
 }
 
 // swapDevice returns the device that a link leads to.
@@ -170,57 +181,31 @@ func (m *module) swapDevice(ctx context.Context, name string) (string, error) {
 	return "/dev/" + filepath.Base(data.Str(target)), err
 }
 
-func (m *module) swaps(ctx context.Context) (*data.Map, error) {
-	v, err := m.env.Call(ctx, "mount.swaps", nil, nil)
-	on, _ := v.(*data.Map)
-	return on, err
-}
-
-func (m *module) swapon(ctx context.Context, r *report, device string) (*data.Map, error) {
-	if _, err := m.env.Call(ctx, "mount.swapon", []any{device}, nil); err != nil {
-		return nil, err
-	}
-	on, err := m.swaps(ctx)
-	if stats, ok := on.Value(device).(*data.Map); ok {
-		r.comment = "Swap " + r.name + " activated"
-		r.changes = stats.Clone()
-	} else {
-		r.says(false, "Swap "+r.name+" failed to activate")
-	}
-	return on, err
-}
-
-// persistSwap has swap stand in the fstab.
-func (m *module) persistSwap(ctx context.Context, r *report, a swapArgs, on *data.Map) error {
-	table, err := m.table(ctx, a.Config)
-	if err != nil {
-		return err
-	}
-	if change.Test(ctx) {
-		if stands(table, a.Name) {
-			return nil
-		}
-		if r.result = nil; on.Has(a.Name) {
-			r.comment = "Swap " + a.Name + " is set to be added to the fstab and to be activated"
-		}
-		return nil
-	}
-	if none, _ := table.Value("none").(*data.Map); none.Text("device") == a.Name && none.Text("fstype") != "swap" {
-		return nil
-	}
-	if stands(table, a.Name) { // whatever its options are
-		return nil
-	}
-	did, err := m.set(ctx, entry{"none", a.Name, "swap", []any{"defaults"}, int64(0), int64(0), a.Config, "auto", false}, false)
-	switch did {
-	case "new":
-		r.changes.Set("persist", "new")
-		r.comment += ". Added new entry to the fstab."
-	case "change":
-		r.changes.Set("persist", "update")
-		r.comment += ". Updated the entry in the fstab."
-	}
-	return err
+// persistSwap has swap stand in the fstab, whatever its options are.
+func (m *module) persistSwap(ctx context.Context, a swapArgs) (change.Result, error) {
+	var did string
+	texts := map[string]string{"new": ". Added new entry to the fstab.", "change": ". Updated the entry in the fstab."}
+	return change.Thing[bool]{
+		Look: func(ctx context.Context) (bool, error) {
+			table, err := m.table(ctx, a.Config)
+			return stands(table, a.Name), err
+		},
+		Wants: func(stands bool) *data.Map { return change.When(!stands, data.NewMap("persist", "new")) },
+		Apply: func(ctx context.Context, _ bool) (err error) {
+			line := entry{"none", a.Name, "swap", []any{"defaults"}, int64(0), int64(0), a.Config, "auto", false}
+			did, err = m.set(ctx, line, false)
+			return err
+		},
+		Changed: func(_, _ bool) *data.Map {
+			if did == "change" {
+				return data.NewMap("persist", "update")
+			}
+			return change.When(did == "new", data.NewMap("persist", "new"))
+		},
+		Say:    func(change.Outcome[bool]) any { return texts[did] },
+		Silent: true,
+		Trust:  true,
+	}.Ensure(ctx)
 }
 
 // stands tells whether a device is in the fstab.
