@@ -34,24 +34,6 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// A report is the result of a state that comes about in steps.
-type report struct {
-	name    string
-	result  any
-	changes *data.Map
-	comment string
-}
-
-func newReport(name string) *report { return &report{name: name, result: true, changes: &data.Map{}} }
-
-func (r *report) ret() *data.Map { return change.New(r.name, r.result, r.changes, r.comment) }
-
-// says sets result and comment, and returns true: the report is complete.
-func (r *report) says(result any, comment string) bool {
-	r.result, r.comment = result, comment
-	return true
-}
-
 func (m *module) at(path string) string { return filepath.Join("/", m.env.Root, path) }
 
 // exists tells whether a path is there; only what does not exist is not.

@@ -2,6 +2,7 @@ package mount
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -37,12 +38,29 @@ type mountedArgs struct {
 // A wish is one call of mounted.
 type wish struct {
 	mountedArgs
-	*report
-	folder string // where it is to be mounted, without a slash at its end
+	ret    change.Result // of the steps so far
+	folder string        // where it is to be mounted, without a slash at its end
 	opts   []string
 	real   string // directory without links
 	active *data.Map
 	noted  bool // the options are to be noted
+}
+
+// take runs a step, a Thing that need not have a name, and adds its result to that of the state. It
+// returns the verdict on the step.
+func take[S any](ctx context.Context, w *wish, step change.Thing[S]) (change.Verdict, error) {
+	step.Silent, step.Trust = true, true // what is mounted is read when the next step needs it
+	part, err := step.Ensure(ctx)
+	if err != nil {
+		return part.Verdict, err
+	}
+	if part.Comment == "" {
+		part.Comment = w.ret.Comment
+	}
+	comment := part.Comment
+	w.ret = change.Join(w.Name, w.ret, part)
+	w.ret.Comment = comment
+	return part.Verdict, nil
 }
 
 // now returns what is mounted at the directory, nil where nothing is.
@@ -96,26 +114,26 @@ func (w *wish) now() *data.Map {
 //	    - mkmnt: True
 //	    - opts:
 //	      - defaults
-func (m *module) mounted(ctx context.Context, a mountedArgs) (any, error) {
-	w := &wish{mountedArgs: a, report: newReport(a.Name), folder: trimmed(a.Name)}
+func (m *module) mounted(ctx context.Context, a mountedArgs) (change.Result, error) {
 	for _, need := range [][2]string{{"name", a.Name}, {"device", a.Device}, {"fstype", a.Fstype}} {
 		if need[1] == "" {
-			w.says(false, "Must provide "+need[0]+" to mount.mounted")
-			return w.ret(), nil
+			return change.Refuse(a.Name, "Must provide "+need[0]+" to mount.mounted")
 		}
 	}
+	w := &wish{mountedArgs: a, folder: trimmed(a.Name)}
+	w.ret = change.Result{Name: a.Name, Verdict: change.Success, Comment: ""}
 	if a.Opts == "defaults" && m.mac() {
 		w.Opts = "noowners"
 	}
 	w.opts, w.real = list(w.Opts), m.real(w.folder)
 	for _, step := range []func(context.Context, *wish) (bool, error){m.settle, m.bring, m.persist} {
 		if done, err := step(ctx, w); err != nil {
-			return nil, err
+			return w.ret, err
 		} else if done {
 			break
 		}
 	}
-	return w.ret(), nil
+	return w.ret, nil
 }
 
 // settle looks at what is mounted at the directory: the options are made right, another device is unmounted.
@@ -218,24 +236,59 @@ func (m *module) labelled(ctx context.Context, label string) (names []string, fa
 
 // settleDevice unmounts what is mounted at the directory where it is another device.
 func (m *module) settleDevice(ctx context.Context, w *wish) (bool, error) {
-	wanted, failure, err := m.wanted(ctx, w)
-	if err != nil || failure != "" {
-		return w.says(false, failure), err
+	type look struct {
+		wanted, now []string
+		ignored     string // the name that device_name_regex fits
 	}
-	now := m.devices(w.now())
-	if slices.ContainsFunc(wanted, func(name string) bool { return slices.Contains(now, name) }) {
-		w.comment = "Target was already mounted"
-		return false, nil
-	}
-	if name, ok := ignored(list(w.DeviceNameRegex), now); ok {
-		w.says(true, "An umount will not be forced because device matched device_name_regex: "+name)
-		return false, nil
-	}
-	if change.Test(ctx) {
-		w.says(nil, "An umount would have been forced because devices do not match.  Watched: "+w.Device)
-		return false, nil
-	}
-	return m.replace(ctx, w, wanted[0], now)
+	verdict, err := take(ctx, w, change.Thing[look]{
+		Look: func(ctx context.Context) (l look, err error) {
+			var failure string
+			l.wanted, failure, err = m.wanted(ctx, w)
+			if err == nil && failure != "" {
+				return l, errors.New(failure)
+			}
+			l.now = m.devices(w.now())
+			l.ignored, _ = ignored(list(w.DeviceNameRegex), l.now)
+			return l, change.Raise(err)
+		},
+		Wants: func(l look) *data.Map {
+			if same(l.wanted, l.now) {
+				return nil
+			}
+			text := "Forced unmount because devices don't match. Wanted: " + w.Device
+			if l.wanted[0] != w.Device {
+				text += " (" + l.wanted[0] + ")"
+			}
+			return change.When(l.ignored == "", data.NewMap("umount", text+", current: "+strings.Join(l.now, ", ")))
+		},
+		Apply: func(ctx context.Context, _ look) (err error) {
+			words := data.NewMap("user", w.User)
+			if err = change.Do(ctx, m.env, "mount.umount", []any{w.real}, words); err != nil {
+				return err
+			}
+			if w.active, err = m.active(ctx); err == nil && w.now() != nil {
+				err = errors.New("Unable to unmount")
+			}
+			w.noted = true
+			return err
+		},
+		Texts: change.Texts{Would: "An umount would have been forced because devices do not match.  Watched: " + w.Device},
+		Say: func(o change.Outcome[look]) any {
+			switch {
+			case o.Stage != change.StageSame:
+				return nil
+			case same(o.Before.wanted, o.Before.now):
+				return "Target was already mounted"
+			}
+			return "An umount will not be forced because device matched device_name_regex: " + o.Before.ignored
+		},
+	})
+	return verdict == change.Failure, err
+}
+
+// same reports whether two lists have a name in common.
+func same(some, others []string) bool {
+	return slices.ContainsFunc(some, func(name string) bool { return slices.Contains(others, name) })
 }
 
 // ignored returns the first name that one of the regular expressions fits at its beginning.
@@ -252,131 +305,133 @@ func ignored(patterns, names []string) (string, bool) {
 	return "", false
 }
 
-// replace unmounts another device.
-func (m *module) replace(ctx context.Context, w *wish, wanted string, now []string) (bool, error) {
-	text := "Forced unmount because devices don't match. Wanted: " + w.Device
-	if wanted != w.Device {
-		text += " (" + wanted + ")"
-	}
-	if _, err := m.env.Call(ctx, "mount.umount", []any{w.real}, data.NewMap("user", w.User)); err != nil {
-		return false, err
-	}
-	active, err := m.active(ctx)
-	if err != nil {
-		return false, err
-	}
-	if w.active = active; w.now() != nil {
-		return w.says(false, "Unable to unmount"), nil
-	}
-	w.changes.Set("umount", text+", current: "+strings.Join(now, ", "))
-	w.noted = true
-	return false, nil
-}
-
 // bring mounts the device where nothing is mounted.
 func (m *module) bring(ctx context.Context, w *wish) (bool, error) {
-	there := m.exists(w.folder)
-	switch {
-	case w.now() != nil:
+	if w.now() != nil {
 		return false, nil
-	case !w.Mount:
-		return false, m.folderAlone(ctx, w, there)
-	case change.Test(ctx) && there:
-		return w.says(nil, w.folder+" would be mounted"), nil
-	case change.Test(ctx) && data.Truth(w.Mkmnt):
-		return w.says(nil, w.folder+" would be created and mounted"), nil
-	case change.Test(ctx):
-		return w.says(nil, w.folder+" does not exist and would not be created"), nil
-	case !there && !data.Truth(w.Mkmnt):
-		return w.says(false, "Mount directory is not present"), nil
 	}
-	said, err := m.env.Call(ctx, "mount.mount", []any{w.folder, w.Device, w.Mkmnt, w.Fstype, data.Values(w.opts)}, data.NewMap("user", w.User))
-	if err != nil {
-		return false, err
+	there, mkmnt := m.exists(w.folder), data.Truth(w.Mkmnt)
+	if !w.Mount {
+		return false, m.folderAlone(ctx, w, there, mkmnt)
 	}
-	if text, failed := said.(string); failed {
-		return w.says(false, text), nil
+	would := "would be mounted"
+	switch {
+	case !there && mkmnt:
+		would = "would be created and mounted"
+	case !there:
+		would = "does not exist and would not be created"
 	}
-	w.real = m.real(w.folder)
-	if w.active, err = m.active(ctx); err != nil {
-		return false, err
-	}
-	if w.now() == nil {
-		return w.says(false, "Target is not mounted, although mount succeeded"), nil
-	}
-	w.noted, w.comment = true, "Target was successfully mounted"
-	w.changes.Set("mount", true)
-	return false, nil
+	verdict, err := take(ctx, w, change.Thing[bool]{
+		Look:  func(context.Context) (bool, error) { return there, nil },
+		Wants: func(bool) *data.Map { return data.NewMap("mount", true) },
+		Apply: func(ctx context.Context, there bool) error {
+			if !there && !mkmnt {
+				return errors.New("Mount directory is not present")
+			}
+			args := []any{w.folder, w.Device, w.Mkmnt, w.Fstype, data.Values(w.opts)}
+			said, err := change.Ask[any](ctx, m.env, "mount.mount", args, data.NewMap("user", w.User))
+			if text, failed := said.(string); failed {
+				err = errors.New(text)
+			}
+			if err != nil {
+				return err
+			}
+			w.real = m.real(w.folder)
+			if w.active, err = m.active(ctx); err == nil && w.now() == nil {
+				err = errors.New("Target is not mounted, although mount succeeded")
+			}
+			w.noted = true
+			return err
+		},
+		Texts: change.Texts{Would: w.folder + " " + would, Done: "Target was successfully mounted"},
+	})
+	return verdict != change.Success, err
 }
 
 // folderAlone makes the directory of what is not to be mounted now.
-func (m *module) folderAlone(ctx context.Context, w *wish, there bool) error {
-	test, make := change.Test(ctx), data.Truth(w.Mkmnt)
-	switch {
-	case there && test:
-		w.comment = w.folder + " would not be mounted"
-	case there:
-		w.comment = w.folder + " not mounted"
-	case test && make:
-		w.says(nil, w.folder+" would be created, but not mounted")
-	case test:
-		w.says(nil, w.folder+" does not exist and would neither be created nor mounted")
-	case make:
-		w.comment = w.folder + " was created, not mounted"
-		_, err := m.env.Call(ctx, "file.mkdir", []any{w.folder}, data.NewMap("user", w.User))
-		return err
-	default:
-		w.comment = w.folder + " not present and not mounted"
+func (m *module) folderAlone(ctx context.Context, w *wish, there, mkmnt bool) error {
+	texts := change.Texts{
+		Same:  " not mounted",
+		Would: " does not exist and would neither be created nor mounted",
+		Done:  " not present and not mounted",
 	}
-	return nil
+	if change.Test(ctx) {
+		texts.Same = " would not be mounted"
+	}
+	if mkmnt {
+		texts.Would, texts.Done = " would be created, but not mounted", " was created, not mounted"
+	}
+	_, err := take(ctx, w, change.Thing[bool]{
+		Look:  func(context.Context) (bool, error) { return there, nil },
+		Wants: func(there bool) *data.Map { return change.When(!there, data.NewMap("mkmnt", w.folder)) },
+		Apply: func(ctx context.Context, _ bool) error {
+			if !mkmnt {
+				return nil
+			}
+			return change.Do(ctx, m.env, "file.mkdir", []any{w.folder}, data.NewMap("user", w.User))
+		},
+		Changed: func(bool, bool) *data.Map { return nil },
+		Texts:   change.Texts{Same: w.folder + texts.Same, Would: w.folder + texts.Would, Done: w.folder + texts.Done},
+	})
+	return err
 }
 
-// persist has the device stand in the fstab.
+// persist has the device stand in the fstab, and the options noted with which it is mounted.
 func (m *module) persist(ctx context.Context, w *wish) (bool, error) {
 	if !w.Persist {
 		return true, nil
 	}
-	did, err := m.set(ctx, entry{w.folder, w.Device, w.Fstype, data.Values(w.opts), w.Dump, w.PassNum, w.Config, w.MatchOn, false}, change.Test(ctx))
-	if err != nil {
+	e := entry{w.folder, w.Device, w.Fstype, data.Values(w.opts), w.Dump, w.PassNum, w.Config, w.MatchOn, false}
+	before := data.Str(w.ret.Comment)
+	_, err := take(ctx, w, change.Thing[*line]{
+		Look: func(ctx context.Context) (*line, error) {
+			would, err := m.set(ctx, e, true)
+			return &line{would: would}, err
+		},
+		Wants: func(l *line) *data.Map { return change.When(l.would != "present", data.NewMap("persist", l.would)) },
+		Apply: func(ctx context.Context, l *line) (err error) {
+			l.did, err = m.set(ctx, e, false)
+			return err
+		},
+		Changed: func(_, l *line) *data.Map {
+			if l.did == "change" {
+				return data.NewMap("persist", "update")
+			}
+			return change.When(l.did == "new", data.NewMap("persist", l.did))
+		},
+		Say: func(o change.Outcome[*line]) any {
+			switch {
+			case o.Stage == change.StageWould:
+				return before + ". " + w.wouldPersist(o.Before.would)
+			case change.Test(ctx):
+				return before
+			case o.Stage == change.StageSame || o.Before.did == "present":
+				return before + ". Entry already exists in the fstab."
+			case o.Before.did == "new":
+				return before + ". Added new entry to the fstab."
+			case o.Before.did == "change":
+				return before + ". Updated the entry in the fstab."
+			}
+			return before
+		},
+	})
+	if err != nil || !w.noted || change.Test(ctx) {
 		return true, err
 	}
-	if change.Test(ctx) {
-		w.wouldPersist(did)
-		return true, nil
-	}
-	if w.noted {
-		kwargs := data.NewMap("mkmnt", w.Mkmnt, "fstype", w.Fstype, "mount_opts", data.Values(w.opts))
-		if _, err := m.env.Call(ctx, "mount.write_mount_cache", []any{w.real, w.Device}, kwargs); err != nil {
-			return true, err
-		}
-	}
-	switch did {
-	case "present":
-		w.comment += ". Entry already exists in the fstab."
-	case "new":
-		w.changes.Set("persist", "new")
-		w.comment += ". Added new entry to the fstab."
-	case "change":
-		w.changes.Set("persist", "update")
-		w.comment += ". Updated the entry in the fstab."
-	}
-	return true, nil
+	kwargs := data.NewMap("mkmnt", w.Mkmnt, "fstype", w.Fstype, "mount_opts", data.Values(w.opts))
+	_, err = m.env.Call(ctx, "mount.write_mount_cache", []any{w.real, w.Device}, kwargs)
+	return true, err
 }
 
 // wouldPersist says what test mode finds in the fstab.
-func (w *wish) wouldPersist(did string) {
-	var text string
+func (w *wish) wouldPersist(does string) string {
 	switch {
-	case did == "present":
-		return
-	case did == "new" && w.Mount:
-		text = w.folder + " is mounted, but needs to be written to the fstab in order to be made persistent."
-	case did == "new":
-		text = w.folder + " needs to be written to the fstab in order to be made persistent."
+	case does == "new" && w.Mount:
+		return w.folder + " is mounted, but needs to be written to the fstab in order to be made persistent."
+	case does == "new":
+		return w.folder + " needs to be written to the fstab in order to be made persistent."
 	case w.Mount:
-		text = w.folder + " is mounted, but its fstab entry must be updated."
-	default:
-		text = "The " + w.folder + " fstab entry must be updated."
+		return w.folder + " is mounted, but its fstab entry must be updated."
 	}
-	w.says(nil, w.comment+". "+text)
+	return "The " + w.folder + " fstab entry must be updated."
 }

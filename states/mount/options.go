@@ -2,12 +2,14 @@ package mount
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -132,67 +134,70 @@ func (m *module) settleOptions(ctx context.Context, w *wish) (done bool, err err
 	if len(w.opts) == 0 {
 		return false, nil
 	}
-	opts := m.compared(w)
-	missing, err := m.differing(ctx, w, opts)
-	if err != nil {
-		return false, err
+	opts, whole := m.compared(w), w.Fstype == "nfs" || w.Fstype == "cvfs" || strings.HasPrefix(w.Fstype, "fuse")
+	forced := "Forced remount"
+	if whole {
+		forced = "Forced unmount and mount"
 	}
-	if missing != nil {
-		text := "options (" + strings.Join(missing, ",") + ") changed"
-		if change.Test(ctx) {
-			return w.says(nil, "Remount would be forced because "+text), nil
-		}
-		return m.again(ctx, w, opts, text)
+	type look struct {
+		options []string // that make it necessary to mount anew
+		gone    bool     // they are wanted no more
 	}
-	return m.settleNoted(ctx, w, opts)
+	because := func(l look) string { return " because options (" + strings.Join(l.options, ",") + ")" }
+	verdict, err := take(ctx, w, change.Thing[look]{
+		Look: func(ctx context.Context) (l look, err error) {
+			if l.options, err = m.differing(ctx, w, opts); err == nil && l.options == nil {
+				l.gone = true
+				l.options, err = m.formerly(ctx, w, opts)
+			}
+			return l, change.Raise(err)
+		},
+		Wants: func(l look) *data.Map {
+			return change.When(len(l.options) > 0, data.NewMap("umount", forced+because(l)+" changed"))
+		},
+		Apply: func(ctx context.Context, _ look) error { return m.again(ctx, w, opts, whole) },
+		Say: func(o change.Outcome[look]) any {
+			switch {
+			case o.Stage == change.StageWould && o.Before.gone:
+				return "Remount would be forced" + because(o.Before) + "changed"
+			case o.Stage == change.StageWould:
+				return "Remount would be forced" + because(o.Before) + " changed"
+			}
+			return nil
+		},
+	})
+	return verdict != change.Success, err
 }
 
-// settleNoted takes options away with which the minion mounted it before.
-func (m *module) settleNoted(ctx context.Context, w *wish, opts []string) (bool, error) {
-	v, err := m.env.Call(ctx, "mount.read_mount_cache", []any{w.real}, nil)
-	if err != nil {
-		return false, err
-	}
-	cache, _ := v.(*data.Map)
+// formerly returns options with which the minion mounted it before, and that are wanted no more.
+func (m *module) formerly(ctx context.Context, w *wish, opts []string) ([]string, error) {
+	cache, err := loader.CallAs[*data.Map](ctx, m.env, "mount.read_mount_cache", []any{w.real}, nil)
 	noted, ok := cache.Get("opts")
-	if !ok || cache.Text("device") != w.Device {
+	if err == nil && (!ok || cache.Text("device") != w.Device) {
 		w.noted = true
-		return false, nil
+		return nil, nil
 	}
-	gone := slices.DeleteFunc(list(noted), func(opt string) bool { return slices.Contains(opts, opt) })
-	if len(gone) == 0 {
-		return false, nil
-	}
-	if change.Test(ctx) {
-		return w.says(nil, "Remount would be forced because options ("+strings.Join(gone, ",")+")changed"), nil
-	}
-	return m.again(ctx, w, opts, "options ("+strings.Join(gone, ",")+") changed")
+	return slices.DeleteFunc(list(noted), func(opt string) bool { return slices.Contains(opts, opt) }), err
 }
 
-// again mounts with other options what is mounted.
-func (m *module) again(ctx context.Context, w *wish, opts []string, why string) (bool, error) {
+// again mounts with other options what is mounted, as a whole or by a remount.
+func (m *module) again(ctx context.Context, w *wish, opts []string, whole bool) error {
 	w.noted = true
+	fun := "mount.remount"
+	if whole {
+		fun = "mount.mount"
+		said, err := change.Ask[any](ctx, m.env, "mount.umount", []any{w.real}, nil)
+		switch {
+		case err != nil:
+			return err
+		case said != true:
+			return errors.New("Unable to unmount " + w.real + ": " + data.Str(said) + ".")
+		}
+	}
 	kwargs := data.NewMap("mkmnt", w.Mkmnt, "fstype", w.Fstype, "opts", data.Values(opts))
-	if w.Fstype != "nfs" && w.Fstype != "cvfs" && !strings.HasPrefix(w.Fstype, "fuse") {
-		said, err := m.env.Call(ctx, "mount.remount", []any{w.real, w.Device}, kwargs)
-		return w.remounted(said, "Forced remount because "+why), err
+	said, err := change.Ask[any](ctx, m.env, fun, []any{w.real, w.Device}, kwargs)
+	if err == nil && said != true {
+		err = errors.New(data.Str(said))
 	}
-	said, err := m.env.Call(ctx, "mount.umount", []any{w.real}, nil)
-	if err != nil {
-		return false, err
-	}
-	if said != true {
-		return w.says(false, "Unable to unmount "+w.real+": "+data.Str(said)+"."), nil
-	}
-	said, err = m.env.Call(ctx, "mount.mount", []any{w.real, w.Device}, kwargs)
-	return w.remounted(said, "Forced unmount and mount because "+why), err
-}
-
-// remounted takes what a mount with other options said: True, or why it failed.
-func (w *wish) remounted(said any, text string) bool {
-	if said != true {
-		return w.says(false, data.Str(said))
-	}
-	w.changes.Set("umount", text)
-	return false
+	return err
 }
