@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/brineproject/brine/cli/flags"
 	"github.com/brineproject/brine/cli/flags/urfave"
@@ -112,7 +113,7 @@ func TestMisspeltOptions(t *testing.T) {
 
 func checkValues(t *testing.T, c *vectors.Case, l *Line) {
 	t.Helper()
-	if d := cmp.Diff(data.TextsOf(c.Value("args")), l.Args); d != "" {
+	if d := cmp.Diff(data.TextsOf(c.Value("args")), l.Args, cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("arguments (-want +got):\n%s", d)
 	}
 	var given []string
@@ -120,7 +121,7 @@ func checkValues(t *testing.T, c *vectors.Case, l *Line) {
 		given = append(given, k)
 	}
 	slices.Sort(given)
-	if d := cmp.Diff(data.TextsOf(c.Value("given")), given); d != "" {
+	if d := cmp.Diff(data.TextsOf(c.Value("given")), given, cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("options given (-want +got):\n%s", d)
 	}
 	for k, want := range c.Value("values").(*data.Map).All() {
