@@ -142,6 +142,20 @@ func TestRaise(t *testing.T) {
 	}
 }
 
+// An error of a kind that the state catches fails it, any other is raised.
+func TestExcept(t *testing.T) {
+	caught := &lamp{fails: Except(loader.Execution("sparks"), loader.KindNotFound, loader.KindExecution)}
+	check(t, t.Context(), caught, New("lamp", false, data.NewMap("on", OldNew(false, true)), "sparks"))
+	sparks := loader.TypeError("sparks")
+	raising := &lamp{fails: Except(sparks, loader.KindExecution)}
+	if _, err := raising.thing(true).Ensure(t.Context()); err != sparks {
+		t.Errorf("got %v, want %v", err, sparks)
+	}
+	if Except(nil) != nil || Except(nil, loader.KindExecution) != nil {
+		t.Error("no error has become one")
+	}
+}
+
 // What cannot be read again is believed: a stuck lamp counts as turned on, one that fails does not.
 func TestTrust(t *testing.T) {
 	ensure := func(l *lamp) *data.Map {

@@ -3,8 +3,10 @@ package change
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 )
 
 // A Thing is one thing of a system that a state keeps as it is wanted. S is how it is: what Look
@@ -80,6 +82,15 @@ func Raise(err error) error {
 		return nil
 	}
 	return &raised{err}
+}
+
+// Except is Raise for an error that is of none of these kinds. One of them stays as it is and fails the
+// state, as an error that a state of Salt catches.
+func Except(err error, kinds ...loader.Kind) error {
+	if slices.Contains(kinds, loader.KindOf(err)) {
+		return err
+	}
+	return Raise(err)
 }
 
 type raised struct{ error }

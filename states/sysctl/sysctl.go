@@ -59,37 +59,56 @@ func words(value string) string { return strings.Join(strings.Fields(value), " "
 //	vm.swappiness:
 //	  sysctl.present:
 //	    - value: 20
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
 	if a.Config == nil {
 		file, err := m.env.Call(ctx, "sysctl.default_config", nil, nil)
 		if err != nil {
-			return nil, err
+			return change.Result{}, err
 		}
 		a.Config = file
 	}
-	now, err := m.look(ctx, a)
-	if err != nil {
-		return nil, err
-	}
 	value := data.Str(a.Value)
-	switch {
-	case now.has(value):
-		return change.Done(a.Name, fmt.Sprintf("Sysctl value %s = %s is already set", a.Name, value)), nil
-	case change.Test(ctx):
-		return change.New(a.Name, nil, nil, now.would(a)), nil
-	}
-	return m.set(ctx, a)
+	return change.Thing[setting]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (setting, error) { return m.look(ctx, a) },
+		Wants: func(now setting) *data.Map {
+			return change.When(!now.has(value), data.NewMap(a.Name, a.Value))
+		},
+		Apply: func(ctx context.Context, _ setting) error {
+			_, err := m.env.Call(ctx, "sysctl.persist", []any{a.Name, a.Value, a.Config}, nil)
+			return change.Except(err, loader.KindExecution)
+		},
+		Silent: true,
+		Say:    func(o change.Outcome[setting]) any { return a.say(o) },
+	}.Ensure(ctx)
 }
 
 // look reads how the parameter is.
 func (m *module) look(ctx context.Context, a presentArgs) (setting, error) {
-	shown, err := m.env.Call(ctx, "sysctl.show", nil, data.NewMap("config_file", a.Config))
+	shown, err := change.Ask[any](ctx, m.env, "sysctl.show", nil, data.NewMap("config_file", a.Config))
 	if err != nil {
 		return setting{}, err
 	}
-	now, err := m.env.Call(ctx, "sysctl.get", []any{a.Name}, nil)
+	now, err := change.Ask[any](ctx, m.env, "sysctl.get", []any{a.Name}, nil)
 	file, _ := shown.(*data.Map)
 	return setting{file.Value(a.Name), shown != nil, data.Str(now)}, err
+}
+
+// say returns the comment.
+func (a presentArgs) say(o change.Outcome[setting]) string {
+	value := data.Str(a.Value)
+	switch {
+	case o.Stage == change.StageSame:
+		return fmt.Sprintf("Sysctl value %s = %s is already set", a.Name, value)
+	case o.Stage == change.StageWould:
+		return o.Before.would(a)
+	case o.Stage == change.StageDone:
+		return fmt.Sprintf("Updated sysctl value %s = %s", a.Name, value)
+	case o.Err != nil:
+		return fmt.Sprintf("Failed to set %s to %s: %s", a.Name, value, o.Err)
+	}
+	return fmt.Sprintf("Failed to set %s to %s: it is %s, in %s %s",
+		a.Name, value, o.After.now, data.Str(a.Config), data.Str(o.After.configured))
 }
 
 // would says what is to change.
@@ -97,34 +116,16 @@ func (s setting) would(a presentArgs) string {
 	value := data.Str(a.Value)
 	switch {
 	case !s.readable:
-		return fmt.Sprintf("Sysctl option %s might be changed, we failed to check config file at %s. The file is either unreadable, or missing.", a.Name, data.Str(a.Config))
+		return fmt.Sprintf("Sysctl option %s might be changed, we failed to check config file at %s. "+
+			"The file is either unreadable, or missing.", a.Name, data.Str(a.Config))
 	case s.now == "" && s.configured != nil:
-		return fmt.Sprintf("Sysctl value %s is present in configuration file but is not present in the running config. The value %s is set to be changed to %s",
-			a.Name, a.Name, value)
+		return fmt.Sprintf("Sysctl value %s is present in configuration file but is not present in the "+
+			"running config. The value %s is set to be changed to %s", a.Name, a.Name, value)
 	case s.now == "" || s.configured != nil:
 		return fmt.Sprintf("Sysctl option %s would be changed to %s", a.Name, value)
 	case words(s.now) != words(value):
 		return fmt.Sprintf("Sysctl option %s set to be changed to %s", a.Name, value)
 	}
-	return fmt.Sprintf("Sysctl value is currently set on the running system but not in a config file. Sysctl option %s set to be changed to %s in config file.", a.Name, value)
-}
-
-// set sets the parameter and reads it again.
-func (m *module) set(ctx context.Context, a presentArgs) (any, error) {
-	value := data.Str(a.Value)
-	_, err := m.env.Call(ctx, "sysctl.persist", []any{a.Name, a.Value, a.Config}, nil)
-	if loader.KindOf(err) == loader.KindExecution {
-		return change.Failed(a.Name, fmt.Sprintf("Failed to set %s to %s: %s", a.Name, value, err)), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	now, err := m.look(ctx, a)
-	switch {
-	case err != nil:
-		return nil, err
-	case !now.has(value):
-		return change.Failed(a.Name, fmt.Sprintf("Failed to set %s to %s: it is %s, in %s %s", a.Name, value, now.now, data.Str(a.Config), data.Str(now.configured))), nil
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, a.Value), fmt.Sprintf("Updated sysctl value %s = %s", a.Name, value)), nil
+	return fmt.Sprintf("Sysctl value is currently set on the running system but not in a config file. "+
+		"Sysctl option %s set to be changed to %s in config file.", a.Name, value)
 }

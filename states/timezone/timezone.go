@@ -45,80 +45,79 @@ type clock struct{ zone, utc bool }
 //	America/Denver:
 //	  timezone.system:
 //	    - utc: True
-func (m *module) system(ctx context.Context, a systemArgs) (any, error) {
-	now, err := m.look(ctx, a.Name)
-	if kind := loader.KindOf(err); kind == loader.KindExecution || kind == loader.KindInvocation {
-		return change.Failed(a.Name, fmt.Sprintf("Unable to compare desired timezone '%s' to system timezone: %s", a.Name, err)), nil
-	}
-	if err != nil {
-		return nil, err
-	}
+func (m *module) system(ctx context.Context, a systemArgs) (change.Result, error) {
 	utc := data.Truth(a.UTC)
-	if now.zone && (now.utc || !utc) {
-		comment := "Timezone " + a.Name + " already set"
-		if utc {
-			comment += ", UTC already set to " + a.Name
-		}
-		return change.Done(a.Name, comment), nil
-	}
-	if change.Test(ctx) {
-		var would []string
-		if !now.zone {
-			would = append(would, "Timezone "+a.Name+" needs to be set")
-		}
-		if utc && !now.utc {
-			would = append(would, "UTC needs to be set to "+data.Str(a.UTC))
-		}
-		return change.New(a.Name, nil, nil, strings.Join(would, ", ")), nil
-	}
-	return m.set(ctx, a, now)
+	return change.Thing[clock]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (clock, error) { return m.look(ctx, a.Name) },
+		Wants: func(now clock) *data.Map {
+			changes := &data.Map{}
+			if !now.zone {
+				changes.Set("timezone", a.Name)
+			}
+			if utc && !now.utc {
+				changes.Set("utc", a.UTC)
+			}
+			return changes
+		},
+		Apply: func(ctx context.Context, now clock) error {
+			if !now.zone {
+				if err := change.Do(ctx, m.env, "timezone.set_zone", []any{a.Name}, nil); err != nil {
+					return err
+				}
+			}
+			if utc && !now.utc {
+				return change.Do(ctx, m.env, "timezone.set_hwclock", []any{"UTC"}, nil)
+			}
+			return nil
+		},
+		Silent: true,
+		Say:    func(o change.Outcome[clock]) any { return a.say(o) },
+	}.Ensure(ctx)
 }
 
 // look reads how the time of the system is.
 func (m *module) look(ctx context.Context, name string) (clock, error) {
 	same, err := m.env.Call(ctx, "timezone.zone_compare", []any{name}, nil)
-	if err != nil {
-		return clock{}, err
+	var keeps any
+	if err == nil {
+		keeps, err = m.env.Call(ctx, "timezone.get_hwclock", nil, nil)
 	}
-	keeps, err := m.env.Call(ctx, "timezone.get_hwclock", nil, nil)
 	text := strings.ToLower(data.Str(keeps))
-	return clock{same == true, text != "localtime" && text != "local"}, err
+	return clock{same == true, text != "localtime" && text != "local"},
+		change.Except(err, loader.KindExecution, loader.KindInvocation)
 }
 
-// set sets what is not as it is to be.
-func (m *module) set(ctx context.Context, a systemArgs, before clock) (any, error) {
-	if !before.zone {
-		_, err := m.env.Call(ctx, "timezone.set_zone", []any{a.Name}, nil)
-		if err != nil {
-			return nil, err
-		}
-	}
-	if data.Truth(a.UTC) && !before.utc {
-		if _, err := m.env.Call(ctx, "timezone.set_hwclock", []any{"UTC"}, nil); err != nil {
-			return nil, err
-		}
-	}
-	after, err := m.look(ctx, a.Name)
-	if err != nil {
-		return nil, err
+// say returns the comment: on the zone, and on the clock where it is not left alone.
+func (a systemArgs) say(o change.Outcome[clock]) string {
+	if o.Err != nil {
+		return fmt.Sprintf("Unable to compare desired timezone '%s' to system timezone: %s", a.Name, o.Err)
 	}
 	var said []string
-	result, changes := true, &data.Map{}
-	if !before.zone && after.zone {
-		changes.Set("timezone", a.Name)
+	if o.Stage == change.StageSame {
+		said = append(said, "Timezone "+a.Name+" already set")
+		if data.Truth(a.UTC) {
+			said = append(said, "UTC already set to "+a.Name)
+		}
+	}
+	test := o.Stage == change.StageWould
+	switch {
+	case o.Before.zone:
+	case test:
+		said = append(said, "Timezone "+a.Name+" needs to be set")
+	case o.After.zone:
 		said = append(said, "Set timezone "+a.Name)
-	} else if !before.zone {
-		result = false
+	default:
 		said = append(said, "Failed to set timezone")
 	}
 	switch utc := data.Str(a.UTC); {
-	case !data.Truth(a.UTC) || before.utc:
-	case after.utc:
-		changes.Set("utc", a.UTC)
+	case !data.Truth(a.UTC) || o.Before.utc:
+	case test:
+		said = append(said, "UTC needs to be set to "+utc)
+	case o.After.utc:
 		said = append(said, "Set UTC to "+utc)
 	default:
-		result = false
 		said = append(said, "Failed to set UTC to "+utc)
 	}
-	return change.New(a.Name, result, changes, strings.Join(said, ", ")), nil
+	return strings.Join(said, ", ")
 }
