@@ -95,8 +95,14 @@ func TestPresent(t *testing.T) {
 		if test && sets > 0 {
 			t.Errorf("%s: test mode set it", data.Repr(c))
 		}
-		if again := k.present(t, false, c.Value("value"), c.Value("config")); !test && k.fails == nil && (k.sets > sets || data.Truth(again.Value("changes"))) {
-			t.Errorf("%s: the second run gives %s", data.Repr(c), data.Repr(again))
+		if test || k.fails != nil {
+			continue
+		}
+		for _, test := range []bool{false, true} {
+			again := k.present(t, test, c.Value("value"), c.Value("config"))
+			if k.sets > sets || again.Value("result") != true || data.Truth(again.Value("changes")) {
+				t.Errorf("%s: the second run gives %s", data.Repr(c), data.Repr(again))
+			}
 		}
 	}
 }

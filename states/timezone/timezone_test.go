@@ -109,6 +109,7 @@ func TestSystem(t *testing.T) {
 			}
 			h.says(h.system(false, "Europe/Berlin", false), true, data.NewMap("timezone", "Europe/Berlin"), "Set timezone Europe/Berlin")
 			h.says(h.system(false, "Europe/Berlin", false), true, data.NewMap(), "Timezone Europe/Berlin already set")
+			h.says(h.system(true, "Europe/Berlin", false), true, data.NewMap(), "Timezone Europe/Berlin already set")
 			if got := h.call("get_zone"); got != "Europe/Berlin" {
 				t.Errorf("the zone is %v", got)
 			}
@@ -132,6 +133,7 @@ func TestClock(t *testing.T) {
 			h.says(h.system(true, "America/Denver", true), nil, data.NewMap(), "Timezone America/Denver needs to be set, UTC needs to be set to True")
 			h.says(h.system(false, "America/Denver", true), true, data.NewMap("timezone", "America/Denver", "utc", true), "Set timezone America/Denver, Set UTC to True")
 			h.says(h.system(false, "America/Denver", true), true, data.NewMap(), "Timezone America/Denver already set, UTC already set to America/Denver")
+			h.says(h.system(true, "America/Denver", true), true, data.NewMap(), "Timezone America/Denver already set, UTC already set to America/Denver")
 			for range 2 {
 				if got := h.call("set_hwclock", "localtime"); got != true {
 					t.Errorf("set_hwclock gives %v", got)

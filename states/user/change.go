@@ -2,38 +2,13 @@ package user
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/state/change"
 )
 
-// alter brings a user that is there to how it is wanted.
-func (m *module) alter(ctx context.Context, before account, w *wish, lacks *data.Map) (*data.Map, error) {
-	failure := m.bring(ctx, before, w, lacks)
-	after, err := m.look(ctx, w.Name)
-	if err != nil {
-		return nil, err
-	}
-	left, err := m.lacks(after, w)
-	if err != nil {
-		return nil, err
-	}
-	changes := changed(before, after)
-	if lacks.Has("homeDoesNotExist") && !left.Has("homeDoesNotExist") {
-		changes.Set("homeDoesNotExist", lacks.Value("homeDoesNotExist"))
-	}
-	switch {
-	case failure != nil:
-		return change.New(w.Name, false, changes, failure.Error()), nil
-	case left.Len() > 0:
-		return change.New(w.Name, false, changes, "These values could not be changed: "+data.Str(hidden(left))), nil
-	}
-	return change.New(w.Name, true, changes, fmt.Sprintf("Updated user %s", w.Name)), nil
-}
-
-// changed returns what differs between two looks at a user, without hashes.
+// changed returns what differs between two looks at a user, without hashes, and its home directory
+// where it was made.
 func changed(before, after account) *data.Map {
 	changes := &data.Map{}
 	for key, v := range after.user.All() {
@@ -50,6 +25,9 @@ func changed(before, after account) *data.Map {
 			changes.Set(key, v)
 		}
 	}
+	if home, missed := before.lacks.Get("homeDoesNotExist"); missed && !after.lacks.Has("homeDoesNotExist") {
+		changes.Set("homeDoesNotExist", home)
+	}
 	return changes
 }
 
@@ -60,7 +38,8 @@ type move struct {
 }
 
 // bring calls what gives a user what it lacks. Its groups come last, as that of its own counts among them.
-func (m *module) bring(ctx context.Context, now account, w *wish, lacks *data.Map) error {
+func (m *module) bring(ctx context.Context, now account, w *wish) error {
+	lacks := now.lacks
 	for _, do := range slices.Concat(passwordMoves(w, lacks), homeMoves(lacks), otherMoves(w, lacks)) {
 		if _, err := m.call(ctx, do.fun, append([]any{w.Name}, do.args...)...); err != nil {
 			return err

@@ -8,35 +8,41 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// make makes a user.
-func (m *module) make(ctx context.Context, w *wish) (*data.Map, error) {
-	if change.Test(ctx) {
-		return change.Would(w.Name, nil, fmt.Sprintf("User %s set to be added", w.Name)), nil
-	}
-	made, err := m.env.Call(ctx, "user.add", nil, w.added())
+// make makes a user, and gives it what it then still lacks: its password and its days.
+func (m *module) make(ctx context.Context, w *wish) error {
+	added, err := m.env.Call(ctx, "user.add", nil, w.added())
 	switch {
 	case err != nil:
-		return nil, err
-	case made != true:
-		return change.Failed(w.Name, fmt.Sprintf("Failed to create new user %s", w.Name)), nil
+		return change.Raise(err)
+	case added != true:
+		return fmt.Errorf("Failed to create new user %s", w.Name) //nolint:staticcheck // Salt's text
 	}
-	comment := fmt.Sprintf("New user %s created", w.Name)
-	set, failure, err := m.complete(ctx, w)
-	if err != nil {
-		failure = err.Error()
+	w.made = true
+	if w.gids, err = m.groups(ctx); err != nil { // one may have come with the user
+		return err
 	}
-	changes, err := m.dictionary(ctx, "user.info", w.Name)
-	if err != nil {
-		return nil, err
+	now, err := m.look(ctx, w)
+	if err == nil {
+		err = m.bring(ctx, now, w)
 	}
+	w.complete = err == nil
+	return err
+}
+
+// created returns the changes of a new user. Those of its password and its days are there where all
+// that it was to get was asked for.
+func (w *wish) created(after account) *data.Map {
+	if !after.there() {
+		return nil
+	}
+	changes := after.user.Clone()
 	if !data.Truth(w.Createhome) {
 		changes.Set("home", "") // the users' file has one also where there is no directory
 	}
-	changes.Update(set)
-	if failure != "" {
-		return change.New(w.Name, false, changes, failure), nil
+	if w.complete {
+		changes.Update(w.told(after.shadow))
 	}
-	return change.New(w.Name, true, changes, comment), nil
+	return changes
 }
 
 // added returns the arguments of user.add.
@@ -48,29 +54,6 @@ func (w *wish) added() *data.Map {
 	return data.NewMap("name", w.Name, "uid", w.UID, "gid", w.GID, "groups", groups, "home", w.Home, "shell", w.Shell, "unique", w.Unique,
 		"system", w.System, "fullname", w.Fullname, "roomnumber", w.Roomnumber, "workphone", w.Workphone, "homephone", w.Homephone,
 		"other", w.Other, "createhome", w.Createhome, "nologinit", w.Nologinit, "loginclass", w.Loginclass, "usergroup", w.Usergroup)
-}
-
-// complete gives a new user its password and its days, and what else it still lacks. It returns what that changed, and what failed.
-func (m *module) complete(ctx context.Context, w *wish) (set *data.Map, failure string, err error) {
-	if w.gids, err = m.groups(ctx); err != nil { // one may have come with the user
-		return nil, "", err
-	}
-	now, err := m.look(ctx, w.Name)
-	if err != nil {
-		return nil, "", err
-	}
-	lacks, err := m.lacks(now, w)
-	if err != nil {
-		return nil, "", err
-	}
-	if err = m.bring(ctx, now, w, lacks); err != nil {
-		return nil, "", err
-	}
-	if now, err = m.look(ctx, w.Name); err != nil {
-		return nil, "", err
-	}
-	left, err := m.lacks(now, w)
-	return w.told(now.shadow), w.missed(left), err
 }
 
 // told returns the changes of a new user beyond what the users' file has: what was asked for and is there.

@@ -137,46 +137,75 @@ type presentArgs struct {
 //	    - groups:
 //	      - wheel
 //	      - games
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
 	w, refused, err := m.wish(ctx, a)
 	if err != nil {
-		return nil, err
+		return change.Result{}, err
 	}
 	if refused != "" {
-		return change.Failed(a.Name, refused), nil
+		return change.Refuse(a.Name, refused)
 	}
-	now, err := m.look(ctx, a.Name)
-	if err != nil {
-		return nil, err
-	}
-	if now.user.Len() == 0 {
-		return m.make(ctx, w)
-	}
-	lacks, err := m.lacks(now, w)
-	if err != nil {
-		return nil, err
-	}
-	if refusal := forbidden(a, now, lacks); refusal != nil {
-		return change.Failed(a.Name, refusal.Error()), nil
-	}
+	return change.Thing[account]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (account, error) {
+			now, err := m.look(ctx, w)
+			if err != nil || !now.there() || w.made {
+				return now, change.Raise(err)
+			}
+			return now, forbidden(a, now)
+		},
+		Wants: func(now account) *data.Map { return now.lacks },
+		Apply: func(ctx context.Context, now account) error {
+			if now.there() {
+				return m.bring(ctx, now, w)
+			}
+			return m.make(ctx, w)
+		},
+		Changed: func(before, after account) *data.Map {
+			if before.there() {
+				return changed(before, after)
+			}
+			return w.created(after)
+		},
+		Silent: true,
+		Say:    w.say,
+	}.Ensure(ctx)
+}
+
+// say returns the comment, nil for the text of an error.
+func (w *wish) say(o change.Outcome[account]) any {
+	created := !o.Before.there()
 	switch {
-	case lacks.Len() == 0:
-		return change.Done(a.Name, fmt.Sprintf("User %s is present and up to date", a.Name)), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, "The following user attributes are set to be changed:\n"+lines(hidden(lacks))), nil
+	case o.Err != nil:
+		return nil
+	case o.Stage == change.StageSame:
+		return fmt.Sprintf("User %s is present and up to date", w.Name)
+	case o.Stage == change.StageWould && created:
+		return fmt.Sprintf("User %s set to be added", w.Name)
+	case o.Stage == change.StageWould:
+		return "The following user attributes are set to be changed:\n" + lines(hidden(o.Changes))
+	case o.Stage == change.StageFailed && created:
+		return w.missed(o.Left)
+	case o.Stage == change.StageFailed:
+		return "These values could not be changed: " + data.Str(hidden(o.Left))
+	case created:
+		return fmt.Sprintf("New user %s created", w.Name)
 	}
-	return m.alter(ctx, now, w, lacks)
+	return fmt.Sprintf("Updated user %s", w.Name)
 }
 
 // forbidden returns why ids may not change, nil where nothing speaks against it.
-func forbidden(a presentArgs, now account, lacks *data.Map) error {
-	const text = "Changing %s (%s -> %s) not permitted, set allow_%s_change to True to force this change. Note that this will not change file ownership."
+func forbidden(a presentArgs, now account) error {
 	var refusals []any
-	if lacks.Has("uid") && !data.Truth(a.AllowUIDChange) {
-		refusals = append(refusals, fmt.Sprintf(text, "uid", data.Str(now.user.Value("uid")), data.Str(lacks.Value("uid")), "uid"))
-	}
-	if lacks.Has("gid") && !data.Truth(a.AllowGIDChange) {
-		refusals = append(refusals, fmt.Sprintf(text, "gid", data.Str(now.user.Value("gid")), data.Str(lacks.Value("gid")), "gid"))
+	for _, id := range []struct {
+		key     string
+		allowed any
+	}{{"uid", a.AllowUIDChange}, {"gid", a.AllowGIDChange}} {
+		if wanted, ok := now.lacks.Get(id.key); ok && !data.Truth(id.allowed) {
+			refusals = append(refusals, fmt.Sprintf("Changing %[1]s (%[2]s -> %[3]s) not permitted, set allow_%[1]s_change to True "+
+				"to force this change. Note that this will not change file ownership.",
+				id.key, data.Str(now.user.Value(id.key)), data.Str(wanted)))
+		}
 	}
 	if refusals == nil {
 		return nil

@@ -41,9 +41,7 @@ func (m *module) call(ctx context.Context, fun string, args ...any) (any, error)
 
 // dictionary calls a function that returns a dictionary.
 func (m *module) dictionary(ctx context.Context, fun string, args ...any) (*data.Map, error) {
-	v, err := m.call(ctx, fun, args...)
-	found, _ := v.(*data.Map)
-	return found, err
+	return loader.CallAs[*data.Map](ctx, m.env, fun, args, nil)
 }
 
 type absentArgs struct {
@@ -65,43 +63,48 @@ type absentArgs struct {
 //	fred:
 //	  user.absent:
 //	    - purge: True
-func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
-	now, err := m.dictionary(ctx, "user.info", a.Name)
-	switch {
-	case err != nil:
-		return nil, err
-	case now.Len() == 0:
-		return change.Done(a.Name, fmt.Sprintf("User %s is not present", a.Name)), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, fmt.Sprintf("User %s set for removal", a.Name)), nil
-	}
-	groups, err := m.call(ctx, "user.list_groups", a.Name)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := m.call(ctx, "user.delete", a.Name, a.Purge, a.Force); err != nil {
-		return nil, err
-	}
-	if left, err := m.dictionary(ctx, "user.info", a.Name); err != nil || left.Len() > 0 {
-		return change.Failed(a.Name, fmt.Sprintf("Failed to remove user %s", a.Name)), err
-	}
-	changes, err := m.gone(ctx, groups)
-	changes.Set(a.Name, "removed")
-	return change.New(a.Name, true, changes, fmt.Sprintf("Removed user %s", a.Name)), err
+func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error) {
+	gone := &data.Map{}
+	return change.Thing[*data.Map]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (*data.Map, error) {
+			now, err := m.dictionary(ctx, "user.info", a.Name)
+			return now, change.Raise(err)
+		},
+		Wants: func(now *data.Map) *data.Map {
+			return change.When(now.Len() > 0, data.NewMap(a.Name, "removed"))
+		},
+		Apply: func(ctx context.Context, _ *data.Map) (err error) {
+			gone, err = m.remove(ctx, a)
+			return change.Raise(err)
+		},
+		Changed: func(_, left *data.Map) *data.Map { return change.When(left.Len() == 0, gone) },
+		Texts: change.Texts{
+			Same:   fmt.Sprintf("User %s is not present", a.Name),
+			Would:  fmt.Sprintf("User %s set for removal", a.Name),
+			Done:   fmt.Sprintf("Removed user %s", a.Name),
+			Failed: fmt.Sprintf("Failed to remove user %s", a.Name),
+		},
+		Silent: true,
+	}.Ensure(ctx)
 }
 
-// gone returns, as changes, the groups that went with their user.
-func (m *module) gone(ctx context.Context, groups any) (*data.Map, error) {
+// remove removes a user and returns the changes: the groups that went with it, and the user.
+func (m *module) remove(ctx context.Context, a absentArgs) (*data.Map, error) {
+	groups, err := loader.CallAs[[]string](ctx, m.env, "user.list_groups", []any{a.Name}, nil)
+	if err == nil {
+		_, err = m.call(ctx, "user.delete", a.Name, a.Purge, a.Force)
+	}
 	changes := &data.Map{}
-	list, _ := groups.([]any)
-	for _, g := range list {
-		left, err := m.dictionary(ctx, "group.info", g)
+	for _, g := range groups {
 		if err != nil {
-			return changes, err
+			break
 		}
-		if left.Len() == 0 {
-			changes.Set(data.Str(g)+" group", "removed")
+		var left *data.Map
+		if left, err = m.dictionary(ctx, "group.info", g); err == nil && left.Len() == 0 {
+			changes.Set(g+" group", "removed")
 		}
 	}
-	return changes, nil
+	changes.Set(a.Name, "removed")
+	return changes, err
 }

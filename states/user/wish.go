@@ -21,6 +21,8 @@ type wish struct {
 	ownGroup any   // group of its own, by id or name; nil for any
 	wanted   []any // groups that are there, of those that are listed
 	gids     groups
+	made     bool // a new user is there
+	complete bool // and was given all that it is to have
 }
 
 // groups are the ids of the groups of the system by their names.
@@ -118,18 +120,28 @@ func listed(v any) []any {
 	return list
 }
 
-// An account is how a user is: what the modules user and shadow tell of it.
+// An account is how a user is: what the modules user and shadow tell of it, and what it lacks.
 type account struct {
 	user, shadow *data.Map
+	lacks        *data.Map // by Salt's names; of a user that is not there all
 }
 
-func (m *module) look(ctx context.Context, name string) (now account, err error) {
-	if now.user, err = m.dictionary(ctx, "user.info", name); err != nil {
+func (a account) there() bool { return a.user.Len() > 0 }
+
+func (m *module) look(ctx context.Context, w *wish) (now account, err error) {
+	if now.user, err = m.dictionary(ctx, "user.info", w.Name); err != nil {
 		return now, err
 	}
-	if m.env.Functions.Has("shadow.info") {
-		now.shadow, err = m.dictionary(ctx, "shadow.info", name)
+	if !now.there() {
+		now.lacks = data.NewMap("name", w.Name)
+		return now, nil
 	}
+	if m.env.Functions.Has("shadow.info") {
+		if now.shadow, err = m.dictionary(ctx, "shadow.info", w.Name); err != nil {
+			return now, err
+		}
+	}
+	now.lacks, err = m.lacks(now, w)
 	return now, err
 }
 
