@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -10,19 +11,19 @@ import (
 
 // A turn is what enables or disables a service: how the module calls it, and what the state says.
 type turn struct {
-	do, is           string // functions of the module
-	set, done, fails string
-	alone            string // what the module cannot do
-	missing          any    // result where there is no such service
-	kwargs           bool   // is takes them, too
+	do, is      string // functions of the module
+	done, fails string
+	alone       string // what the module cannot do
+	missing     any    // result where there is no such service
+	kwargs      bool   // is takes them, too
 }
 
 func enabling() turn {
-	return turn{do: "enable", is: "enabled", set: "enabled", done: "enabled", fails: "to start at boot", alone: "Enable", missing: false, kwargs: true}
+	return turn{do: "enable", is: "enabled", done: "enabled", fails: "to start at boot", alone: "Enable", missing: false, kwargs: true}
 }
 
 func disabling() turn {
-	return turn{do: "disable", is: "disabled", set: "disabled", done: "disabled", fails: "to not start at boot", alone: "Disable", missing: true}
+	return turn{do: "disable", is: "disabled", done: "disabled", fails: "to not start at boot", alone: "Disable", missing: true}
 }
 
 // condition is what the comments say of a service that has been started (true), not (false), or is as wanted (nil).
@@ -68,21 +69,28 @@ func (m *module) turn(ctx context.Context, r *report, t turn, started, result an
 		r.comment = t.alone + " is not available on this minion, service " + r.name + " " + alone(started)
 		return nil
 	}
-	before, err := m.turned(ctx, r.name, t, kwargs)
-	switch {
-	case err != nil:
+	ret, err := change.Thing[bool]{
+		Look: func(ctx context.Context) (bool, error) {
+			now, err := m.turned(ctx, r.name, t, kwargs)
+			return now, change.Raise(err)
+		},
+		Wants: func(now bool) *data.Map { return change.When(!now, data.NewMap(r.name, true)) },
+		Apply: func(ctx context.Context, _ bool) error { return m.apply(ctx, r, t, started, kwargs) },
+		Texts: change.Texts{
+			Same:  "Service " + r.name + " is already " + t.done + ", and " + condition(started),
+			Would: "Service " + r.name + " set to be " + t.done,
+			Done:  "Service " + r.name + " has been " + t.done + ", and " + condition(started),
+		},
+		Trust: true, // units that are static are never enabled
+	}.Ensure(ctx)
+	if err != nil {
 		return err
-	case before:
-		if started == nil {
-			r.changes = &data.Map{}
-		}
-		r.comment = "Service " + r.name + " is already " + t.done + ", and " + condition(started)
-		return nil
-	case change.Test(ctx):
-		r.says(nil, "Service %s set to be %s", r.name, t.set)
-		return nil
 	}
-	return m.apply(ctx, r, t, started, kwargs)
+	r.take(ret)
+	if ret.Verdict == change.Success {
+		r.result = result
+	}
+	return nil
 }
 
 // alone is condition where the module cannot enable or disable.
@@ -101,29 +109,22 @@ func (m *module) turned(ctx context.Context, name string, t turn, kwargs *data.M
 	return m.ask(ctx, t.is, name, nil, kwargs)
 }
 
-// apply turns a service and looks at it again.
+// apply turns a service and notes in the report what that changed.
 func (m *module) apply(ctx context.Context, r *report, t turn, started any, kwargs *data.Map) error {
 	ok, err := m.ask(ctx, t.do, r.name, nil, kwargs)
 	if err != nil && (loader.KindOf(err) != loader.KindExecution || t.do != "enable") {
-		return err
+		return change.Raise(err)
 	}
 	if !ok {
-		r.says(false, "%s", t.failure(r.name, started))
+		text := t.failure(r.name, started)
 		if err != nil && err.Error() != "" {
-			r.comment += ". Additional information follows:\n\n" + err.Error()
+			text += ". Additional information follows:\n\n" + err.Error()
 		}
-		return nil
+		return errors.New(text)
 	}
 	after, err := m.turned(ctx, r.name, t, kwargs)
-	if err != nil {
-		return err
-	}
-	r.changes = &data.Map{}
-	if after {
-		r.changes.Set(r.name, true)
-	}
-	r.comment = "Service " + r.name + " has been " + t.done + ", and " + condition(started)
-	return nil
+	r.changes = change.When(after, data.NewMap(r.name, true))
+	return change.Raise(err)
 }
 
 type turnArgs struct {

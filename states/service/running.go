@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -22,9 +23,8 @@ type runningArgs struct {
 type run struct {
 	*report
 	runningArgs
-	enable         any // true, false or nil
-	runs, starts   bool
-	unmaskedSaying string
+	enable       any // true, false or nil
+	runs, starts bool
 }
 
 // begin does what running and dead have in common before they look at the service. done tells that the report is complete.
@@ -64,7 +64,11 @@ func (m *module) look(ctx context.Context, r *run) (err error) {
 }
 
 // seen looks at the service after it was started or stopped, and notes what has changed.
-func (m *module) seen(ctx context.Context, r *run, sig any) (bool, error) {
+func (m *module) seen(ctx context.Context, r *run, up bool) (bool, error) {
+	var sig any
+	if up {
+		sig = r.Sig // dead asks without it, as in Salt
+	}
 	if err := wait(ctx, r.InitDelay); err != nil {
 		return false, err
 	}
@@ -137,56 +141,30 @@ func (m *module) running(ctx context.Context, a runningArgs) (any, error) {
 }
 
 func (m *module) bringUp(ctx context.Context, r *run) error {
-	if err := m.look(ctx, r); err != nil {
-		return err
-	}
-	if data.Truth(r.Kwargs.Value("unmask")) {
+	unmasked, unmask := "", data.Truth(r.Kwargs.Value("unmask"))
+	if unmask {
 		ret, err := m.mask(ctx, maskArgs{r.name, data.Truth(r.Kwargs.Value("unmask_runtime"))}, false)
 		if err != nil {
 			return err
 		}
-		r.unmaskedSaying = data.Str(ret.Comment)
+		unmasked = data.Str(ret.Comment)
 	}
-	switch {
-	case r.runs:
-		r.comment = joined("The service "+r.name+" is already running", r.unmaskedSaying)
-		return m.turnAlso(ctx, r, false, nil, true)
-	case change.Test(ctx):
-		r.says(nil, "%s", joined("Service "+r.name+" is set to start", r.unmaskedSaying))
-		return nil
-	}
-	ok, err := m.ask(ctx, "start", r.name, nil, m.systemdWords(r.report, "start", r.Kwargs))
-	switch {
-	case err != nil:
-		_, err = r.took(err)
-		return err
-	case !ok:
-		r.says(false, "Service %s failed to start", r.name)
-		return m.turnAlso(ctx, r, true, false, false)
-	}
-	return m.started(ctx, r)
-}
-
-// started says what came of a start.
-func (m *module) started(ctx context.Context, r *run) error {
-	now, err := m.seen(ctx, r, r.Sig)
-	if err != nil {
-		return err
-	}
-	r.says(true, "Started service %s", r.name)
-	if !now {
-		r.says(false, "Service %s failed to start", r.name)
-	}
-	if err := m.turnAlso(ctx, r, true, now, now); err != nil {
+	seen, err := m.bring(ctx, r, true, change.Texts{
+		Same:   joined("The service "+r.name+" is already running", unmasked),
+		Would:  joined("Service "+r.name+" is set to start", unmasked),
+		Done:   "Started service " + r.name,
+		Failed: "Service " + r.name + " failed to start",
+	})
+	if !seen {
 		return err
 	}
 	if data.Truth(r.InitDelay) {
 		r.comment += fmt.Sprintf("\nDelayed return for %s seconds", data.Str(r.InitDelay))
 	}
-	if data.Truth(r.Kwargs.Value("unmask")) {
-		r.comment += "\n" + r.unmaskedSaying
+	if unmask {
+		r.comment += "\n" + unmasked
 	}
-	return nil
+	return err
 }
 
 // dead has a service not run.
@@ -222,32 +200,55 @@ func (m *module) dead(ctx context.Context, a runningArgs) (any, error) {
 }
 
 func (m *module) bringDown(ctx context.Context, r *run) error {
-	if err := m.look(ctx, r); err != nil {
-		return err
-	}
+	_, err := m.bring(ctx, r, false, change.Texts{
+		Same:   "The service " + r.name + " is already dead",
+		Would:  "Service " + r.name + " is set to be killed",
+		Done:   "Service " + r.name + " was killed",
+		Failed: "Service " + r.name + " failed to die",
+	})
+	return err
+}
+
+// bring has the service run or not, and start with the system as the state says. seen reports that it
+// was started or stopped, and looked at again.
+func (m *module) bring(ctx context.Context, r *run, up bool, texts change.Texts) (seen bool, err error) {
+	called, now := false, !up
+	ret, err := change.Thing[*run]{
+		Look:  func(ctx context.Context) (*run, error) { return r, change.Raise(m.look(ctx, r)) },
+		Wants: func(r *run) *data.Map { return change.When(r.runs != up, data.NewMap(r.name, up)) },
+		Apply: func(ctx context.Context, r *run) error {
+			ok, err := m.order(ctx, r, up)
+			if called = err == nil; !called {
+				return err
+			}
+			if ok {
+				seen = true
+				now, err = m.seen(ctx, r, up)
+			}
+			if err == nil && now != up {
+				return errors.New(texts.Failed)
+			}
+			return change.Raise(err)
+		},
+		Texts: texts,
+		Trust: true, // it has been looked at already, for the service to be enabled also where it failed
+	}.Ensure(ctx)
+	r.take(ret)
 	switch {
-	case !r.runs:
-		r.comment = "The service " + r.name + " is already dead"
-		return m.turnAlso(ctx, r, false, nil, true)
-	case change.Test(ctx):
-		r.says(nil, "Service %s is set to be killed", r.name)
-		return nil
+	case err != nil || ret.Verdict == change.Pending || ret.Failed() && !called:
+		return seen, err
+	case !called:
+		return seen, m.turnAlso(ctx, r, false, nil, true)
+	}
+	return seen, m.turnAlso(ctx, r, true, now, now == up)
+}
+
+// order has the module start or stop the service. A start that it reports as an error is a failure.
+func (m *module) order(ctx context.Context, r *run, up bool) (bool, error) {
+	if up {
+		ok, err := m.ask(ctx, "start", r.name, nil, m.systemdWords(r.report, "start", r.Kwargs))
+		return ok, change.Except(err, loader.KindExecution)
 	}
 	ok, err := m.ask(ctx, "stop", r.name, nil, m.systemdWords(r.report, "stop", r.Kwargs))
-	if err != nil {
-		return err
-	}
-	if !ok {
-		r.says(false, "Service %s failed to die", r.name)
-		return m.turnAlso(ctx, r, true, true, false)
-	}
-	now, err := m.seen(ctx, r, nil)
-	if err != nil {
-		return err
-	}
-	r.says(true, "Service %s was killed", r.name)
-	if now {
-		r.says(false, "Service %s failed to die", r.name)
-	}
-	return m.turnAlso(ctx, r, true, now, !now)
+	return ok, change.Raise(err)
 }

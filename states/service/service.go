@@ -75,6 +75,17 @@ func (r *report) says(result any, format string, args ...any) {
 	r.result, r.comment = result, fmt.Sprintf(format, args...)
 }
 
+// take takes result and comment of a part of the state.
+func (r *report) take(part change.Result) {
+	r.comment = data.Str(part.Comment)
+	switch part.Verdict {
+	case change.Pending:
+		r.result = nil
+	case change.Failure:
+		r.result = false
+	}
+}
+
 // took takes an error for the result: what the module could not do is a failure, anything else an error of the call.
 func (r *report) took(err error) (any, error) {
 	if loader.KindOf(err) != loader.KindExecution {

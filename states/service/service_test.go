@@ -141,6 +141,21 @@ func TestResults(t *testing.T) {
 		if ret, ok := again.(*data.Map); err != nil || !ok || ret.Value("result") != true || data.Truth(ret.Value("changes")) {
 			t.Errorf("%s %s of %s: the second run gives %s, %v", c.Text("fun"), data.Repr(c.Value("kwargs")), data.Repr(c.Value("model")), data.Repr(again), err)
 		}
+		m.idle(t, states, c)
+	}
+}
+
+// idle runs a case in test mode after it ran twice: that changes nothing. Only a service that is not
+// there, and a unit that is never enabled, may be said to become something.
+func (m *model) idle(t *testing.T, states *loader.Registry, c *data.Map) {
+	t.Helper()
+	acts := m.acts
+	ctx := change.WithCall(t.Context(), &change.Call{Test: true, Low: &data.Map{}})
+	v, err := states.Invoke(ctx, c.Text("fun"), nil, c.Value("kwargs").(*data.Map))
+	ret, _ := v.(*data.Map)
+	never := m.Value("avail") == false || m.Value("enable") == "idle" || m.Value("disable") == "idle"
+	if err != nil || m.acts > acts || data.Truth(ret.Value("changes")) || ret.Value("result") != true && !never {
+		t.Errorf("%s %s of %s: test mode in the end gives %s, %v", c.Text("fun"), data.Repr(c.Value("kwargs")), data.Repr(c.Value("model")), data.Repr(v), err)
 	}
 }
 
