@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -239,27 +240,38 @@ type notCachedArgs struct {
 //
 //	https://www.example.org/vacuum/1.2.tgz:
 //	  file.not_cached: []
-func (m *module) notCached(ctx context.Context, a notCachedArgs) (any, error) {
+func (m *module) notCached(ctx context.Context, a notCachedArgs) (change.Result, error) {
 	name, parsed := source(a.Name)
 	switch {
 	case parsed == nil:
-		return change.Failed(a.Name, "Only URLs or local file paths are valid input"), nil
+		return change.Refuse(a.Name, "Only URLs or local file paths are valid input")
 	case parsed.Scheme == "" || parsed.Scheme == "file":
-		return change.Done(name, "File "+realPath(home(parsed.Path))+" is a local path, no action taken"), nil
+		comment := "File " + realPath(home(parsed.Path)) + " is a local path, no action taken"
+		return change.Result{Name: name, Verdict: change.Success, Comment: comment}, nil
 	}
-	v, err := m.call(ctx, "cp.is_cached", data.NewMap("saltenv", a.Saltenv), name)
-	if err != nil {
-		return nil, err
-	}
-	path, deleted := data.Str(v), data.NewMap("deleted", true)
-	switch {
-	case !data.Truth(v):
-		return change.Done(name, name+" is not cached"), nil
-	case change.Test(ctx):
-		return change.Would(name, deleted, path+" is set for deletion"), nil
-	}
-	if err := os.Remove(path); err != nil {
-		return change.Failed(name, "Failed to delete "+path+": "+loader.OSError(err).Error()), nil
-	}
-	return change.New(name, true, deleted, path+" was deleted"), nil
+	return change.Thing[string]{
+		Name: name,
+		Look: func(ctx context.Context) (string, error) {
+			path, err := m.call(ctx, "cp.is_cached", data.NewMap("saltenv", a.Saltenv), name)
+			return data.Str(path), change.Raise(err)
+		},
+		Wants: func(path string) *data.Map { return change.When(path != "", data.NewMap("deleted", true)) },
+		Apply: func(_ context.Context, path string) error {
+			if err := os.Remove(path); err != nil {
+				return fmt.Errorf("Failed to delete %s: %w", path, loader.OSError(err)) //nolint:staticcheck // Salt's text
+			}
+			return nil
+		},
+		Say: func(o change.Outcome[string]) any {
+			switch o.Stage {
+			case change.StageSame:
+				return name + " is not cached"
+			case change.StageWould:
+				return o.Before + " is set for deletion"
+			case change.StageDone:
+				return o.Before + " was deleted"
+			}
+			return nil
+		},
+	}.Ensure(ctx)
 }

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -302,41 +303,54 @@ type anyArgs struct {
 //
 //	/etc/old.conf:
 //	  file.absent: []
-func (m *module) absent(ctx context.Context, a anyArgs) (any, error) {
+func (m *module) absent(ctx context.Context, a anyArgs) (change.Result, error) {
 	name := home(a.Name)
 	switch {
 	case name == "":
-		return change.Failed(name, "Must provide name to file.absent"), nil
+		return change.Refuse(name, "Must provide name to file.absent")
 	case !filepath.IsAbs(name):
-		return change.Failed(name, notAbsolute(name)), nil
+		return change.Refuse(name, notAbsolute(name))
 	case name == "/":
-		return change.Failed(name, `Refusing to make "/" absent`), nil
+		return change.Refuse(name, `Refusing to make "/" absent`)
 	}
+	return change.Thing[string]{
+		Name: name,
+		Look: func(context.Context) (string, error) { return kindOf(name) },
+		Wants: func(kind string) *data.Map {
+			return change.When(kind != "", data.NewMap("removed", name))
+		},
+		Apply: func(ctx context.Context, _ string) error {
+			_, err := m.call(ctx, "file.remove", data.NewMap("force", true), name)
+			return change.Except(err, loader.KindExecution)
+		},
+		Say: func(o change.Outcome[string]) any {
+			switch {
+			case o.Err != nil:
+				return nil
+			case o.Stage == change.StageSame:
+				return "File " + name + " is not present"
+			case o.Stage == change.StageWould:
+				return o.Before + " " + name + " is set for removal"
+			case o.Stage == change.StageDone:
+				return "Removed " + strings.ToLower(o.Before) + " " + name
+			}
+			return "Failed to remove " + strings.ToLower(o.Before) + " " + name
+		},
+	}.Ensure(ctx)
+}
+
+// kindOf returns File or Directory, "" where there is neither.
+func kindOf(name string) (string, error) {
 	info, err := os.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return change.Done(name, "File "+name+" is not present"), nil
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("Could not see whether %s is present: %w", name, err) //nolint:staticcheck // Salt's text
+	case info.IsDir():
+		return "Directory", nil
 	}
-	if err != nil {
-		return change.Failed(name, "Could not see whether "+name+" is present: "+err.Error()), nil
-	}
-	kind := "File"
-	if info.IsDir() {
-		kind = "Directory"
-	}
-	changes := data.NewMap("removed", name)
-	if change.Test(ctx) {
-		return change.Would(name, changes, kind+" "+name+" is set for removal"), nil
-	}
-	if _, err := m.call(ctx, "file.remove", data.NewMap("force", true), name); err != nil {
-		if loader.KindOf(err) != loader.KindExecution {
-			return nil, err
-		}
-		return change.Failed(name, err.Error()), nil
-	}
-	if paths.LinkExists(name) {
-		return change.Failed(name, "Failed to remove "+strings.ToLower(kind)+" "+name), nil
-	}
-	return change.New(name, true, changes, "Removed "+strings.ToLower(kind)+" "+name), nil
+	return "File", nil
 }
 
 // exists fails where there is no such file or directory.

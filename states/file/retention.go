@@ -39,16 +39,53 @@ type retentionArgs struct {
 //	        most_recent: 5
 //	        first_of_day: 7
 //	    - strptime_format: example_%Y%m%d_%H%M%S.tar.gz
-func (m *module) retentionSchedule(ctx context.Context, a retentionArgs) (any, error) {
+func (m *module) retentionSchedule(ctx context.Context, a retentionArgs) (change.Result, error) {
 	a.Name = home(a.Name)
 	switch {
 	case a.Name == "":
-		return change.Failed(a.Name, "Must provide name to file.retention_schedule"), nil
+		return change.Refuse(a.Name, "Must provide name to file.retention_schedule")
 	case !paths.IsDir(a.Name):
-		return change.Failed(a.Name, "Name provided to file.retention must be a directory"), nil
+		return change.Refuse(a.Name, "Name provided to file.retention must be a directory")
 	case a.Timezone != nil && !data.Truth(a.StrptimeFormat):
-		return nil, loader.TypeError("tzinfo argument must be None or of a tzinfo subclass, not type '%s'", loader.TypeName(a.Timezone))
+		err := loader.TypeError("tzinfo argument must be None or of a tzinfo subclass, not type '%s'", loader.TypeName(a.Timezone))
+		return change.Result{}, err
 	}
+	removed := " backups were removed from "
+	if change.Test(ctx) {
+		removed = " backups would have been removed from "
+	}
+	return change.Thing[*data.Map]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (*data.Map, error) {
+			backups, err := m.backups(ctx, a)
+			return backups, change.Raise(err)
+		},
+		Wants: func(backups *data.Map) *data.Map { return change.When(len(deletable(backups)) > 0, backups) },
+		Apply: func(ctx context.Context, backups *data.Map) error {
+			for _, name := range deletable(backups) {
+				if _, err := m.call(ctx, "file.remove", nil, filepath.Join(a.Name, data.Str(name))); err != nil {
+					return change.Raise(err)
+				}
+			}
+			return nil
+		},
+		Say: func(o change.Outcome[*data.Map]) any {
+			if o.Err != nil {
+				return nil
+			}
+			return strconv.Itoa(len(deletable(o.Before))) + removed + a.Name + ".\n"
+		},
+		Trust: true, // what was read before is among the changes
+	}.Ensure(ctx)
+}
+
+func deletable(backups *data.Map) []any {
+	names, _ := backups.Value("deleted").([]any)
+	return names
+}
+
+// backups returns which backups stay, which go, and which are left alone.
+func (m *module) backups(ctx context.Context, a retentionArgs) (*data.Map, error) {
 	timed, ignored, err := m.timed(ctx, a)
 	if err != nil {
 		return nil, err
@@ -63,24 +100,8 @@ func (m *module) retentionSchedule(ctx context.Context, a retentionArgs) (any, e
 			old = append(old, f.name)
 		}
 	}
-	deletable := sortedTexts(old, true)
-	changes := data.NewMap("retained", sortedTexts(retained, true), "deleted", deletable, "ignored", sortedTexts(ignored, true))
-	if len(old) == 0 {
-		changes = nil
-	}
-	if change.Test(ctx) {
-		ret := change.New(a.Name, true, changes, strconv.Itoa(len(old))+" backups would have been removed from "+a.Name+".\n")
-		if len(old) > 0 {
-			ret.Set("result", nil)
-		}
-		return ret, nil
-	}
-	for _, name := range deletable {
-		if _, err := m.call(ctx, "file.remove", nil, filepath.Join(a.Name, data.Str(name))); err != nil {
-			return nil, err
-		}
-	}
-	return change.New(a.Name, true, changes, strconv.Itoa(len(old))+" backups were removed from "+a.Name+".\n"), nil
+	return data.NewMap("retained", sortedTexts(retained, true), "deleted", sortedTexts(old, true),
+		"ignored", sortedTexts(ignored, true)), nil
 }
 
 // sortedTexts returns texts in order, or from the last to the first.

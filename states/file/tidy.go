@@ -61,41 +61,50 @@ type tidiedArgs struct {
 //	    - age: 7
 //	    - matches:
 //	      - core\..*
-func (m *module) tidied(ctx context.Context, a tidiedArgs) (any, error) {
+func (m *module) tidied(ctx context.Context, a tidiedArgs) (change.Result, error) {
 	a.Name = home(a.Name)
 	switch {
 	case !filepath.IsAbs(a.Name):
-		return change.Failed(a.Name, notAbsolute(a.Name)), nil
+		return change.Refuse(a.Name, notAbsolute(a.Name))
 	case strangersLink(a.Name) != "":
-		return change.Failed(a.Name, strangersLink(a.Name)), nil
+		return change.Refuse(a.Name, strangersLink(a.Name))
 	case !paths.IsDir(a.Name):
-		return change.Failed(a.Name, a.Name+" does not exist or is not a directory."), nil
+		return change.Refuse(a.Name, a.Name+" does not exist or is not a directory.")
 	}
 	t, err := m.newTidying(a)
 	if err != nil {
-		return nil, err
+		return change.Result{}, err
 	}
-	if err := t.walk(ctx, a.Name); err != nil {
-		return nil, err
-	}
-	switch {
-	case len(t.old) == 0:
-		return change.Done(a.Name, "Nothing to remove from directory "+a.Name), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, data.NewMap("removed", t.old), a.Name+" is set for tidy"), nil
-	}
-	removed := []any{}
-	for _, path := range t.old {
-		if _, err := m.call(ctx, "file.remove", a.bound(), path); err != nil {
-			if loader.KindOf(err) != loader.KindExecution {
-				return nil, err
+	return change.Thing[*tidying]{
+		Name:    a.Name,
+		Look:    func(ctx context.Context) (*tidying, error) { return t, change.Raise(t.walk(ctx, a.Name)) },
+		Wants:   func(t *tidying) *data.Map { return change.When(len(t.old) > 0, data.NewMap("removed", t.old)) },
+		Apply:   func(ctx context.Context, t *tidying) error { return t.remove(ctx) },
+		Changed: func(_, t *tidying) *data.Map { return data.NewMap("removed", t.removed) },
+		Say: func(o change.Outcome[*tidying]) any {
+			switch o.Stage {
+			case change.StageSame:
+				return "Nothing to remove from directory " + a.Name
+			case change.StageWould:
+				return a.Name + " is set for tidy"
+			case change.StageDone:
+				return "Removed " + strconv.Itoa(len(t.old)) + " files or directories from directory " + a.Name
 			}
-			return change.New(a.Name, false, data.NewMap("removed", removed), err.Error()), nil
+			return nil
+		},
+		Trust: true, // what is removed gives the directories above it other times
+	}.Ensure(ctx)
+}
+
+// remove removes what is old, up to the first that cannot be removed.
+func (t *tidying) remove(ctx context.Context) error {
+	for _, path := range t.old {
+		if _, err := t.m.call(ctx, "file.remove", t.a.bound(), path); err != nil {
+			return change.Except(err, loader.KindExecution)
 		}
-		removed = append(removed, path)
+		t.removed = append(t.removed, path)
 	}
-	comment := "Removed " + strconv.Itoa(len(t.old)) + " files or directories from directory " + a.Name
-	return change.New(a.Name, true, data.NewMap("removed", removed), comment), nil
+	return nil
 }
 
 // bound keeps what is removed in the directory, unless links are followed: users of the host may put links between.
@@ -116,11 +125,11 @@ type tidying struct {
 	stamp          string
 	matches, spare []*match.Groups
 	today          time.Time
-	old            []any
+	old, removed   []any
 }
 
 func (m *module) newTidying(a tidiedArgs) (*tidying, error) {
-	t := &tidying{m: m, a: a, today: day(time.Now()), stamp: "atime", old: []any{}}
+	t := &tidying{m: m, a: a, today: day(time.Now()), stamp: "atime", old: []any{}, removed: []any{}}
 	t.both = strings.EqualFold(a.AgeSizeLogicalOperator, "and")
 	if !t.both && !strings.EqualFold(a.AgeSizeLogicalOperator, "or") {
 		m.env.Log.Warn("Logical operator must be 'AND' or 'OR'. Defaulting to 'OR'...")
@@ -347,32 +356,58 @@ type prunedArgs struct {
 //	/srv/old:
 //	  file.pruned:
 //	    - recurse: True
-func (m *module) pruned(ctx context.Context, a prunedArgs) (any, error) {
+func (m *module) pruned(ctx context.Context, a prunedArgs) (change.Result, error) {
 	a.Name = home(a.Name)
-	recurse := a.Recurse || a.IgnoreErrors
-	switch {
-	case !paths.IsDir(a.Name):
-		return change.Done(a.Name, "Directory "+a.Name+" is not present"), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, data.NewMap("deleted", a.Name), "Directory "+a.Name+" is set for removal"), nil
-	}
-	v, err := m.call(ctx, "file.rmdir", data.NewMap("recurse", recurse, "verbose", true, "older_than", a.OlderThan), a.Name)
+	p := &pruning{prunedArgs: a}
+	return change.Thing[bool]{
+		Name:    a.Name,
+		Look:    func(context.Context) (bool, error) { return paths.IsDir(a.Name), nil },
+		Wants:   func(there bool) *data.Map { return change.When(there, data.NewMap("deleted", a.Name)) },
+		Apply:   func(ctx context.Context, _ bool) error { return p.remove(ctx, m) },
+		Changed: func(_, _ bool) *data.Map { return p.changes },
+		Say: func(o change.Outcome[bool]) any {
+			switch o.Stage {
+			case change.StageSame:
+				return "Directory " + a.Name + " is not present"
+			case change.StageWould:
+				return "Directory " + a.Name + " is set for removal"
+			case change.StageDone:
+				return p.comment
+			}
+			return nil
+		},
+		Trust: true, // directories that are not old enough stay
+	}.Ensure(ctx)
+}
+
+// A pruning is what became of a directory that was to be removed.
+type pruning struct {
+	prunedArgs
+	changes *data.Map
+	comment string
+}
+
+func (p *pruning) remove(ctx context.Context, m *module) error {
+	recurse := p.Recurse || p.IgnoreErrors
+	v, err := m.call(ctx, "file.rmdir", data.NewMap("recurse", recurse, "verbose", true, "older_than", p.OlderThan), p.Name)
 	if err != nil {
-		return nil, err
+		return change.Raise(err)
 	}
 	told, _ := v.(*data.Map)
 	told = told.Clone()
 	good := data.Truth(told.Value("result"))
 	told.Delete("result")
 	deleted := texts(told.Value("deleted"))
-	below := "Recursively removed empty directories under " + a.Name
 	switch {
 	case good && !recurse:
-		return change.New(a.Name, true, data.NewMap("deleted", a.Name), "Removed directory "+a.Name), nil
+		p.changes, p.comment = data.NewMap("deleted", p.Name), "Removed directory "+p.Name
 	case good && len(deleted) == 0:
-		return change.Done(a.Name, ""), nil
-	case good || a.IgnoreErrors && len(deleted) > 0:
-		return change.New(a.Name, true, data.NewMap("deleted", sortedTexts(deleted, false)), below), nil
+	case good || p.IgnoreErrors && len(deleted) > 0:
+		p.changes = data.NewMap("deleted", sortedTexts(deleted, false))
+		p.comment = "Recursively removed empty directories under " + p.Name
+	default:
+		p.changes = told
+		return errors.New("Failed to remove directory " + p.Name) //nolint:staticcheck // Salt's text
 	}
-	return change.New(a.Name, false, told, "Failed to remove directory "+a.Name), nil
+	return nil
 }
