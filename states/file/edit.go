@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 
@@ -233,16 +234,18 @@ type commentArgs struct {
 //	/etc/fstab:
 //	  file.comment:
 //	    - regex: ^bind 127.0.0.1
-func (m *module) comment(ctx context.Context, a commentArgs) (any, error) {
+func (m *module) comment(ctx context.Context, a commentArgs) (change.Result, error) {
 	name := home(a.Name)
 	plain := unanchored(a.Regex)
-	c := commenting{name, a.Regex, a.Char, a.Backup, true, `^(?!\s*` + a.Char + `)\s*` + plain, a.Char + plain}
-	return m.commentLines(ctx, c, "file.comment", "commented", func() *data.Map {
-		if a.IgnoreMissing {
-			return change.Done(name, "Pattern not found and ignore_missing set to True")
-		}
-		return change.Failed(name, plain+": Pattern not found")
-	})
+	c := &commenting{
+		name: name, regex: a.Regex, char: a.Char, backup: a.Backup, on: true,
+		before: `^(?!\s*` + a.Char + `)\s*` + plain, done: a.Char + plain,
+		word: "file.comment", did: "commented", absent: plain + ": Pattern not found",
+	}
+	if a.IgnoreMissing {
+		c.missing = "Pattern not found and ignore_missing set to True"
+	}
+	return m.commentLines(ctx, c)
 }
 
 // unanchored returns an expression without flags and anchors.
@@ -267,11 +270,14 @@ type uncommentArgs struct {
 //	/etc/adduser.conf:
 //	  file.uncomment:
 //	    - regex: EXTRA_GROUPS
-func (m *module) uncomment(ctx context.Context, a uncommentArgs) (any, error) {
+func (m *module) uncomment(ctx context.Context, a uncommentArgs) (change.Result, error) {
 	name := home(a.Name)
 	plain := strings.TrimLeft(a.Regex, "^")
-	c := commenting{name, a.Regex, a.Char, a.Backup, false, a.Char + "[ \t]*" + plain, "^[ \t]*" + plain}
-	return m.commentLines(ctx, c, "file.uncomment", "uncommented", func() *data.Map { return change.Failed(name, a.Regex+": Pattern not found") })
+	return m.commentLines(ctx, &commenting{
+		name: name, regex: a.Regex, char: a.Char, backup: a.Backup,
+		before: a.Char + "[ \t]*" + plain, done: "^[ \t]*" + plain,
+		word: "file.uncomment", did: "uncommented", absent: a.Regex + ": Pattern not found",
+	})
 }
 
 // A commenting is what comment and uncomment do: lines that before matches become ones that done matches.
@@ -280,46 +286,84 @@ type commenting struct {
 	backup            any
 	on                bool
 	before, done      string
+	word, did         string // the state, and what it says that it did
+	absent, missing   string // the failure without such lines; or the comment that this is fine
+
+	changes *data.Map
 }
 
-func (m *module) commentLines(ctx context.Context, c commenting, word, did string, absent func() *data.Map) (any, error) {
+func (m *module) commentLines(ctx context.Context, c *commenting) (change.Result, error) {
 	if c.name == "" {
-		return change.Failed(c.name, "Must provide name to "+word), nil
+		return change.Refuse(c.name, "Must provide name to "+c.word)
 	}
 	if complaint := checkFile(c.name); complaint != "" {
-		return change.Failed(c.name, complaint), nil
+		return change.Refuse(c.name, complaint)
 	}
-	found, err := m.call(ctx, "file.search", data.NewMap("multiline", true), c.name, c.before)
-	if err != nil {
-		return nil, err
+	return change.Thing[string]{
+		Name: c.name,
+		Look: func(ctx context.Context) (string, error) { return c.nothing(ctx, m) },
+		Wants: func(nothing string) *data.Map {
+			return change.When(nothing == "", data.NewMap(c.name, "updated"))
+		},
+		Apply:   func(ctx context.Context, _ string) error { return c.apply(ctx, m) },
+		Changed: func(_, _ string) *data.Map { return c.changes },
+		Say: func(o change.Outcome[string]) any {
+			switch o.Stage {
+			case change.StageSame:
+				return o.Before
+			case change.StageWould:
+				return "File " + c.name + " is set to be updated"
+			case change.StageDone:
+				return strings.ToUpper(c.did[:1]) + c.did[1:] + " lines successfully"
+			}
+			return nil
+		},
+		Trust: true, // only the lines as they are to be count afterwards
+	}.Ensure(ctx)
+}
+
+// nothing returns why there is nothing to do, "" where there is.
+func (c *commenting) nothing(ctx context.Context, m *module) (string, error) {
+	found, err := m.searched(ctx, c.name, c.before)
+	if err != nil || found {
+		return "", err
 	}
-	if !data.Truth(found) {
-		done, err := m.call(ctx, "file.search", data.NewMap("multiline", true), c.name, c.done)
-		if err != nil || !data.Truth(done) {
-			return absent(), err
-		}
-		return change.Done(c.name, "Pattern already "+did), nil
+	done, err := m.searched(ctx, c.name, c.done)
+	switch {
+	case err != nil:
+		return "", err
+	case done:
+		return "Pattern already " + c.did, nil
+	case c.missing != "":
+		return c.missing, nil
 	}
-	if change.Test(ctx) {
-		return change.Would(c.name, data.NewMap(c.name, "updated"), "File "+c.name+" is set to be updated"), nil
-	}
+	return "", errors.New(c.absent)
+}
+
+func (c *commenting) apply(ctx context.Context, m *module) error {
 	before, err := readLines(c.name)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = m.call(ctx, "file.comment_line", nil, c.name, c.regex, c.char, c.on, c.backup)
 	}
-	if _, err := m.call(ctx, "file.comment_line", nil, c.name, c.regex, c.char, c.on, c.backup); err != nil {
-		return nil, err
+	if err != nil {
+		return change.Raise(err)
 	}
 	after, err := readLines(c.name)
 	if err != nil {
-		return nil, err
+		return change.Raise(err)
 	}
-	done, err := m.call(ctx, "file.search", data.NewMap("multiline", true), c.name, c.done)
-	comment := "Expected " + did + " lines not found"
-	if data.Truth(done) {
-		comment = strings.ToUpper(did[:1]) + did[1:] + " lines successfully"
+	c.changes = m.diffOf(c.name, before, after, "")
+	done, err := m.searched(ctx, c.name, c.done)
+	if err == nil && !done {
+		return errors.New("Expected " + c.did + " lines not found") //nolint:staticcheck // Salt's text
 	}
-	return change.New(c.name, done, m.diffOf(c.name, before, after, ""), comment), err
+	return err
+}
+
+// searched reports whether an expression is found in a file. Its error is to be raised.
+func (m *module) searched(ctx context.Context, name, expr string) (bool, error) {
+	found, err := m.call(ctx, "file.search", data.NewMap("multiline", true), name, expr)
+	return data.Truth(found), change.Raise(err)
 }
 
 type keyvalueArgs struct {
@@ -376,15 +420,18 @@ type keyvalueArgs struct {
 //	    - separator: ' '
 //	    - uncomment: '# '
 //	    - key_ignore_case: True
-func (m *module) keyvalue(ctx context.Context, a keyvalueArgs) (any, error) {
+func (m *module) keyvalue(ctx context.Context, a keyvalueArgs) (change.Result, error) {
 	name := home(a.Name)
 	pairs, complaint := a.pairs(name)
 	if complaint != "" {
-		return change.Failed(name, complaint), nil
+		return change.Refuse(name, complaint)
 	}
 	body, err := os.ReadFile(name)
-	if err != nil {
-		return change.New(name, a.IgnoreIfMissing, nil, "unable to open "+name), nil //nolint:nilerr // told as the comment
+	switch {
+	case err != nil && a.IgnoreIfMissing:
+		return change.Result{Name: name, Verdict: change.Success, Comment: "unable to open " + name}, nil
+	case err != nil:
+		return change.Refuse(name, "unable to open "+name)
 	}
 	k := &keyed{keyvalueArgs: a, pairs: pairs, left: map[any]int64{}}
 	for key := range pairs.All() {
@@ -392,7 +439,7 @@ func (m *module) keyvalue(ctx context.Context, a keyvalueArgs) (any, error) {
 	}
 	k.edit(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(body)))
 	k.add()
-	return m.keyedResult(ctx, name, k)
+	return m.keep(ctx, name, k)
 }
 
 func (a keyvalueArgs) pairs(name string) (*data.Map, string) {
@@ -524,26 +571,29 @@ func (k *keyed) add() {
 	k.diff = append([]string{"  <SOF>\n"}, k.diff...)
 }
 
-func (m *module) keyedResult(ctx context.Context, name string, k *keyed) (any, error) {
-	if k.changes == 0 {
-		return change.Done(name, ""), nil
-	}
-	changes := data.NewMap()
-	if k.ShowChanges {
-		changes.Set("diff", strings.Join(k.diff, ""))
-	}
+// keep writes the lines of a file if there are other ones.
+func (m *module) keep(ctx context.Context, name string, k *keyed) (change.Result, error) {
 	n := data.Str(k.changes)
-	if change.Test(ctx) {
-		comment := "File " + name + " is set to be changed (" + n + " lines)"
-		if k.ShowChanges {
-			comment += "\nPredicted diff:\n\r\t\t" + strings.Join(k.diff, "\r\t\t")
-		}
-		return change.Would(name, changes, comment), nil
+	would := "File " + name + " is set to be changed (" + n + " lines)"
+	if k.ShowChanges {
+		would += "\nPredicted diff:\n\r\t\t" + strings.Join(k.diff, "\r\t\t")
 	}
-	ret, err := m.call(ctx, "file.manage_file", data.NewMap("contents", strings.Join(k.lines, ""), "show_changes", false), name, "", data.NewMap(), nil, data.NewMap(),
-		nil, nil, nil, nil, change.CallOf(ctx).SaltEnv, "")
-	if done, _ := ret.(*data.Map); err != nil || done.Value("result") == false {
-		return change.New(name, false, changes, name+" not writable"), nil //nolint:nilerr // told as the comment
-	}
-	return change.New(name, true, changes, "Changed "+n+" lines"), nil
+	diff := data.NewMap("diff", strings.Join(k.diff, ""))
+	return change.Thing[*keyed]{
+		Name:  name,
+		Look:  func(context.Context) (*keyed, error) { return k, nil },
+		Wants: func(k *keyed) *data.Map { return change.When(k.changes > 0, diff) },
+		Apply: func(ctx context.Context, k *keyed) error {
+			ret, err := m.call(ctx, "file.manage_file", data.NewMap("contents", strings.Join(k.lines, ""), "show_changes", false),
+				name, "", data.NewMap(), nil, data.NewMap(), nil, nil, nil, nil, change.CallOf(ctx).SaltEnv, "")
+			if done, _ := ret.(*data.Map); err != nil || done.Value("result") == false {
+				return errors.New(name + " not writable")
+			}
+			return nil
+		},
+		Changed: func(_, k *keyed) *data.Map { return change.When(k.ShowChanges, diff) },
+		Texts:   change.Texts{Would: would, Done: "Changed " + n + " lines"},
+		Silent:  !k.ShowChanges,
+		Trust:   true, // lines that are missing and not to be added stay missing
+	}.Ensure(ctx)
 }

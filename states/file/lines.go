@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -49,32 +50,19 @@ func (m *module) append(ctx context.Context, a appendArgs) (any, error) {
 	if err != nil || ret != nil {
 		return ret, err
 	}
-	var lines []string
 	for _, chunk := range e.chunks {
 		there, err := m.hasText(ctx, e.name, chunk, a.IgnoreWhitespace)
 		if err != nil {
 			return nil, err
 		}
 		if !there {
-			lines = append(lines, bare(difflib.Lines(chunk))...)
+			e.lines = append(e.lines, bare(difflib.Lines(chunk))...)
 		}
 	}
 	e.before = bare(e.before)
-	after := append(append([]string{}, e.before...), lines...)
-	switch {
-	case len(lines) == 0:
-		return change.Done(e.name, "File "+e.name+" is in correct state"), nil
-	case change.Test(ctx):
-		return change.Would(e.name, m.diffOf(e.name, e.before, after, "\n"), "File "+e.name+" is set to be updated"), nil
-	}
-	if _, err := m.call(ctx, "file.append", data.NewMap("args", data.Values(lines)), e.name); err != nil {
-		return nil, err
-	}
-	now, err := readLines(e.name)
-	if err != nil {
-		return nil, err
-	}
-	return change.New(e.name, true, m.diffOf(e.name, e.before, bare(now), "\n"), "Appended "+data.Str(int64(len(lines)))+" lines"), nil
+	e.after = slices.Concat(e.before, e.lines)
+	e.read = func(lines []string) []string { return bare(lines) }
+	return m.add(ctx, e, "file.append", "Appended ", "\n")
 }
 
 type prependArgs struct {
@@ -106,7 +94,6 @@ func (m *module) prepend(ctx context.Context, a prependArgs) (any, error) {
 	if err != nil || ret != nil {
 		return ret, err
 	}
-	var lines []string
 	for _, chunk := range e.chunks {
 		if !data.Truth(a.Header) {
 			there, err := m.hasText(ctx, e.name, chunk, true)
@@ -117,35 +104,56 @@ func (m *module) prepend(ctx context.Context, a prependArgs) (any, error) {
 				continue
 			}
 		}
-		lines = append(lines, bare(difflib.Lines(chunk))...)
+		e.lines = append(e.lines, bare(difflib.Lines(chunk))...)
 	}
-	if head := bare(e.before[:min(len(lines), len(e.before))]); data.Truth(a.Header) && strings.Join(head, "\n") == strings.Join(lines, "\n") {
-		lines = nil
+	head := bare(e.before[:min(len(e.lines), len(e.before))])
+	if data.Truth(a.Header) && strings.Join(head, "\n") == strings.Join(e.lines, "\n") {
+		e.lines = nil
 	}
-	switch {
-	case len(lines) == 0:
-		return change.Done(e.name, "File "+e.name+" is in correct state"), nil
-	case change.Test(ctx):
-		var after []string
-		for _, line := range lines {
-			after = append(after, line+"\n")
-		}
-		return change.Would(e.name, m.diffOf(e.name, e.before, append(after, e.before...), ""), "File "+e.name+" is set to be updated"), nil
+	for _, line := range e.lines {
+		e.after = append(e.after, line+"\n")
 	}
-	if _, err := m.call(ctx, "file.prepend", data.NewMap("args", data.Values(lines)), e.name); err != nil {
-		return nil, err
-	}
-	now, err := readLines(e.name)
-	if err != nil {
-		return nil, err
-	}
-	return change.New(e.name, true, m.diffOf(e.name, e.before, now, ""), "Prepended "+data.Str(int64(len(lines)))+" lines"), nil
+	e.after = append(e.after, e.before...)
+	e.read = func(lines []string) []string { return lines }
+	return m.add(ctx, e, "file.prepend", "Prepended ", "")
 }
 
 // An addition is a file and texts that are to be in it.
 type addition struct {
-	name           string
-	chunks, before []string
+	name          string
+	chunks        []string
+	before, after []string // lines of the file
+	lines         []string // that are to be added
+	read          func(lines []string) []string
+}
+
+// add has a function add the lines. Diffs are joined by join.
+func (m *module) add(ctx context.Context, e *addition, fun, did, join string) (change.Result, error) {
+	return change.Thing[*addition]{
+		Name: e.name,
+		Look: func(context.Context) (*addition, error) { return e, nil },
+		Wants: func(e *addition) *data.Map {
+			if len(e.lines) == 0 {
+				return nil
+			}
+			return m.diffOf(e.name, e.before, e.after, join)
+		},
+		Apply: func(ctx context.Context, e *addition) error {
+			if _, err := m.call(ctx, fun, data.NewMap("args", data.Values(e.lines)), e.name); err != nil {
+				return change.Raise(err)
+			}
+			now, err := readLines(e.name)
+			e.after = e.read(now)
+			return change.Raise(err)
+		},
+		Changed: func(_, e *addition) *data.Map { return m.diffOf(e.name, e.before, e.after, join) },
+		Texts: change.Texts{
+			Same:  "File " + e.name + " is in correct state",
+			Would: "File " + e.name + " is set to be updated",
+			Done:  did + data.Str(int64(len(e.lines))) + " lines",
+		},
+		Trust: true, // what has been added need not match what is looked for
+	}.Ensure(ctx)
 }
 
 // startLines makes the file where there is none and reads it and the texts. A result means that there is no more to do.
@@ -178,7 +186,7 @@ func (m *module) startLines(ctx context.Context, name string, text any, makedirs
 	if err != nil {
 		return nil, nil, err
 	}
-	return &addition{name, chunks, before}, nil, nil
+	return &addition{name: name, chunks: chunks, before: before}, nil, nil
 }
 
 func bare(lines []string) []string {

@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -284,40 +285,69 @@ func (m *module) rename(ctx context.Context, a renameArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ordered(ret, "name", "changes", "comment", "result"), nil
+	return ordered(ret.Map(), "name", "changes", "comment", "result"), nil
 }
 
-func (m *module) renamed(ctx context.Context, a renameArgs) (*data.Map, error) {
+func (m *module) renamed(ctx context.Context, a renameArgs) (change.Result, error) {
 	name, source := movable(a.Name), movable(a.Source)
 	switch {
 	case name == "":
-		return change.Failed(name, "Must provide name to file.rename"), nil
+		return change.Refuse(name, "Must provide name to file.rename")
 	case !filepath.IsAbs(name):
-		return change.Failed(name, notAbsolute(name)), nil
-	case !paths.LinkExists(source):
-		return change.Done(name, `Source file "`+source+`" has already been moved out of place`), nil
-	case paths.LinkExists(name) && !a.Force:
-		return change.Done(name, `The target file "`+name+`" exists and will not be overwritten`), nil
-	case change.Test(ctx):
-		return change.Would(name, nil, `File "`+source+`" is set to be moved to "`+name+`"`), nil
+		return change.Refuse(name, notAbsolute(name))
 	}
+	return change.Thing[string]{
+		Name: name,
+		Look: func(context.Context) (string, error) { return stays(source, name, a.Force), nil },
+		Wants: func(stays string) *data.Map {
+			return change.When(stays == "", data.NewMap(name, source))
+		},
+		Apply: func(ctx context.Context, _ string) error { return m.move(ctx, source, name, a.Makedirs) },
+		Say: func(o change.Outcome[string]) any {
+			switch o.Stage {
+			case change.StageSame:
+				return o.Before
+			case change.StageWould:
+				return `File "` + source + `" is set to be moved to "` + name + `"`
+			case change.StageDone:
+				return `Moved "` + source + `" to "` + name + `"`
+			}
+			return nil
+		},
+		Silent: true,
+	}.Ensure(ctx)
+}
+
+// stays returns why a file is not to be moved, "" where it is.
+func stays(source, name string, force bool) string {
+	switch {
+	case !paths.LinkExists(source):
+		return `Source file "` + source + `" has already been moved out of place`
+	case paths.LinkExists(name) && !force:
+		return `The target file "` + name + `" exists and will not be overwritten`
+	}
+	return ""
+}
+
+// move moves a file to where what is there is removed before.
+func (m *module) move(ctx context.Context, source, name string, makedirs bool) error {
 	if paths.LinkExists(name) {
 		if _, err := m.call(ctx, "file.remove", nil, name); err != nil {
-			return change.Failed(name, `Failed to delete "`+name+`" in preparation for forced move`), nil
+			return errors.New(`Failed to delete "` + name + `" in preparation for forced move`) //nolint:staticcheck // Salt's text
 		}
 	}
 	if dir := dirname(name); !paths.IsDir(dir) {
-		if !a.Makedirs {
-			return change.Failed(name, "The target directory "+dir+" is not present"), nil
+		if !makedirs {
+			return errors.New("The target directory " + dir + " is not present") //nolint:staticcheck // Salt's text
 		}
 		if _, err := m.call(ctx, "file.makedirs", nil, name); err != nil {
-			return nil, err
+			return change.Raise(err)
 		}
 	}
 	if _, err := m.call(ctx, "file.move", nil, source, name); err != nil {
-		return change.Failed(name, `Failed to move "`+source+`" to "`+name+`"`), nil
+		return errors.New(`Failed to move "` + source + `" to "` + name + `"`) //nolint:staticcheck // Salt's text
 	}
-	return change.New(name, true, data.NewMap(name, source), `Moved "`+source+`" to "`+name+`"`), nil
+	return nil
 }
 
 // contentOf returns what templates become, joined in a list.
