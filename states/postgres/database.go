@@ -55,31 +55,50 @@ type databaseArgs struct {
 //	frank:
 //	  postgres_database.present:
 //	    - owner: frank
-func (m *module) presentDatabase(ctx context.Context, a databaseArgs) (any, error) {
-	now, err := m.lookUpDatabase(ctx, a)
+func (m *module) presentDatabase(ctx context.Context, a databaseArgs) (change.Result, error) {
+	return change.Thing[*data.Map]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (*data.Map, error) {
+			now, err := m.lookUpDatabase(ctx, a)
+			if err == nil && now != nil && !a.fixed(now) {
+				err = fmt.Errorf("Database %s has wrong parameters which couldn't be changed on fly.", a.Name) //nolint:staticcheck // Salt's text
+			}
+			return now, err
+		},
+		Wants: func(now *data.Map) *data.Map {
+			if now == nil {
+				return data.NewMap(a.Name, "Present")
+			}
+			return change.When(!a.free(now), data.NewMap(a.Name, "Parameters changed"))
+		},
+		Apply: func(ctx context.Context, now *data.Map) error {
+			if now == nil {
+				return m.createDatabase(ctx, a)
+			}
+			return m.alterDatabase(ctx, a)
+		},
+		Silent: true,
+		Say:    a.say,
+		Trust:  true, // the server has its own names of encodings
+	}.Ensure(ctx)
+}
+
+// say returns the comment, nil for the text of an error.
+func (a databaseArgs) say(o change.Outcome[*data.Map]) any {
+	there := o.Before != nil
 	switch {
-	case err != nil:
-		return change.Failed(a.Name, err.Error()), nil
-	case now != nil && a.fixed(now) && a.free(now):
-		return change.Done(a.Name, fmt.Sprintf("Database %s is already present", a.Name)), nil
-	case now != nil && !a.fixed(now):
-		return change.Failed(a.Name, fmt.Sprintf("Database %s has wrong parameters which couldn't be changed on fly.", a.Name)), nil
-	case now == nil:
-		return m.createDatabase(ctx, a)
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, fmt.Sprintf("Database %s exists, but parameters need to be changed", a.Name)), nil
+	case o.Stage == change.StageSame:
+		return fmt.Sprintf("Database %s is already present", a.Name)
+	case o.Stage == change.StageWould && there:
+		return fmt.Sprintf("Database %s exists, but parameters need to be changed", a.Name)
+	case o.Stage == change.StageWould:
+		return fmt.Sprintf("Database %s is set to be created", a.Name)
+	case o.Stage == change.StageDone && there:
+		return fmt.Sprintf("Parameters for database %s have been changed", a.Name)
+	case o.Stage == change.StageDone:
+		return fmt.Sprintf("The database %s has been created", a.Name)
 	}
-	ok, err := m.call(ctx, "db_alter", a.server, data.NewMap("tablespace", a.Tablespace, "owner", a.Owner, "owner_recurse", a.OwnerRecurse), a.Name)
-	if err == nil && data.Truth(ok) {
-		now, err = m.lookUpDatabase(ctx, a)
-	}
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	if !a.free(now) {
-		return change.Failed(a.Name, fmt.Sprintf("Failed to change parameters for database %s", a.Name)), nil
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, "Parameters changed"), fmt.Sprintf("Parameters for database %s have been changed", a.Name)), nil
+	return nil
 }
 
 // lookUpDatabase returns the database as it is, nil where there is none.
@@ -105,19 +124,22 @@ func as(wanted any, now *data.Map, key string) bool {
 	return !data.Truth(wanted) || data.Str(wanted) == now.Text(key)
 }
 
-func (m *module) createDatabase(ctx context.Context, a databaseArgs) (any, error) {
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("Database %s is set to be created", a.Name)), nil
+func (m *module) createDatabase(ctx context.Context, a databaseArgs) error {
+	ok, err := m.call(ctx, "db_create", a.server, data.NewMap("tablespace", a.Tablespace, "encoding", a.Encoding,
+		"lc_collate", a.LcCollate, "lc_ctype", a.LcCtype, "owner", a.Owner, "template", a.Template), a.Name)
+	return refusal("Failed to create database "+a.Name, ok, err)
+}
+
+// alterDatabase alters what can be altered, and looks at it again.
+func (m *module) alterDatabase(ctx context.Context, a databaseArgs) error {
+	ok, err := m.call(ctx, "db_alter", a.server,
+		data.NewMap("tablespace", a.Tablespace, "owner", a.Owner, "owner_recurse", a.OwnerRecurse), a.Name)
+	if err == nil && data.Truth(ok) {
+		var now *data.Map
+		now, err = m.lookUpDatabase(ctx, a)
+		ok = a.free(now)
 	}
-	ok, err := m.call(ctx, "db_create", a.server, data.NewMap("tablespace", a.Tablespace, "encoding", a.Encoding, "lc_collate", a.LcCollate,
-		"lc_ctype", a.LcCtype, "owner", a.Owner, "template", a.Template), a.Name)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	if !data.Truth(ok) {
-		return change.Failed(a.Name, fmt.Sprintf("Failed to create database %s", a.Name)), nil
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("The database %s has been created", a.Name)), nil
+	return refusal("Failed to change parameters for database "+a.Name, ok, err)
 }
 
 type absentDatabaseArgs struct {
@@ -129,23 +151,27 @@ type absentDatabaseArgs struct {
 //
 //	frank:
 //	  postgres_database.absent: []
-func (m *module) absentDatabase(ctx context.Context, a absentDatabaseArgs) (any, error) {
-	there, err := m.call(ctx, "db_exists", a.server, nil, a.Name)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
+func (m *module) absentDatabase(ctx context.Context, a absentDatabaseArgs) (change.Result, error) {
+	return wish{
+		name: a.Name,
+		is: func(ctx context.Context) (any, error) {
+			return not(m.call(ctx, "db_exists", a.server, nil, a.Name))
+		},
+		make: func(ctx context.Context) (any, error) {
+			return m.call(ctx, "db_remove", a.server, nil, a.Name)
+		},
+		word:  "Absent",
+		texts: removal("Database", a.Name),
+	}.ensure(ctx)
+}
+
+// removal returns what is said of something that is to go.
+func removal(kind, name string) change.Texts {
+	what := kind + " " + name
+	return change.Texts{
+		Same:   what + " is not present, so it cannot be removed",
+		Would:  what + " is set to be removed",
+		Done:   what + " has been removed",
+		Failed: what + " failed to be removed",
 	}
-	if !data.Truth(there) {
-		return change.Done(a.Name, fmt.Sprintf("Database %s is not present, so it cannot be removed", a.Name)), nil
-	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("Database %s is set to be removed", a.Name)), nil
-	}
-	gone, err := m.call(ctx, "db_remove", a.server, nil, a.Name)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	if !data.Truth(gone) {
-		return change.Failed(a.Name, fmt.Sprintf("Database %s failed to be removed", a.Name)), nil
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("Database %s has been removed", a.Name)), nil
 }

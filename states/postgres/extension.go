@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/brineproject/brine/data"
@@ -50,34 +49,46 @@ type extensionArgs struct {
 //	adminpack:
 //	  postgres_extension.present:
 //	    - maintenance_db: frank
-func (m *module) presentExtension(ctx context.Context, a extensionArgs) (any, error) {
+func (m *module) presentExtension(ctx context.Context, a extensionArgs) (change.Result, error) {
+	return change.Thing[string]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (string, error) { return m.lacking(ctx, a) },
+		Wants: func(verb string) *data.Map {
+			return change.When(verb != "", data.NewMap(a.Name, map[string]string{"install": "Installed", "upgrade": "Upgraded"}[verb]))
+		},
+		Apply: func(ctx context.Context, verb string) error {
+			ok, err := m.call(ctx, "create_extension", a.server(), data.NewMap("if_not_exists", a.IfNotExists,
+				"schema", a.Schema, "ext_version", a.ExtVersion, "from_version", a.FromVersion), a.Name)
+			return refusal("Failed to "+verb+" extension "+a.Name, ok, err)
+		},
+		Silent: true,
+		Say: func(o change.Outcome[string]) any {
+			done := map[string]string{"install": "installed", "upgrade": "upgraded"}[o.Before]
+			switch o.Stage {
+			case change.StageSame:
+				return "Extension " + a.Name + " is already present"
+			case change.StageWould:
+				return "Extension " + a.Name + " is set to be " + done
+			case change.StageDone:
+				return "The extension " + a.Name + " has been " + done
+			}
+			return nil
+		},
+		Trust: true, // create_extension looks again itself
+	}.Ensure(ctx)
+}
+
+// lacking returns what is to be done for an extension: install, upgrade or "".
+func (m *module) lacking(ctx context.Context, a extensionArgs) (string, error) {
 	v, err := m.call(ctx, "create_metadata", a.server(), data.NewMap("schema", a.Schema, "ext_version", a.ExtVersion), a.Name)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
 	flags, _ := v.([]any)
-	verb, done := "", ""
 	switch {
 	case slices.Contains(flags, any("EXTENSION NOT INSTALLED")):
-		verb, done = "install", "installed"
+		return "install", err
 	case slices.Contains(flags, any("EXTENSION TO MOVE")), slices.Contains(flags, any("EXTENSION TO UPGRADE")):
-		verb, done = "upgrade", "upgraded"
-	default:
-		return change.Done(a.Name, fmt.Sprintf("Extension %s is already present", a.Name)), nil
+		return "upgrade", err
 	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("Extension %s is set to be %s", a.Name, done)), nil
-	}
-	ok, err := m.call(ctx, "create_extension", a.server(), data.NewMap("if_not_exists", a.IfNotExists, "schema", a.Schema, "ext_version", a.ExtVersion,
-		"from_version", a.FromVersion), a.Name)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	if !data.Truth(ok) {
-		return change.Failed(a.Name, fmt.Sprintf("Failed to %s extension %s", verb, a.Name)), nil
-	}
-	told := map[string]string{"install": "Installed", "upgrade": "Upgraded"}[verb]
-	return change.New(a.Name, true, data.NewMap(a.Name, told), fmt.Sprintf("The extension %s has been %s", a.Name, done)), nil
+	return "", err
 }
 
 type absentExtensionArgs struct {
@@ -97,23 +108,17 @@ type absentExtensionArgs struct {
 //	adminpack:
 //	  postgres_extension.absent:
 //	    - maintenance_db: frank
-func (m *module) absentExtension(ctx context.Context, a absentExtensionArgs) (any, error) {
-	there, err := m.call(ctx, "is_installed_extension", a.server(), nil, a.Name)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	if !data.Truth(there) {
-		return change.Done(a.Name, fmt.Sprintf("Extension %s is not present, so it cannot be removed", a.Name)), nil
-	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("Extension %s is set to be removed", a.Name)), nil
-	}
-	gone, err := m.call(ctx, "drop_extension", a.server(), data.NewMap("if_exists", a.IfExists, "restrict", a.Restrict, "cascade", a.Cascade), a.Name)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	if !data.Truth(gone) {
-		return change.Failed(a.Name, fmt.Sprintf("Extension %s failed to be removed", a.Name)), nil
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("Extension %s has been removed", a.Name)), nil
+func (m *module) absentExtension(ctx context.Context, a absentExtensionArgs) (change.Result, error) {
+	return wish{
+		name: a.Name,
+		is: func(ctx context.Context) (any, error) {
+			return not(m.call(ctx, "is_installed_extension", a.server(), nil, a.Name))
+		},
+		make: func(ctx context.Context) (any, error) {
+			words := data.NewMap("if_exists", a.IfExists, "restrict", a.Restrict, "cascade", a.Cascade)
+			return m.call(ctx, "drop_extension", a.server(), words, a.Name)
+		},
+		word:  "Absent",
+		texts: removal("Extension", a.Name),
+	}.ensure(ctx)
 }

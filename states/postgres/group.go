@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
 )
 
 // Group returns the state postgres_group.
@@ -62,7 +63,7 @@ type groupArgs struct {
 //	frank:
 //	  postgres_group.present:
 //	    - createdb: True
-func (m *module) presentGroup(ctx context.Context, a groupArgs) (any, error) {
+func (m *module) presentGroup(ctx context.Context, a groupArgs) (change.Result, error) {
 	return m.groups().present(ctx, role{
 		Name: a.Name, rights: a.rights, Replication: a.Replication, Inherit: a.Inherit,
 		Login: a.Login, Password: a.Password, RefreshPassword: a.RefreshPassword,
@@ -74,6 +75,6 @@ func (m *module) presentGroup(ctx context.Context, a groupArgs) (any, error) {
 //
 //	frank:
 //	  postgres_group.absent: []
-func (m *module) absentGroup(ctx context.Context, a absentRoleArgs) (any, error) {
+func (m *module) absentGroup(ctx context.Context, a absentRoleArgs) (change.Result, error) {
 	return m.groups().absent(ctx, a)
 }

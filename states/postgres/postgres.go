@@ -11,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
 )
 
 // A module does the work of all states of the package.
@@ -34,6 +35,48 @@ func (m *module) call(
 		"host", s.DbHost, "user", s.DbUser, "port", s.DbPort, "password", s.DbPassword)
 	all.Update(kwargs)
 	return m.env.Call(ctx, "postgres."+fun, args, all)
+}
+
+// A wish is something that the server has, or does not have, as a state wants it.
+type wish struct {
+	name  string
+	is    func(ctx context.Context) (any, error) // whether it is so
+	make  func(ctx context.Context) (any, error) // makes it so, and answers whether it did
+	word  string                                 // what changes say
+	texts change.Texts
+	trust bool      // that it was made so is not looked at again
+	more  *data.Map // what the result has, too
+}
+
+// ensure brings the wish about. What the server refuses is a failure.
+func (w wish) ensure(ctx context.Context) (change.Result, error) {
+	return change.Thing[bool]{
+		Name: w.name,
+		Look: func(ctx context.Context) (bool, error) {
+			is, err := w.is(ctx)
+			return data.Truth(is), err
+		},
+		Wants: func(is bool) *data.Map { return change.When(!is, data.NewMap(w.name, w.word)) },
+		Apply: func(ctx context.Context, _ bool) error {
+			ok, err := w.make(ctx)
+			return refusal(w.texts.Failed, ok, err)
+		},
+		Texts:  w.texts,
+		Silent: true,
+		Trust:  w.trust,
+		More:   w.more,
+	}.Ensure(ctx)
+}
+
+// not returns the opposite of the answer to a question.
+func not(yes any, err error) (any, error) { return !data.Truth(yes), err }
+
+// refusal returns the error of a function, or the text for one that answered no.
+func refusal(text string, ok any, err error) error {
+	if err == nil && !data.Truth(ok) {
+		return errors.New(text)
+	}
+	return err
 }
 
 // A server is as which user of this system, and how, to connect to the server.

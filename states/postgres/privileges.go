@@ -54,11 +54,7 @@ func joined(privileges []any) any {
 	if len(privileges) == 0 {
 		return nil
 	}
-	words := make([]string, len(privileges))
-	for i, p := range privileges {
-		words[i] = data.Str(p)
-	}
-	return strings.Join(words, ",")
+	return strings.Join(data.Texts(privileges), ",")
 }
 
 // told returns what is granted, in words: the group, or the privileges.
@@ -103,27 +99,28 @@ func told(kind, name string, privileges any) string {
 //	      - SELECT
 //	      - INSERT
 //	    - maintenance_db: testdb
-func (m *module) presentPrivileges(ctx context.Context, a privilegesArgs) (any, error) {
+func (m *module) presentPrivileges(ctx context.Context, a privilegesArgs) (change.Result, error) {
 	privileges := joined(a.Privileges)
 	kwargs := data.NewMap("privileges", privileges, "grant_option", a.GrantOption, "prepend", a.Prepend)
-	there, err := m.call(ctx, "has_privileges", a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
+	ask := func(fun string) func(context.Context) (any, error) {
+		return func(ctx context.Context) (any, error) {
+			return m.call(ctx, fun, a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
+		}
+	}
 	words := told(a.ObjectType, a.ObjectName, privileges)
-	switch {
-	case err != nil:
-		return change.Failed(a.Name, err.Error()), nil
-	case data.Truth(there):
-		return change.Done(a.Name, "The requested privilege(s) are already set"), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, fmt.Sprintf("The privilege(s): %s are set to be granted to %s", words, a.Name)), nil
-	}
-	ok, err := m.call(ctx, "privileges_grant", a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	if !data.Truth(ok) {
-		return change.Failed(a.Name, fmt.Sprintf("Failed to grant privilege(s): %s to %s", words, a.Name)), nil
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("The privilege(s): %s have been granted to %s", words, a.Name)), nil
+	return wish{
+		name: a.Name,
+		is:   ask("has_privileges"),
+		make: ask("privileges_grant"),
+		word: "Present",
+		texts: change.Texts{
+			Same:   "The requested privilege(s) are already set",
+			Would:  fmt.Sprintf("The privilege(s): %s are set to be granted to %s", words, a.Name),
+			Done:   fmt.Sprintf("The privilege(s): %s have been granted to %s", words, a.Name),
+			Failed: fmt.Sprintf("Failed to grant privilege(s): %s to %s", words, a.Name),
+		},
+		trust: true, // what the server accepted counts, as in Salt
+	}.ensure(ctx)
 }
 
 type absentPrivilegesArgs struct {
@@ -140,25 +137,24 @@ type absentPrivilegesArgs struct {
 //	    - privileges:
 //	      - SELECT
 //	    - maintenance_db: testdb
-func (m *module) absentPrivileges(ctx context.Context, a absentPrivilegesArgs) (any, error) {
+func (m *module) absentPrivileges(ctx context.Context, a absentPrivilegesArgs) (change.Result, error) {
 	privileges := joined(a.Privileges)
 	kwargs := data.NewMap("privileges", privileges, "prepend", a.Prepend)
-	there, err := m.call(ctx, "has_privileges", a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
+	ask := func(ctx context.Context, fun string) (any, error) {
+		return m.call(ctx, fun, a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
+	}
 	words := told(a.ObjectType, a.ObjectName, privileges)
-	switch {
-	case err != nil:
-		return change.Failed(a.Name, err.Error()), nil
-	case !data.Truth(there):
-		return change.Done(a.Name, "The requested privilege(s) are not set so cannot be revoked"), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, fmt.Sprintf("The privilege(s): %s are set to be revoked from %s", words, a.Name)), nil
-	}
-	ok, err := m.call(ctx, "privileges_revoke", a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	if !data.Truth(ok) {
-		return change.Failed(a.Name, fmt.Sprintf("Failed to revoke privilege(s): %s from %s", words, a.Name)), nil
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("The privilege(s): %s have been revoked from %s", words, a.Name)), nil
+	return wish{
+		name: a.Name,
+		is:   func(ctx context.Context) (any, error) { return not(ask(ctx, "has_privileges")) },
+		make: func(ctx context.Context) (any, error) { return ask(ctx, "privileges_revoke") },
+		word: "Absent",
+		texts: change.Texts{
+			Same:   "The requested privilege(s) are not set so cannot be revoked",
+			Would:  fmt.Sprintf("The privilege(s): %s are set to be revoked from %s", words, a.Name),
+			Done:   fmt.Sprintf("The privilege(s): %s have been revoked from %s", words, a.Name),
+			Failed: fmt.Sprintf("Failed to revoke privilege(s): %s from %s", words, a.Name),
+		},
+		trust: true, // what the server accepted counts, as in Salt
+	}.ensure(ctx)
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,35 +41,43 @@ type rights struct {
 	Superuser   any `default:"None"`
 }
 
-func (k kind) present(ctx context.Context, a role) (any, error) {
+func (k kind) present(ctx context.Context, a role) (change.Result, error) {
 	now, err := k.role(ctx, a)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	if now == nil {
+	if err == nil && now == nil {
 		return k.create(ctx, a)
 	}
-	update, err := k.differing(ctx, a, now, data.Truth(a.RefreshPassword))
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	switch {
-	case update.Len() == 0:
-		return change.Done(a.Name, k.title+" "+a.Name+" is already present"), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, data.NewMap(a.Name, update), k.title+" "+a.Name+" is set to be updated"), nil
-	}
+	return change.Thing[*data.Map]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (*data.Map, error) {
+			if err != nil {
+				return nil, err
+			}
+			return k.differing(ctx, a, now, data.Truth(a.RefreshPassword))
+		},
+		Wants: func(update *data.Map) *data.Map {
+			return change.When(update.Len() > 0, data.NewMap(a.Name, update))
+		},
+		Apply: func(ctx context.Context, update *data.Map) error { return k.update(ctx, a, update) },
+		Texts: change.Texts{
+			Same:  k.title + " " + a.Name + " is already present",
+			Would: k.title + " " + a.Name + " is set to be updated",
+			Done:  "The " + k.name + " " + a.Name + " has been updated",
+		},
+		Trust: true, // update looks again itself, but not at a password that is set each time
+	}.Ensure(ctx)
+}
+
+// update changes the role and reads it again.
+func (k kind) update(ctx context.Context, a role, update *data.Map) error {
 	password := a.Password
 	if !update.Has("password") {
 		password = nil
 	}
-	if ok, err := k.call(ctx, k.name+"_update", a.server, a.arguments(password), a.Name); err != nil || !data.Truth(ok) {
-		return failure(a.Name, "Failed to update "+k.name+" "+a.Name, err), nil
+	ok, err := k.call(ctx, k.name+"_update", a.server, a.arguments(password), a.Name)
+	if err != nil || !data.Truth(ok) {
+		return failure("Failed to update "+k.name+" "+a.Name, err)
 	}
-	if err := k.verify(ctx, a); err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, update), "The "+k.name+" "+a.Name+" has been updated"), nil
+	return k.verify(ctx, a)
 }
 
 // verify reads the role again after a change.
@@ -84,11 +93,11 @@ func (k kind) verify(ctx context.Context, a role) error {
 	return err
 }
 
-func failure(name, comment string, err error) *data.Map {
+func failure(text string, err error) error {
 	if err != nil {
-		comment += ": " + err.Error()
+		return fmt.Errorf("%s: %w", text, err)
 	}
-	return change.Failed(name, comment)
+	return errors.New(text)
 }
 
 // role returns the role as it is, nil where there is none.
@@ -108,18 +117,30 @@ func (a role) arguments(password any) *data.Map {
 	return kwargs
 }
 
-func (k kind) create(ctx context.Context, a role) (any, error) {
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, k.title+" "+a.Name+" is set to be created"), nil
-	}
+func (k kind) create(ctx context.Context, a role) (change.Result, error) {
 	password := a.Password
 	if password == nil {
 		password = a.DefaultPassword
 	}
-	if ok, err := k.call(ctx, k.name+"_create", a.server, a.arguments(password), a.Name); err != nil || !data.Truth(ok) {
-		return failure(a.Name, "Failed to create "+k.name+" "+a.Name, err), nil
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, "Present"), "The "+k.name+" "+a.Name+" has been created"), nil
+	failed := "Failed to create " + k.name + " " + a.Name
+	return wish{
+		name: a.Name,
+		is:   func(context.Context) (any, error) { return false, nil },
+		make: func(ctx context.Context) (any, error) {
+			ok, err := k.call(ctx, k.name+"_create", a.server, a.arguments(password), a.Name)
+			if err != nil {
+				err = failure(failed, err)
+			}
+			return ok, err
+		},
+		word: "Present",
+		texts: change.Texts{
+			Would:  k.title + " " + a.Name + " is set to be created",
+			Done:   "The " + k.name + " " + a.Name + " has been created",
+			Failed: failed,
+		},
+		trust: true, // that it is not there has been read before
+	}.ensure(ctx)
 }
 
 // way returns how the password is to be stored.
@@ -207,23 +228,16 @@ type absentRoleArgs struct {
 	server
 }
 
-func (k kind) absent(ctx context.Context, a absentRoleArgs) (any, error) {
-	there, err := k.call(ctx, "user_exists", a.server, nil, a.Name)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	if !data.Truth(there) {
-		return change.Done(a.Name, k.title+" "+a.Name+" is not present, so it cannot be removed"), nil
-	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, k.title+" "+a.Name+" is set to be removed"), nil
-	}
-	gone, err := k.call(ctx, k.name+"_remove", a.server, nil, a.Name)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	if !data.Truth(gone) {
-		return change.Failed(a.Name, k.title+" "+a.Name+" failed to be removed"), nil
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), k.title+" "+a.Name+" has been removed"), nil
+func (k kind) absent(ctx context.Context, a absentRoleArgs) (change.Result, error) {
+	return wish{
+		name: a.Name,
+		is: func(ctx context.Context) (any, error) {
+			return not(k.call(ctx, "user_exists", a.server, nil, a.Name))
+		},
+		make: func(ctx context.Context) (any, error) {
+			return k.call(ctx, k.name+"_remove", a.server, nil, a.Name)
+		},
+		word:  "Absent",
+		texts: removal(k.title, a.Name),
+	}.ensure(ctx)
 }

@@ -62,33 +62,27 @@ type schemaArgs struct {
 //	  postgres_schema.present:
 //	    - dbname: shop
 //	    - owner: frank
-func (m *module) presentSchema(ctx context.Context, a schemaArgs) (any, error) {
-	now, err := m.env.Call(ctx, "postgres.schema_get", []any{a.Dbname, a.Name}, a.words())
-	switch {
-	case err != nil:
-		return of(a.Dbname, change.Failed(a.Name, err.Error())), nil
-	case now != nil:
-		return of(a.Dbname, change.Done(a.Name, fmt.Sprintf("Schema %s already exists in database %s", a.Name, a.Dbname))), nil
-	case change.Test(ctx):
-		return of(a.Dbname, change.Would(a.Name, nil, fmt.Sprintf("Schema %s is set to be created in database %s.", a.Name, a.Dbname))), nil
-	}
-	kwargs := a.words()
-	kwargs.Set("owner", a.Owner)
-	made, err := m.env.Call(ctx, "postgres.schema_create", []any{a.Dbname, a.Name}, kwargs)
-	switch {
-	case err != nil:
-		return of(a.Dbname, change.Failed(a.Name, err.Error())), nil
-	case !data.Truth(made):
-		return of(a.Dbname, change.Failed(a.Name, fmt.Sprintf("Failed to create schema %s in database %s", a.Name, a.Dbname))), nil
-	}
-	comment := fmt.Sprintf("Schema %s has been created in database %s", a.Name, a.Dbname)
-	return of(a.Dbname, change.New(a.Name, true, data.NewMap(a.Name, "Present"), comment)), nil
-}
-
-// of adds the database to a result.
-func of(database string, ret *data.Map) *data.Map {
-	ret.Set("dbname", database)
-	return ret
+func (m *module) presentSchema(ctx context.Context, a schemaArgs) (change.Result, error) {
+	args, made := []any{a.Dbname, a.Name}, a.words()
+	made.Set("owner", a.Owner)
+	return wish{
+		name: a.Name,
+		is: func(ctx context.Context) (any, error) {
+			now, err := m.env.Call(ctx, "postgres.schema_get", args, a.words())
+			return now != nil, err
+		},
+		make: func(ctx context.Context) (any, error) {
+			return m.env.Call(ctx, "postgres.schema_create", args, made)
+		},
+		word: "Present",
+		texts: change.Texts{
+			Same:   fmt.Sprintf("Schema %s already exists in database %s", a.Name, a.Dbname),
+			Would:  fmt.Sprintf("Schema %s is set to be created in database %s.", a.Name, a.Dbname),
+			Done:   fmt.Sprintf("Schema %s has been created in database %s", a.Name, a.Dbname),
+			Failed: fmt.Sprintf("Failed to create schema %s in database %s", a.Name, a.Dbname),
+		},
+		more: data.NewMap("dbname", a.Dbname),
+	}.ensure(ctx)
 }
 
 type absentSchemaArgs struct {
@@ -102,24 +96,23 @@ type absentSchemaArgs struct {
 //	web:
 //	  postgres_schema.absent:
 //	    - dbname: shop
-func (m *module) absentSchema(ctx context.Context, a absentSchemaArgs) (any, error) {
-	there, err := m.env.Call(ctx, "postgres.schema_exists", []any{a.Dbname, a.Name}, a.words())
-	switch {
-	case err != nil:
-		return of(a.Dbname, change.Failed(a.Name, err.Error())), nil
-	case !data.Truth(there):
-		comment := fmt.Sprintf("Schema %s is not present in database %s, so it cannot be removed", a.Name, a.Dbname)
-		return of(a.Dbname, change.Done(a.Name, comment)), nil
-	case change.Test(ctx):
-		return of(a.Dbname, change.Would(a.Name, nil, fmt.Sprintf("Schema %s is set to be removed from database %s", a.Name, a.Dbname))), nil
-	}
-	gone, err := m.env.Call(ctx, "postgres.schema_remove", []any{a.Dbname, a.Name}, a.words())
-	switch {
-	case err != nil:
-		return of(a.Dbname, change.Failed(a.Name, err.Error())), nil
-	case !data.Truth(gone):
-		return of(a.Dbname, change.Failed(a.Name, fmt.Sprintf("Schema %s failed to be removed", a.Name))), nil
-	}
-	comment := fmt.Sprintf("Schema %s has been removed from database %s", a.Name, a.Dbname)
-	return of(a.Dbname, change.New(a.Name, true, data.NewMap(a.Name, "Absent"), comment)), nil
+func (m *module) absentSchema(ctx context.Context, a absentSchemaArgs) (change.Result, error) {
+	args := []any{a.Dbname, a.Name}
+	return wish{
+		name: a.Name,
+		is: func(ctx context.Context) (any, error) {
+			return not(m.env.Call(ctx, "postgres.schema_exists", args, a.words()))
+		},
+		make: func(ctx context.Context) (any, error) {
+			return m.env.Call(ctx, "postgres.schema_remove", args, a.words())
+		},
+		word: "Absent",
+		texts: change.Texts{
+			Same:   fmt.Sprintf("Schema %s is not present in database %s, so it cannot be removed", a.Name, a.Dbname),
+			Would:  fmt.Sprintf("Schema %s is set to be removed from database %s", a.Name, a.Dbname),
+			Done:   fmt.Sprintf("Schema %s has been removed from database %s", a.Name, a.Dbname),
+			Failed: fmt.Sprintf("Schema %s failed to be removed", a.Name),
+		},
+		more: data.NewMap("dbname", a.Dbname),
+	}.ensure(ctx)
 }

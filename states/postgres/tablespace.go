@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -57,40 +57,62 @@ type tablespaceArgs struct {
 //	fast:
 //	  postgres_tablespace.present:
 //	    - directory: /ssd/postgres
-func (m *module) presentTablespace(ctx context.Context, a tablespaceArgs) (any, error) {
-	all, err := m.call(ctx, "tablespace_list", a.server, nil)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	spaces, _ := all.(*data.Map)
-	now, ok := spaces.Value(a.Name).(*data.Map)
-	if !ok {
-		return m.createTablespace(ctx, a), nil
-	}
-	if now.Text("Location") != a.Directory {
-		return change.Failed(a.Name, "Tablespace "+a.Name+" is not at the right location. This is\n"+
-			"            unfixable without dropping and recreating the tablespace."), nil
-	}
-	wants := a.wants(now)
-	if change.Test(ctx) || wants.Len() == 0 {
-		return a.told(wants), nil
-	}
-	return m.alterTablespace(ctx, a, wants), nil
+func (m *module) presentTablespace(ctx context.Context, a tablespaceArgs) (change.Result, error) {
+	return change.Thing[*data.Map]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (*data.Map, error) { return m.tablespace(ctx, a) },
+		Wants: func(now *data.Map) *data.Map {
+			if now == nil {
+				return data.NewMap(a.Name, "Present")
+			}
+			wants := a.wants(now)
+			return change.When(wants.Len() > 0, data.NewMap(a.Name, wants))
+		},
+		Apply: func(ctx context.Context, now *data.Map) error {
+			if now == nil {
+				made, err := m.call(ctx, "tablespace_create", a.server, nil, a.Name, a.Directory, a.Options, a.Owner)
+				return refusal("Failed to create tablespace "+a.Name, made, err)
+			}
+			return m.alterTablespace(ctx, a, a.wants(now))
+		},
+		Silent: true,
+		Say:    a.say,
+		Trust:  true, // the server has its own way to write the directory
+	}.Ensure(ctx)
 }
 
-// createTablespace makes the tablespace.
-func (m *module) createTablespace(ctx context.Context, a tablespaceArgs) *data.Map {
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("Tablespace %s is set to be created", a.Name))
+// tablespace returns the tablespace as it is, nil where there is none.
+func (m *module) tablespace(ctx context.Context, a tablespaceArgs) (*data.Map, error) {
+	all, err := m.call(ctx, "tablespace_list", a.server, nil)
+	spaces, _ := all.(*data.Map)
+	now, ok := spaces.Value(a.Name).(*data.Map)
+	if ok && now.Text("Location") != a.Directory {
+		err = errors.New("Tablespace " + a.Name + " is not at the right location. This is\n" + //nolint:staticcheck // Salt's text
+			"            unfixable without dropping and recreating the tablespace.")
 	}
-	made, err := m.call(ctx, "tablespace_create", a.server, nil, a.Name, a.Directory, a.Options, a.Owner)
+	return now, err
+}
+
+// say returns the comment, nil for the text of an error.
+func (a tablespaceArgs) say(o change.Outcome[*data.Map]) any {
+	options := o.Before != nil && a.wants(o.Before).Has("options")
 	switch {
-	case err != nil:
-		return change.Failed(a.Name, err.Error())
-	case !data.Truth(made):
-		return change.Failed(a.Name, fmt.Sprintf("Failed to create tablespace %s", a.Name))
+	case o.Stage == change.StageSame:
+		return "Tablespace " + a.Name + " is already present"
+	case o.Stage == change.StageWould && o.Before == nil:
+		return "Tablespace " + a.Name + " is set to be created"
+	case o.Stage == change.StageWould && options:
+		return "Tablespace " + a.Name + " options to be\n                        altered"
+	case o.Stage == change.StageWould:
+		return "Tablespace " + a.Name + " owner to be altered"
+	case o.Stage == change.StageDone && o.Before == nil:
+		return "The tablespace " + a.Name + " has been created"
+	case o.Stage == change.StageDone && options:
+		return "Tablespace " + a.Name + " opts changed"
+	case o.Stage == change.StageDone:
+		return "Tablespace " + a.Name + " owner changed"
 	}
-	return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("The tablespace %s has been created", a.Name))
+	return nil
 }
 
 // wants returns what is to be altered: owner, and options.
@@ -122,35 +144,17 @@ func contains(list []string, text string) bool {
 	return false
 }
 
-// told says in test mode what is to be altered.
-func (a tablespaceArgs) told(wants *data.Map) *data.Map {
-	switch {
-	case wants.Has("options"):
-		return change.Would(a.Name, nil, "Tablespace "+a.Name+" options to be\n                        altered")
-	case wants.Has("owner"):
-		return change.Would(a.Name, nil, "Tablespace "+a.Name+" owner to be altered")
-	}
-	return change.Done(a.Name, "Tablespace "+a.Name+" is already present")
-}
-
 // alterTablespace brings the tablespace to what is wanted.
-func (m *module) alterTablespace(ctx context.Context, a tablespaceArgs, wants *data.Map) *data.Map {
-	kwargs, comment := data.NewMap(), "Tablespace "+a.Name+" owner changed"
+func (m *module) alterTablespace(ctx context.Context, a tablespaceArgs, wants *data.Map) error {
+	kwargs := data.NewMap()
 	if wants.Has("owner") {
 		kwargs.Set("new_owner", wants.Value("owner"))
 	}
 	if wants.Has("options") {
 		kwargs.Set("set_option", wants.Value("options"))
-		comment = "Tablespace " + a.Name + " opts changed"
 	}
 	done, err := m.call(ctx, "tablespace_alter", a.server, kwargs, a.Name)
-	switch {
-	case err != nil:
-		return change.Failed(a.Name, err.Error())
-	case !data.Truth(done):
-		return change.Failed(a.Name, fmt.Sprintf("Failed to alter tablespace %s", a.Name))
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, wants), comment)
+	return refusal("Failed to alter tablespace "+a.Name, done, err)
 }
 
 type absentTablespaceArgs struct {
@@ -162,22 +166,16 @@ type absentTablespaceArgs struct {
 //
 //	fast:
 //	  postgres_tablespace.absent: []
-func (m *module) absentTablespace(ctx context.Context, a absentTablespaceArgs) (any, error) {
-	there, err := m.call(ctx, "tablespace_exists", a.server(), nil, a.Name)
-	switch {
-	case err != nil:
-		return change.Failed(a.Name, err.Error()), nil
-	case !data.Truth(there):
-		return change.Done(a.Name, fmt.Sprintf("Tablespace %s is not present, so it cannot be removed", a.Name)), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, fmt.Sprintf("Tablespace %s is set to be removed", a.Name)), nil
-	}
-	gone, err := m.call(ctx, "tablespace_remove", a.server(), nil, a.Name)
-	switch {
-	case err != nil:
-		return change.Failed(a.Name, err.Error()), nil
-	case !data.Truth(gone):
-		return change.Failed(a.Name, fmt.Sprintf("Tablespace %s failed to be removed", a.Name)), nil
-	}
-	return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("Tablespace %s has been removed", a.Name)), nil
+func (m *module) absentTablespace(ctx context.Context, a absentTablespaceArgs) (change.Result, error) {
+	return wish{
+		name: a.Name,
+		is: func(ctx context.Context) (any, error) {
+			return not(m.call(ctx, "tablespace_exists", a.server(), nil, a.Name))
+		},
+		make: func(ctx context.Context) (any, error) {
+			return m.call(ctx, "tablespace_remove", a.server(), nil, a.Name)
+		},
+		word:  "Absent",
+		texts: removal("Tablespace", a.Name),
+	}.ensure(ctx)
 }

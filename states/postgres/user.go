@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
 )
 
 // User returns the state postgres_user.
@@ -58,7 +59,7 @@ func (m *module) users() kind { return kind{m, "User", "user"} }
 //	frank:
 //	  postgres_user.present:
 //	    - createdb: True
-func (m *module) presentUser(ctx context.Context, a role) (any, error) {
+func (m *module) presentUser(ctx context.Context, a role) (change.Result, error) {
 	return m.users().present(ctx, a)
 }
 
@@ -66,6 +67,6 @@ func (m *module) presentUser(ctx context.Context, a role) (any, error) {
 //
 //	frank:
 //	  postgres_user.absent: []
-func (m *module) absentUser(ctx context.Context, a absentRoleArgs) (any, error) {
+func (m *module) absentUser(ctx context.Context, a absentRoleArgs) (change.Result, error) {
 	return m.users().absent(ctx, a)
 }
