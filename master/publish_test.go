@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,12 +86,26 @@ func newBench(t testing.TB, change func(*config.Master), accepted ...string) *be
 	return b
 }
 
+// requests05 is the file of requests, which is long: it is decoded once. Nobody changes it.
+var requests05 = sync.OnceValues(func() (*data.Map, error) {
+	src, err := os.ReadFile(filepath.Join(vectors.Dir(), "05-request.json"))
+	if err != nil {
+		return nil, err
+	}
+	v, err := vectors.Decode(src)
+	top, _ := v.(*data.Map)
+	return top, err
+})
+
 // vectorKey returns the key of a minion in the file of requests.
 func vectorKey(t testing.TB, id string) *crypto.PrivateKey {
 	t.Helper()
-	f := vectors.Load(t, "05-request.json")
-	name := f.Top.Value("minions").(*data.Map).Text(id)
-	pem := f.Top.Value("keys").(*data.Map).Value(name).(*data.Map).Text("pem")
+	top, err := requests05()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := top.Value("minions").(*data.Map).Text(id)
+	pem := top.Value("keys").(*data.Map).Value(name).(*data.Map).Text("pem")
 	key, err := crypto.ParsePrivateKey([]byte(pem), "")
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,21 +17,54 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// pythonFloats finds texts, which are left as they are, and the numbers that JSON does not have.
-var pythonFloats = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
-
 type decoder struct{ j *json.Decoder }
 
 // newDecoder returns a decoder of JSON text, in which numbers may be NaN, Infinity and -Infinity, as Python writes them.
 func newDecoder(src []byte) *decoder {
-	j := json.NewDecoder(bytes.NewReader(pythonFloats.ReplaceAllFunc(src, func(s []byte) []byte {
-		if s[0] == '"' {
-			return s
-		}
-		return fmt.Appendf(nil, `{"$float": %q}`, s)
-	})))
+	j := json.NewDecoder(bytes.NewReader(spellFloats(src)))
 	j.UseNumber()
 	return &decoder{j}
+}
+
+// spellFloats replaces the numbers that JSON does not have with $float objects. Strings stay as they are.
+func spellFloats(src []byte) []byte {
+	var out []byte
+	done := 0
+	for i := 0; i < len(src); {
+		if src[i] == '"' {
+			i += stringLen(src[i:])
+			continue
+		}
+		n := floatLen(src[i:])
+		if n > 0 {
+			out = fmt.Appendf(append(out, src[done:i]...), `{"$float": %q}`, src[i:i+n])
+			done = i + n
+		}
+		i += max(n, 1)
+	}
+	return append(out, src[done:]...)
+}
+
+// stringLen returns the length of the string that src begins with, quotes included.
+func stringLen(src []byte) int {
+	for i := 1; i < len(src); i++ {
+		switch src[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(src)
+}
+
+func floatLen(src []byte) int {
+	for _, name := range []string{"NaN", "Infinity", "-Infinity"} {
+		if bytes.HasPrefix(src, []byte(name)) {
+			return len(name)
+		}
+	}
+	return 0
 }
 
 func (d *decoder) document() (any, error) {
