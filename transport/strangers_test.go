@@ -111,13 +111,14 @@ func TestStrangersWithMuchDoNotStarveOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		addr := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}) }
 		s := NewStrangers(32 << 20)
+		var all sync.WaitGroup
 		for i := range 4 * 200 {
-			go func() {
+			all.Go(func() {
 				if n, ok := s.Take(addr(i%4), 1<<20, 0); ok {
 					time.Sleep(30 * time.Second)
 					s.Give(addr(i%4), n)
 				}
-			}()
+			})
 		}
 		synctest.Wait()
 		began := time.Now()
@@ -125,6 +126,7 @@ func TestStrangersWithMuchDoNotStarveOthers(t *testing.T) {
 			t.Errorf("after %v: %d bytes, %v", time.Since(began), n, ok)
 		}
 		s.Close()
+		all.Wait()
 	})
 }
 
