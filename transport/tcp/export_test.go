@@ -19,7 +19,7 @@ func ReadPublications(ctx context.Context, conn net.Conn, fn func(body []byte)) 
 
 // HasRoom reports whether there is room for so much of a stranger at an address.
 func (s *server) HasRoom(from netip.Addr, n int) bool {
-	taken, ok := s.strangers.Take(from, n, time.Nanosecond)
-	s.strangers.Give(from, taken)
+	taken, ok := s.Strangers.Take(from, n, time.Nanosecond)
+	s.Strangers.Give(from, taken)
 	return ok
 }

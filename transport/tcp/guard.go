@@ -11,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
+	"github.com/brineproject/brine/transport/serve"
 )
 
 const (
@@ -21,10 +22,8 @@ const (
 )
 
 var (
-	errDraining = errors.New("server is shutting down")
-	errSilent   = errors.New("peer has sent nothing since it connected")
-	errIdle     = errors.New("peer sends nothing")
-	errBudget   = fmt.Errorf("too many large messages at once: %w", transport.ErrTooLarge)
+	errSilent = errors.New("peer has sent nothing since it connected")
+	errBudget = fmt.Errorf("too many large messages at once: %w", transport.ErrTooLarge)
 )
 
 // A wait is what a guard waits for, and so how long it does.
@@ -204,7 +203,7 @@ func (g *guard) silence() error {
 	g.armed = none
 	switch {
 	case g.draining.Load():
-		return errDraining
+		return serve.ErrDraining
 	case armed == rest:
 		return fmt.Errorf("message does not go on: %w", transport.ErrProtocol)
 	case armed == first:
@@ -217,7 +216,7 @@ func (g *guard) silence() error {
 	return g.idle(g.quiet)
 }
 
-// drain makes the reader return errDraining; a message in the middle is given up. Any goroutine may call it.
+// drain makes the reader return serve.ErrDraining; a message in the middle is given up. Any goroutine may call it.
 func (g *guard) drain() {
 	g.draining.Store(true)
 	g.interrupt()

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"runtime"
-	"sync/atomic"
 	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
+	"github.com/brineproject/brine/transport/serve"
 )
 
 const (
@@ -26,8 +25,7 @@ const (
 // to a few shards, each of which sends to its own.
 type Publisher struct {
 	*server
-	shards   []*shard
-	next     atomic.Uint32
+	shards   serve.Shards[*shard]
 	watch    transport.PeerWatch
 	identify func(hello []byte) (id string, err error)
 }
@@ -35,11 +33,9 @@ type Publisher struct {
 // NewPublisher returns a publisher on a listener, which it owns from then on. A nil t is no TLS.
 func NewPublisher(l net.Listener, o transport.Options, t *TLS) *Publisher {
 	p := &Publisher{server: newServer(l, o, t)}
-	p.acceptor.Subscribe = true
-	p.limits.MaxUntrusted = maxHello // nothing else is expected of a subscriber
-	for range min(runtime.GOMAXPROCS(0), 8) {
-		p.shards = append(p.shards, newShard())
-	}
+	p.Acceptor.Subscribe = true
+	p.Limits.MaxUntrusted = maxHello // nothing else is expected of a subscriber
+	p.shards.MakeShards(newShard)
 	return p
 }
 
@@ -50,47 +46,17 @@ func (p *Publisher) SetIdentify(f func(hello []byte) (id string, err error)) { p
 
 // Serve runs the server until ctx ends.
 func (p *Publisher) Serve(ctx context.Context) error {
-	defer context.AfterFunc(ctx, p.finish)()
-	err := p.serve(ctx, p.start, p.converse)
-	if err == nil {
-		p.finish()
-		p.await()
-	}
-	return err
-}
-
-func (p *Publisher) start() {
-	for _, s := range p.shards {
-		s.Start(s.deliver)
-	}
-}
-
-// finish lets the shards send what they have, and end.
-func (p *Publisher) finish() {
-	for _, s := range p.shards {
-		s.Finish()
-	}
-}
-
-func (p *Publisher) await() {
-	for _, s := range p.shards {
-		s.Settle(context.Background())
-	}
+	return p.shards.Around(ctx, func(begin func()) error {
+		return p.serve(ctx, func(context.Context) { begin() }, p.converse)
+	})
 }
 
 // Publish queues m for all, or for the peers with m.IDs and those that have not said who they are.
 func (p *Publisher) Publish(m transport.Message) {
 	pub := publication{ids: m.IDs, frame: payload.AppendFrame(nil, m.Body)}
-	for _, s := range p.shards {
+	for _, s := range p.shards.All() {
 		s.Add(pub)
 	}
-}
-
-// Peers returns the number of subscribers.
-func (p *Publisher) Peers() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.peers)
 }
 
 // WatchPeers makes the publisher tell w of each connection. Where the publisher asks for proof, one that has not given any is
@@ -99,7 +65,7 @@ func (p *Publisher) WatchPeers(w transport.PeerWatch) { p.watch = w }
 
 // converse listens to what one peer says of itself.
 func (p *Publisher) converse(ctx context.Context, pe *peer) error {
-	l := &listening{publisher: p, peer: pe, shard: p.shards[int(p.next.Add(1))%len(p.shards)], sub: &subscriber{out: pe.out}}
+	l := &listening{publisher: p, peer: pe, shard: p.shards.Next(), sub: &subscriber{out: pe.out}}
 	pe.frames.SetRoom(subscriberRoom)
 	l.shard.join(l.sub)
 	defer l.shard.remove(l.sub)
@@ -111,9 +77,9 @@ func (p *Publisher) converse(ctx context.Context, pe *peer) error {
 	}
 	for {
 		frame, err := pe.next()
-		if err == errDraining || pe.draining.Load() {
+		if err == serve.ErrDraining || pe.draining.Load() {
 			l.shard.Settle(ctx)
-			return errDraining
+			return serve.ErrDraining
 		}
 		if err == nil {
 			err = l.hear(ctx, frame.Body)
@@ -157,7 +123,7 @@ func (l *listening) hear(ctx context.Context, body data.Raw) error {
 
 // asPeer returns what is known of a peer that came.
 func (l *listening) asPeer() transport.Peer {
-	p := transport.Peer{Addr: l.remote(), Since: time.Now()}
+	p := transport.Peer{Addr: l.Remote(), Since: time.Now()}
 	if l.publisher.identify == nil {
 		p.Topics = []string{""}
 	}
@@ -177,9 +143,9 @@ func (l *listening) mistaken(ctx context.Context, err error) error {
 
 // checkIdle closes a peer that never says who it is.
 func (l *listening) checkIdle(quiet time.Duration) error {
-	limit := l.publisher.limits.IdleTimeout
+	limit := l.publisher.Limits.IdleTimeout
 	if limit <= 0 || quiet < limit || l.known {
 		return nil
 	}
-	return errIdle
+	return serve.ErrIdle
 }

@@ -23,15 +23,15 @@ func NewPuller(l net.Listener, o transport.Options) *Puller {
 // Serve hands each body to fn, one after another, until ctx ends, and then returns nil. Peers whose messages wait for fn
 // are not read meanwhile.
 func (s *Puller) Serve(ctx context.Context, fn func(body data.Raw)) error {
-	return s.serve(ctx, func() {}, func(_ context.Context, p *peer) error {
-		p.trusted.Store(!transport.SourceOf(p.remote()).IsValid())
+	return s.serve(ctx, func(context.Context) {}, func(_ context.Context, p *peer) error {
+		p.trusted.Store(!transport.SourceOf(p.Remote()).IsValid())
 		p.settled()
 		for {
 			frame, err := p.next()
 			if err != nil {
 				return err
 			}
-			s.counters.Received.Add(1)
+			s.Counters.Received.Add(1)
 			s.hand(frame.Body, fn)
 		}
 	})

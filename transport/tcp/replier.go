@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"runtime/debug"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
+	"github.com/brineproject/brine/transport/serve"
 )
 
 // clientRoom is the memory, in bytes, that is kept for the next request of a client at rest. Most requests fit.
@@ -20,23 +18,20 @@ const clientRoom = 2 << 10
 // A Replier answers the requests of the request port; see [transport.Replier].
 type Replier struct {
 	*server
-	handler transport.Handler
-	crew    *transport.Crew[*request]
-	known   transport.Sources
+	desk *serve.Desk
 }
 
 // NewReplier returns a replier on a listener, which it owns from then on. A nil t is no TLS.
 func NewReplier(l net.Listener, o transport.Options, t *TLS) *Replier {
-	s := &Replier{server: newServer(l, o, t)}
-	s.crew = transport.NewCrew(s.opts.Workers, s.answer)
-	return s
+	s := newServer(l, o, t)
+	return &Replier{server: s, desk: serve.NewDesk(s.Server)}
 }
 
 // Serve answers requests with h until ctx ends.
 func (s *Replier) Serve(ctx context.Context, h transport.Handler) error {
-	err := s.serve(ctx, func() { s.handler = h }, s.converse)
-	if err == nil && !s.crew.Dismiss(time.Second) { // by now the context of the handlers has ended
-		s.log.Warn("handlers of requests do not end; going on without them")
+	err := s.serve(ctx, func(context.Context) { s.desk.Open(h) }, s.converse)
+	if err == nil {
+		s.desk.Close()
 	}
 	return err
 }
@@ -44,23 +39,18 @@ func (s *Replier) Serve(ctx context.Context, h transport.Handler) error {
 // A client is one connection of a replier.
 type client struct {
 	*peer
-	server   *Replier
-	ctx      context.Context
-	session  atomic.Value // of type held
-	slots    chan struct{}
-	inFlight sync.WaitGroup
+	serve.Client
 }
 
-type held struct{ v any }
+// Trusted holds whether the peer has proved who it is.
+func (c *client) Trusted() *atomic.Bool { return &c.trusted }
 
 // converse takes the requests of one peer and gives them to the workers.
 func (s *Replier) converse(ctx context.Context, p *peer) error {
-	ctx, cancel := context.WithCancel(transport.WithAside(ctx, s.crew))
-	defer cancel()
-	c := &client{peer: p, server: s, ctx: ctx, slots: make(chan struct{}, s.inFlight())}
-	source := transport.SourceOf(p.remote())
-	p.trusted.Store(!source.IsValid() || s.known.Trusted(source))
-	p.expect, p.idle = true, c.checkIdle
+	c := &client{peer: p}
+	c.Begin(s.desk.Within(ctx), s.desk, c)
+	defer c.End()
+	p.expect, p.idle = true, c.CheckIdle
 	p.frames.SetRoom(clientRoom)
 	for {
 		frame, err := p.next()
@@ -68,8 +58,9 @@ func (s *Replier) converse(ctx context.Context, p *peer) error {
 			p.settled()
 			err = c.take(frame)
 		}
-		if err == errDraining || p.draining.Load() {
-			return c.settle()
+		if err == serve.ErrDraining || p.draining.Load() {
+			c.Settle()
+			return serve.ErrDraining
 		}
 		if err != nil {
 			return err
@@ -77,129 +68,30 @@ func (s *Replier) converse(ctx context.Context, p *peer) error {
 	}
 }
 
-func (s *Replier) inFlight() int {
-	if s.limits.MaxInFlight < 0 {
-		return 1 << 30 // places in the channel take no memory
-	}
-	return s.limits.MaxInFlight
+// A request is one message of a peer with the head that its reply gets.
+type request struct {
+	serve.Request
+	client *client
+	head   data.Raw
 }
 
-// checkIdle closes a peer that we do not know and that asks nothing.
-func (c *client) checkIdle(quiet time.Duration) error {
-	limit := c.server.limits.IdleTimeout
-	if limit <= 0 || quiet < limit || c.trusted.Load() || len(c.slots) > 0 {
-		return nil
-	}
-	return errIdle
-}
-
-// settle waits for the requests in work, so that their replies still go out.
-func (c *client) settle() error {
-	settled := make(chan struct{})
-	go func() {
-		c.inFlight.Wait()
-		close(settled)
-	}()
-	select {
-	case <-settled:
-	case <-c.ctx.Done():
-	}
-	return errDraining
-}
-
-// take gives one message to a worker, and waits for one if need be: more is read from this peer only then.
+// take gives one message to a worker.
 func (c *client) take(f payload.Frame) error {
 	if f.Head == nil {
 		return fmt.Errorf("request without a head: %w", transport.ErrProtocol)
 	}
-	r := &request{client: c, head: f.Head, body: f.Body}
-	c.server.counters.Received.Add(1)
-	if err := waiting(c.ctx, c.slots, struct{}{}); err != nil {
-		return err
-	}
-	c.inFlight.Add(1)
-	if c.server.crew.Submit(r) {
-		return nil
-	}
-	err := waiting(c.ctx, c.server.crew.Queue(), r)
-	if err != nil {
-		c.leave()
-	}
-	return err
+	r := &request{client: c, head: f.Head}
+	r.Set(&c.Client, r, f.Body)
+	return c.Take(&r.Request, 0, nil)
 }
 
-// waiting sends v to ch.
-func waiting[T any](ctx context.Context, ch chan<- T, v T) error {
-	select {
-	case ch <- v:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (c *client) leave() {
-	<-c.slots
-	c.inFlight.Done()
-}
-
-// answer runs the handler, and closes the connection if it does not reply.
-func (s *Replier) answer(r *request) {
-	defer r.client.leave()
-	defer r.expire()
-	defer func() {
-		if v := recover(); v != nil {
-			s.counters.Panics.Add(1)
-			s.log.Errorf("request of %s made its handler panic: %v\n%s", r.Remote(), v, debug.Stack())
-		}
-	}()
-	s.handler(r.client.ctx, r)
-}
-
-// A request is one message of a peer with the head that its reply gets.
-type request struct {
-	client     *client
-	head, body data.Raw
-	replied    atomic.Bool
-}
-
-func (r *request) Body() []byte     { return r.body }
-func (r *request) Remote() net.Addr { return r.client.remote() }
-
-// Reply answers on the connection that the request came by. A body that is no MessagePack value ends the connection.
-func (r *request) Reply(body []byte) error {
-	if r.replied.Swap(true) {
-		return transport.ErrReplied
-	}
+// Send answers. A body that is no MessagePack value ends the connection.
+func (r *request) Send(body []byte) error {
 	b, tail, err := encode(r.head, body)
 	if err != nil {
-		r.client.cut()
+		r.client.Cut()
 		return err
 	}
 	_, err = r.client.out.SendParts(b, tail)
 	return err
-}
-
-// expire closes the connection of a request that got no reply.
-func (r *request) expire() {
-	if r.replied.Swap(true) {
-		return
-	}
-	r.client.server.counters.Unanswered.Add(1)
-	r.client.cut()
-}
-
-func (r *request) Session() any {
-	h, _ := r.client.session.Load().(held)
-	return h.v
-}
-
-func (r *request) SetSession(v any) { r.client.session.Store(held{v}) }
-
-func (r *request) Trust() {
-	if !r.client.trusted.Swap(true) {
-		source := transport.SourceOf(r.Remote())
-		r.client.server.known.Trust(source)
-		r.client.server.opts.Crowd.Prove(source)
-	}
 }

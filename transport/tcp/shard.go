@@ -42,6 +42,9 @@ func newShard() *shard {
 	return &shard{Feed: transport.NewFeed((*publication).size), ids: map[string][]*subscriber{}, unknown: map[*subscriber]struct{}{}}
 }
 
+// Begin starts to send.
+func (s *shard) Begin() { s.Start(s.deliver) }
+
 // deliver sends what is pending.
 func (s *shard) deliver(work []publication) {
 	s.index.Lock()

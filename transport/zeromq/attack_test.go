@@ -144,7 +144,7 @@ func TestLiarsMustSendWhatTheyAnnounce(t *testing.T) {
 func TestAssemblyBudget(t *testing.T) {
 	s, stop := startReplier(t, transport.Options{Limits: transport.Limits{MaxMessage: 1 << 20, Assembly: 1 << 20}}, echo)
 	defer stop()
-	s.known.Trust(transport.SourceOf(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
+	s.desk.Known().Trust(transport.SourceOf(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
 	big := longFrame(0, 900_000)
 	first := dialRaw(t, s.Addr()).join(1, "REQ")
 	first.write("\x01\x00" + big + strings.Repeat("x", 800_000))
@@ -166,7 +166,7 @@ func TestAssemblyBudget(t *testing.T) {
 func TestAnnouncementsOfKnownPeersLeaveRoom(t *testing.T) {
 	s, stop := startReplier(t, transport.Options{}, echo)
 	defer stop()
-	s.known.Trust(transport.SourceOf(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
+	s.desk.Known().Trust(transport.SourceOf(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
 	announce := func(n, promised int) {
 		for range n {
 			dialRaw(t, s.Addr()).join(1, "REQ").write("\x01\x00" + longFrame(0, wholeFrame) + strings.Repeat("x", 20_000))
@@ -338,8 +338,7 @@ func TestSubscriptionLimits(t *testing.T) {
 		c := dialRaw(t, p.Addr()).join(0, "SUB")
 		c.write(strings.Repeat(frames("\x01x"), 100) + frames("\x00x") + frames("\x00x") + frames("\x01y"))
 		eventually(t, "the last subscription", func() bool {
-			s := p.shards
-			for _, s := range s {
+			for _, s := range p.shards.All() {
 				s.index.Lock()
 				has := s.subs.topics["y"] != nil
 				s.index.Unlock()
@@ -360,10 +359,8 @@ func TestLossInTheMiddleOfAFrame(t *testing.T) {
 			c.Close()
 		}
 		eventually(t, "no connection", func() bool { return s.Stats().Connections == 0 })
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if len(s.peers) != 0 {
-			t.Errorf("%d peers are kept", len(s.peers))
+		if n := s.Peers(); n != 0 {
+			t.Errorf("%d peers are kept", n)
 		}
 	})
 }

@@ -133,7 +133,7 @@ func FuzzGuardReading(f *testing.F) {
 				t.Errorf("message of a stranger takes %d bytes", size)
 			}
 		}
-		p.close()
+		p.Close()
 		// Bytes of a large frame are copied as its memory grows, those of small ones stand in memory of their own with what Go adds.
 		if got, most := allocated()-before, 64*len(stream)+limits.Assembly; got > uint64(most) {
 			t.Errorf("%d bytes were allocated for %d that came, want at most %d", got, len(stream), most)

@@ -61,7 +61,7 @@ func FuzzConnection(f *testing.F) {
 			}
 			checkMessage(t, m)
 		}
-		p.close()
+		p.Close()
 		if len(sub.places) > limits.MaxSubscriptions || sub.bytes > limits.MaxSubscriptionBytes {
 			t.Errorf("%d subscriptions of %d bytes", len(sub.places), sub.bytes)
 		}

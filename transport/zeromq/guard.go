@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/transport"
+	"github.com/brineproject/brine/transport/serve"
 )
 
 const (
@@ -29,10 +30,8 @@ const (
 )
 
 var (
-	errAtRest   = errors.New("peer has sent no more")
-	errDraining = errors.New("server is shutting down")
-	errDead     = errors.New("peer does not answer heartbeats")
-	errIdle     = errors.New("peer sends nothing")
+	errAtRest = errors.New("peer has sent no more")
+	errDead   = errors.New("peer does not answer heartbeats")
 )
 
 // A phase is how far a connection has come.
@@ -444,7 +443,7 @@ func eof(n int, err error) error {
 func (g *guard) silence(before int) error {
 	switch {
 	case g.draining.Load():
-		return errDraining
+		return serve.ErrDraining
 	case g.slow:
 		return fmt.Errorf("message does not go on: %w", transport.ErrProtocol)
 	case g.pings() && g.limits.DeadAfter > 0 && before >= g.limits.DeadAfter:
@@ -483,7 +482,7 @@ func (g *guard) rearm() {
 	}
 }
 
-// drain makes the reader return errDraining; a message in the middle is given up.
+// drain makes the reader return serve.ErrDraining; a message in the middle is given up.
 func (g *guard) drain() {
 	g.draining.Store(true)
 	g.interrupt()

@@ -33,7 +33,7 @@ func (l *link) run(ctx context.Context, session func(context.Context, *peer) err
 		if err != nil {
 			return err
 		}
-		defer p.close()
+		defer p.Close()
 		p.guard.trusted.Store(true)
 		return session(ctx, p)
 	})

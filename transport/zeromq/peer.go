@@ -157,17 +157,21 @@ func (p *peer) silent() error {
 	return nil
 }
 
-func (p *peer) remote() net.Addr { return p.guard.RemoteAddr() }
+// Remote returns the address of the other side.
+func (p *peer) Remote() net.Addr { return p.guard.RemoteAddr() }
+
+// Drain makes the reader end with serve.ErrDraining; a message in the middle is given up.
+func (p *peer) Drain() { p.guard.drain() }
 
 // finish sends what is queued until ctx ends.
 func (p *peer) finish(ctx context.Context) { _ = p.out.Drained(ctx) }
 
-// cut ends the connection; the reader notices and closes the peer.
-func (p *peer) cut() { p.guard.Conn.Close() }
+// Cut ends the connection; the reader notices and closes the peer.
+func (p *peer) Cut() { p.guard.Conn.Close() }
 
-// close is for the reader.
-func (p *peer) close() {
+// Close is for the reader.
+func (p *peer) Close() {
 	p.out.Close()
-	p.cut()
+	p.Cut()
 	p.guard.release()
 }

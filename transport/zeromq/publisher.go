@@ -3,21 +3,19 @@ package zeromq
 import (
 	"context"
 	"net"
-	"runtime"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-zeromq/zmq4"
 
 	"github.com/brineproject/brine/transport"
+	"github.com/brineproject/brine/transport/serve"
 )
 
 // A Publisher is a PUB; see [transport.Publisher]. Its peers are dealt to a few shards, each of which sends to its own.
 type Publisher struct {
 	*server
-	shards []*shard
-	next   atomic.Uint32
+	shards serve.Shards[*shard]
 	watch  transport.PeerWatch
 }
 
@@ -33,40 +31,18 @@ const (
 func NewPublisher(l net.Listener, o transport.Options) *Publisher {
 	p := &Publisher{server: newServer(zmq4.Pub, 512, l, o)}
 	p.limits.MaxUntrusted = max(1+p.limits.MaxSubscriptionBytes, maxCommand) // nothing else is expected of a subscriber
-	for range min(runtime.GOMAXPROCS(0), 8) {
-		p.shards = append(p.shards, newShard(&p.limits))
-	}
+	p.shards.MakeShards(func() *shard { return newShard(&p.limits) })
 	return p
 }
 
 // Serve runs the server until ctx ends.
 func (p *Publisher) Serve(ctx context.Context) error {
-	defer context.AfterFunc(ctx, p.finish)()
-	err := p.serve(ctx, p.start, p.meet)
-	if err == nil {
-		p.finish()
-		p.await()
-	}
-	return err
-}
-
-func (p *Publisher) start() {
-	for _, s := range p.shards {
-		s.Start(s.handle)
-	}
-}
-
-// finish lets the shards send what they have, and end.
-func (p *Publisher) finish() {
-	for _, s := range p.shards {
-		s.Finish()
-	}
-}
-
-func (p *Publisher) await() {
-	for _, s := range p.shards {
-		s.Settle(context.Background())
-	}
+	return p.shards.Around(ctx, func(begin func()) error {
+		return p.serve(ctx, func(hard context.Context) context.Context {
+			begin()
+			return hard
+		}, p.meet)
+	})
 }
 
 // Publish queues m for its subscribers.
@@ -75,16 +51,9 @@ func (p *Publisher) Publish(m transport.Message) {
 	if m.Topics == nil {
 		pub.encoded = encode(m.Body)
 	}
-	for _, s := range p.shards {
+	for _, s := range p.shards.All() {
 		s.Add(pub)
 	}
-}
-
-// Peers returns the number of subscribers.
-func (p *Publisher) Peers() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.peers)
 }
 
 // WatchPeers makes the publisher tell w of each connection and of what it first subscribes to.
@@ -100,12 +69,12 @@ type subscription struct {
 }
 
 func (p *Publisher) meet() dialogue {
-	return &subscription{publisher: p, shard: p.shards[int(p.next.Add(1))%len(p.shards)]}
+	return &subscription{publisher: p, shard: p.shards.Next()}
 }
 
 func (s *subscription) begin(context.Context) {
 	s.subscriber.out = &s.contact.out
-	s.report = transport.NewPeerReport(s.publisher.watch, transport.Peer{Addr: s.remote(), Since: time.Now()})
+	s.report = transport.NewPeerReport(s.publisher.watch, transport.Peer{Addr: s.Remote(), Since: time.Now()})
 }
 
 // hear takes what a peer of ZMTP 3.0 subscribes to.
@@ -147,5 +116,5 @@ func (s *subscription) checkIdle(quiet time.Duration) error {
 	if limit <= 0 || quiet < limit || s.shard.count(&s.subscriber) > 0 {
 		return nil
 	}
-	return errIdle
+	return serve.ErrIdle
 }

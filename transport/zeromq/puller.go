@@ -24,7 +24,7 @@ func NewPuller(l net.Listener, o transport.Options) *Puller {
 // Serve hands each message to fn, one after another, until ctx ends, and then returns nil. Peers whose messages wait
 // for fn are not read meanwhile.
 func (s *Puller) Serve(ctx context.Context, fn func(frames [][]byte)) error {
-	return s.serve(ctx, func() {}, func() dialogue { return &pushing{puller: s, fn: fn} })
+	return s.serve(ctx, func(hard context.Context) context.Context { return hard }, func() dialogue { return &pushing{puller: s, fn: fn} })
 }
 
 // pushing is one connection of a puller.
@@ -35,7 +35,7 @@ type pushing struct {
 }
 
 func (p *pushing) begin(context.Context) {
-	p.guard.trusted.Store(!transport.SourceOf(p.remote()).IsValid())
+	p.guard.trusted.Store(!transport.SourceOf(p.Remote()).IsValid())
 }
 
 func (p *pushing) hear(frames [][]byte) error {

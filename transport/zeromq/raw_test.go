@@ -205,7 +205,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // subscriptions counts those that are in effect.
 func (p *Publisher) subscriptions() int {
 	n := 0
-	for _, s := range p.shards {
+	for _, s := range p.shards.All() {
 		s.index.Lock()
 		for _, t := range s.subs.topics {
 			n += len(t.members)

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync"
-	"time"
 
 	"github.com/go-zeromq/zmq4"
-	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/transport"
+	"github.com/brineproject/brine/transport/serve"
 )
 
 // A server is what PUB, ROUTER and PULL have in common: it turns connections into peers, keeps them, and closes them.
@@ -18,22 +16,14 @@ import (
 // Most connections are at rest: nothing is under way on them, and all that a peer costs is a [dialogue] and a goroutine that waits
 // for a byte. When one comes, another goroutine takes its place, which hears the peer until there is nothing more to read.
 type server struct {
+	*serve.Server
 	profile
-	opts     transport.Options
-	acceptor *transport.Acceptor
-	log      logrus.FieldLogger
-	ctx      context.Context                       // of the dialogues; set by serve
-	within   func(context.Context) context.Context // makes it of one that ends with the server; nil leaves that as it is
-
-	mu     sync.Mutex
-	peers  map[dialogue]struct{}
-	served bool
-	done   bool // no new peers
-	stop   context.CancelFunc
+	ctx context.Context // of the dialogues; set by serve
 }
 
 // A dialogue is what a server has with one peer. Its methods are called one after another.
 type dialogue interface {
+	serve.Peer
 	// at returns where the connection is kept.
 	at() *contact
 	// begin is called when the handshake is over.
@@ -55,98 +45,33 @@ type contact struct {
 func (l *contact) at() *contact { return l }
 
 func newServer(kind zmq4.SocketType, readAhead int, l net.Listener, o transport.Options) *server {
-	limits := o.Limits.ServerLimits()
-	o = o.Filled()
-	counters := &transport.Counters{}
-	return &server{
-		profile: profile{
-			kind: kind, server: true, buffers: &buffers{size: readAhead}, limits: limits,
-			budget: transport.NewBudget(limits.Assembly), strangers: transport.NewStrangers(limits.Strange), counters: counters,
-		},
-		opts: o,
-		log:  o.Log,
-		acceptor: &transport.Acceptor{
-			Listener: l, Limits: limits, KeepAlive: o.KeepAlive, Counters: counters, Log: o.Log, Crowd: o.Crowd, Subscribe: kind == zmq4.Pub,
-		},
-		peers: map[dialogue]struct{}{},
-	}
+	s := serve.New(l, o)
+	s.Acceptor.Subscribe = kind == zmq4.Pub
+	return &server{Server: s, profile: profile{
+		kind: kind, server: true, buffers: &buffers{size: readAhead}, limits: s.Limits,
+		budget: s.Budget, strangers: s.Strangers, counters: s.Counters,
+	}}
 }
 
-// Addr returns the address that the server is bound to.
-func (s *server) Addr() net.Addr { return s.acceptor.Listener.Addr() }
-
-// Stats returns what the server has counted.
-func (s *server) Stats() transport.Stats { return s.counters.Stats(s.acceptor.Open()) }
-
-// Close ends the server without lingering.
-func (s *server) Close() error {
-	s.mu.Lock()
-	stop := s.stop
-	s.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
-	err := s.acceptor.Listener.Close()
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
-}
-
-var errServedTwice = errors.New("server was already run")
-
-// serve calls ready, and has a dialogue with each peer, which meet makes, until ctx ends. The context of the dialogues ends a
-// while after that, with the linger.
-func (s *server) serve(ctx context.Context, ready func(), meet func() dialogue) error {
-	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	if err := s.start(hard, cancel); err != nil {
-		return err
-	}
-	ready()
-	soft, end := context.WithCancel(ctx)
-	defer end()
-	defer context.AfterFunc(hard, end)()
-	defer context.AfterFunc(hard, s.cut)()
-	var wg sync.WaitGroup
-	s.acceptor.Serve(soft, &wg, func(conn net.Conn, a *transport.Arrival) { s.welcome(conn, a, meet()) })
-	timer := time.AfterFunc(max(s.opts.Linger, 0), cancel)
-	defer timer.Stop()
-	s.drain()
-	wg.Wait()
-	return nil
-}
-
-func (s *server) start(hard context.Context, stop context.CancelFunc) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.served {
-		return errServedTwice
-	}
-	s.served, s.ctx, s.stop = true, hard, stop
-	if s.within != nil {
-		s.ctx = s.within(hard)
-	}
-	return nil
+// serve calls begin with the context that ends a while after ctx, with the linger, and has a dialogue with each peer, which meet
+// makes, until ctx ends. begin returns the context of the dialogues.
+func (s *server) serve(ctx context.Context, begin func(hard context.Context) context.Context, meet func() dialogue) error {
+	return s.Run(ctx, func(hard context.Context) { s.ctx = begin(hard) },
+		func(hard context.Context, conn net.Conn, a *transport.Arrival) { s.welcome(hard, conn, a, meet()) })
 }
 
 // welcome leads one connection through its handshake, and begins the dialogue.
-func (s *server) welcome(conn net.Conn, a *transport.Arrival, c dialogue) {
+func (s *server) welcome(hard context.Context, conn net.Conn, a *transport.Arrival, c dialogue) {
 	l := c.at()
 	l.arrival, l.side = a, c
-	still := context.AfterFunc(s.ctx, func() { conn.Close() })
-	err := s.handshake(conn, &l.peer)
+	met := s.Handshake(hard, conn, func() error { return s.handshake(conn, &l.peer) })
 	a.Done()
-	still()
-	if err != nil {
-		s.counters.HandshakeFailures.Add(1)
-		s.log.WithError(err).Debugf("handshake with %s", conn.RemoteAddr())
-		conn.Close()
+	if !met {
 		a.End()
 		return
 	}
 	l.guard.rests = true
-	s.add(c)
+	s.Add(c)
 	c.begin(s.ctx)
 	s.attend(c)
 }
@@ -163,9 +88,9 @@ func (s *server) attend(c dialogue) {
 		if err == nil {
 			err = c.hear(frames)
 		}
-		if err == errDraining || l.guard.draining.Load() {
+		if err == serve.ErrDraining || l.guard.draining.Load() {
 			c.settle()
-			err = errDraining
+			err = serve.ErrDraining
 		}
 		if err != nil {
 			s.part(c, err)
@@ -185,66 +110,9 @@ func (s *server) await(c dialogue) {
 func (s *server) part(c dialogue, err error) {
 	l := c.at()
 	c.end()
-	s.account(&l.peer, err)
+	s.Account(c, err, errors.Is(err, errDead))
 	l.finish(s.ctx)
-	s.remove(c)
-	l.close()
+	s.Remove(c)
+	l.Close()
 	l.arrival.End()
-}
-
-func (s *server) add(c dialogue) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.peers[c] = struct{}{}
-	if s.done {
-		c.at().guard.drain()
-	}
-	if s.ctx.Err() != nil {
-		c.at().cut()
-	}
-}
-
-func (s *server) remove(c dialogue) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.peers, c)
-}
-
-func (s *server) drain() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.done = true
-	s.strangers.Close()
-	for c := range s.peers {
-		c.at().guard.drain()
-	}
-}
-
-// cut ends all connections.
-func (s *server) cut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.peers {
-		c.at().cut()
-	}
-}
-
-// account counts why a peer ended. What it still has to get is dropped, unless the server is what ended.
-func (s *server) account(p *peer, err error) {
-	if errors.Is(err, errDraining) {
-		return
-	}
-	switch {
-	case errors.Is(err, transport.ErrTooLarge):
-		s.counters.TooLarge.Add(1)
-		s.counters.ProtocolErrors.Add(1)
-	case errors.Is(err, transport.ErrProtocol):
-		s.counters.ProtocolErrors.Add(1)
-	case errors.Is(err, errDead) || transport.TimedOut(err):
-		s.counters.Evicted.Add(1)
-	}
-	if !transport.Ordinary(err) {
-		s.log.WithError(err).Debugf("connection of %s closed", p.remote())
-	}
-	p.close()
 }

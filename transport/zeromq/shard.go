@@ -49,6 +49,9 @@ func newShard(l *transport.Limits) *shard {
 	return s
 }
 
+// Begin starts to send.
+func (s *shard) Begin() { s.Start(s.handle) }
+
 // handle sends what is pending.
 func (s *shard) handle(work []publication) {
 	s.index.Lock()
