@@ -191,16 +191,19 @@ func TestTrustWithNotes(t *testing.T) {
 			Changed: func(_, notes *data.Map) *data.Map { return notes },
 			Trust:   true,
 		}.Ensure(t.Context())
-		if want := data.NewMap("left", "on"); err != nil || !data.Equal(got.Changes, want) || got.Failed() != (fails != nil) {
+		want := data.NewMap("left", "on")
+		if err != nil || !data.Equal(got.Changes, want) || got.Failed() != (fails != nil) {
 			t.Errorf("got %s, %v, want changes %s", data.Repr(got.Map()), err, data.Repr(want))
 		}
 	}
 }
 
 func TestJoin(t *testing.T) {
-	good := Result{Verdict: Success, Comment: "a is so", Changes: data.NewMap("hosts", data.NewMap("a", 1), "gone", []any{"x"})}
+	first := func() *data.Map { return data.NewMap("hosts", data.NewMap("a", 1), "gone", []any{"x"}) }
+	second := data.NewMap("hosts", data.NewMap("b", 2), "gone", []any{"y"}, "more", 3)
+	good := Result{Verdict: Success, Comment: "a is so", Changes: first()}
 	quiet := Result{Verdict: Success, Comment: ""}
-	would := Result{Verdict: Pending, Comment: "b would be", Changes: data.NewMap("hosts", data.NewMap("b", 2), "gone", []any{"y"}, "more", 3)}
+	would := Result{Verdict: Pending, Comment: "b would be", Changes: second}
 	fails := Result{Verdict: Failure, Comment: "c is broken"}
 	both := data.NewMap("hosts", data.NewMap("a", 1, "b", 2), "gone", []any{"x", "y"}, "more", 3)
 	backwards := data.NewMap("hosts", both.Value("hosts"), "gone", []any{"y", "x"}, "more", 3)
@@ -217,7 +220,7 @@ func TestJoin(t *testing.T) {
 			t.Errorf("got %s, want %s", data.Repr(got), data.Repr(c.want))
 		}
 	}
-	if want := data.NewMap("hosts", data.NewMap("a", 1), "gone", []any{"x"}); !data.Equal(good.Changes, want) {
+	if !data.Equal(good.Changes, first()) {
 		t.Errorf("the first part has become %s", data.Repr(good.Changes))
 	}
 }
@@ -235,13 +238,16 @@ func TestWhenAndRefuse(t *testing.T) {
 // An error of a function that a Thing asks is raised.
 func TestAskRaises(t *testing.T) {
 	dark := errors.New("dark")
-	env := &loader.Env{Call: func(context.Context, string, []any, *data.Map) (any, error) { return "on", dark }}
+	call := func(context.Context, string, []any, *data.Map) (any, error) { return "on", dark }
+	env := &loader.Env{Call: call}
 	thing := (&lamp{}).thing(true)
 	thing.Apply = func(ctx context.Context, _ bool) error { return Do(ctx, env, "lamp.on", nil, nil) }
 	if _, err := thing.Ensure(t.Context()); err != dark {
 		t.Errorf("Do: got %v, want %v", err, dark)
 	}
-	thing.Look = func(ctx context.Context) (bool, error) { return Ask[bool](ctx, env, "lamp.is", nil, nil) }
+	thing.Look = func(ctx context.Context) (bool, error) {
+		return Ask[bool](ctx, env, "lamp.is", nil, nil)
+	}
 	if _, err := thing.Ensure(t.Context()); err != dark {
 		t.Errorf("Ask: got %v, want %v", err, dark)
 	}

@@ -65,8 +65,8 @@ type Outcome[S any] struct {
 	Err           error     // failed: why, nil if all went well and something is left nevertheless
 }
 
-// When returns changes where something is needed, and none elsewhere: the Wants of things that are as
-// wanted or not.
+// When returns changes where something is needed, and none elsewhere: the Wants of things that are
+// as wanted or not.
 func When(needed bool, changes *data.Map) *data.Map {
 	if !needed {
 		return nil
@@ -75,8 +75,8 @@ func When(needed bool, changes *data.Map) *data.Map {
 }
 
 // Raise marks an error of Look or Apply that is no result of the state: it is raised as an exception,
-// as an error that a state of Salt does not catch. A nil error stays nil. Where there is no Thing, a
-// marked error is one like any other.
+// as an error that a state of Salt does not catch. A nil error stays nil. Where there is no Thing,
+// a marked error is one like any other.
 func Raise(err error) error {
 	if err == nil {
 		return nil

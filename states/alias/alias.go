@@ -50,7 +50,8 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 		return change.Refuse(a.Name, "The target must be an address or a list of addresses")
 	}
 	edge := data.Str(a.Name) + " -> " + data.Str(a.Target)
-	return m.keep(ctx, true, "aliases.has_target", "aliases.set_target", []any{a.Name, a.Target}, change.Texts{
+	args := []any{a.Name, a.Target}
+	return m.keep(ctx, true, "aliases.has_target", "aliases.set_target", args, change.Texts{
 		Same:   "Alias " + data.Str(a.Name) + " already present",
 		Would:  "Alias " + edge + " is set to be added",
 		Done:   "Set email alias " + edge,
@@ -78,15 +79,19 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 	})
 }
 
-// keep brings an alias, the first of args, to how it is wanted: look answers wanted where nothing is to
-// do, and set makes it so.
+// keep brings an alias, the first of args, to how it is wanted: look answers wanted where nothing
+// is to do, and set makes it so.
 func (m *module) keep(
 	ctx context.Context, wanted bool, look, set string, args []any, texts change.Texts,
 ) (change.Result, error) {
 	return change.Thing[bool]{
-		Name:   args[0],
-		Look:   func(ctx context.Context) (bool, error) { return change.Ask[bool](ctx, m.env, look, args, nil) },
-		Wants:  func(is bool) *data.Map { return change.When(is != wanted, data.NewMap("alias", args[0])) },
+		Name: args[0],
+		Look: func(ctx context.Context) (bool, error) {
+			return change.Ask[bool](ctx, m.env, look, args, nil)
+		},
+		Wants: func(is bool) *data.Map {
+			return change.When(is != wanted, data.NewMap("alias", args[0]))
+		},
 		Apply:  func(ctx context.Context, _ bool) error { return change.Do(ctx, m.env, set, args, nil) },
 		Silent: true,
 		Texts:  texts,

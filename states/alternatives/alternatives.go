@@ -92,7 +92,8 @@ func (m *module) install(ctx context.Context, a installArgs) (change.Result, err
 			case o.Stage == change.StageFailed:
 				return "Alternative for " + a.Name + " not installed: " + data.Str(said)
 			case o.Stage == change.StageDone && !o.After.inForce:
-				return "Alternative " + a.Path + " for " + a.Name + " registered" + priority + " and not set to default"
+				return "Alternative " + a.Path + " for " + a.Name + " registered" + priority +
+					" and not set to default"
 			}
 			return nil
 		},
@@ -171,8 +172,11 @@ func (m *module) auto(ctx context.Context, a nameArgs) (change.Result, error) {
 			return err
 		},
 		Changed: func(_, _ bool) *data.Map { return data.NewMap("result", said) },
-		Texts:   change.Texts{Same: a.Name + " already in auto mode", Would: a.Name + " will be put in auto mode"},
-		Silent:  true,
+		Texts: change.Texts{
+			Same:  a.Name + " already in auto mode",
+			Would: a.Name + " will be put in auto mode",
+		},
+		Silent: true,
 	}.Ensure(ctx)
 }
 
@@ -196,7 +200,9 @@ func (m *module) set(ctx context.Context, a pathArgs) (change.Result, error) {
 			}
 			return now, err
 		},
-		Wants: func(now string) *data.Map { return change.When(now != a.Path, data.NewMap("path", a.Path)) },
+		Wants: func(now string) *data.Map {
+			return change.When(now != a.Path, data.NewMap("path", a.Path))
+		},
 		Apply: func(ctx context.Context, _ string) error {
 			applied = true
 			_, err := m.call(ctx, "set", a.Name, a.Path)

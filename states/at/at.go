@@ -217,7 +217,8 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 			return change.Do(ctx, m.env, "at.atrm", numbers, nil)
 		},
 		Changed: func(before, after []any) *data.Map {
-			removed := slices.DeleteFunc(slices.Clone(before), func(n any) bool { return slices.Contains(after, n) })
+			left := func(number any) bool { return slices.Contains(after, number) }
+			removed := slices.DeleteFunc(slices.Clone(before), left)
 			return change.When(len(removed) > 0, data.NewMap("removed", removed))
 		},
 		Texts: change.Texts{Would: "removed ? job(s)"},

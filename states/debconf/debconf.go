@@ -212,7 +212,8 @@ func (m *module) setFile(ctx context.Context, a fileArgs) (change.Result, error)
 			if o.Left.Len() == 0 || o.Err != nil {
 				return nil
 			}
-			return failed + " Debconf has not taken the answers to " + strings.Join(data.Texts(o.Left.Keys()), ", ") + "."
+			questions := strings.Join(data.Texts(o.Left.Keys()), ", ")
+			return failed + " Debconf has not taken the answers to " + questions + "."
 		},
 	}.Ensure(ctx)
 }

@@ -95,7 +95,11 @@ func (m *module) setenv(ctx context.Context, a setenvArgs) (change.Result, error
 		},
 		Changed: func(_, now *data.Map) *data.Map { return now },
 		Trust:   true, // what was set counts, whether it was so before or not
-		Texts:   change.Texts{Same: same, Would: "Environ values will be changed", Done: "Environ values were set"},
+		Texts: change.Texts{
+			Same:  same,
+			Would: "Environ values will be changed",
+			Done:  "Environ values were set",
+		},
 	}.Ensure(ctx)
 	if ret.Verdict == change.Pending {
 		ret.Verdict = change.Success

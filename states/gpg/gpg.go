@@ -68,7 +68,8 @@ func (k *keychain) find(ctx context.Context, id string) (*data.Map, error) {
 	for _, v := range k.keys {
 		key, _ := v.(*data.Map)
 		long, fingerprint := key.Text("keyid"), key.Text("fingerprint")
-		if key != nil && (id == long || id == fingerprint || len(id) == 8 && strings.HasSuffix(long, id)) {
+		short := len(id) == 8 && strings.HasSuffix(long, id)
+		if key != nil && (id == long || id == fingerprint || short) {
 			return key, nil
 		}
 	}
@@ -206,7 +207,8 @@ func (k *keychain) trust(ctx context.Context, id, trust string) (change.Result, 
 	return change.Thing[*data.Map]{
 		Look: func(ctx context.Context) (*data.Map, error) { return k.find(ctx, id) },
 		Wants: func(key *data.Map) *data.Map {
-			return change.When(key.Text("ownerTrust") != trusts[trust], data.NewMap(id, data.NewMap("trust", trust)))
+			changes := data.NewMap(id, data.NewMap("trust", trust))
+			return change.When(key.Text("ownerTrust") != trusts[trust], changes)
 		},
 		Apply: func(ctx context.Context, key *data.Map) error {
 			words := data.NewMap("fingerprint", key.Value("fingerprint"), "trust_level", trust)
@@ -264,7 +266,8 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 				return change.When(key != nil, data.NewMap("deleted", []any{id}))
 			},
 			Apply: func(ctx context.Context, key *data.Map) error {
-				return asked(chain.call(ctx, "delete_key", data.NewMap("fingerprint", key.Value("fingerprint"))))
+				words := data.NewMap("fingerprint", key.Value("fingerprint"))
+				return asked(chain.call(ctx, "delete_key", words))
 			},
 			Texts: change.Texts{
 				Same:  name + " not found in GPG keychain",

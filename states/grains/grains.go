@@ -150,13 +150,17 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 			if !now.there {
 				return data.NewMap("new", name)
 			}
-			return change.When(!data.Equal(now.value, a.Value), data.NewMap("changed", data.NewMap(name, a.Value)))
+			changes := data.NewMap("changed", data.NewMap(name, a.Value))
+			return change.When(!data.Equal(now.value, a.Value), changes)
 		},
 		Apply: func(ctx context.Context, _ grain) (err error) {
 			ret, err = m.set(ctx, name, a.Value, data.NewMap("force", a.Force))
 			return err
 		},
-		Texts: change.Texts{Same: "Grain is already set", Would: "Grain " + name + " is set to be changed"},
+		Texts: change.Texts{
+			Same:  "Grain is already set",
+			Would: "Grain " + name + " is set to be changed",
+		},
 		Say: func(o change.Outcome[grain]) any {
 			if o.Stage == change.StageWould && !o.Before.there {
 				return "Grain " + name + " is set to be added"

@@ -32,7 +32,8 @@ func (m *module) listPresent(ctx context.Context, a listArgs) (change.Result, er
 		Look: func(ctx context.Context) (grain, error) { return m.listed(ctx, name) },
 		Wants: func(now grain) *data.Map {
 			missing := lacking(now.list(), a.Value)
-			return change.When(missing != nil || len(now.list()) == 0 && grains == nil, data.NewMap("new", shownList(now.value)))
+			made := len(now.list()) > 0 || grains != nil // an empty list may be wanted
+			return change.When(missing != nil || !made, data.NewMap("new", shownList(now.value)))
 		},
 		Apply: func(ctx context.Context, now grain) (err error) {
 			missing := lacking(now.list(), a.Value)

@@ -36,9 +36,11 @@ type absentArgs struct{ Name string }
 //	  group.absent
 func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error) {
 	return change.Thing[*data.Map]{
-		Name:  a.Name,
-		Look:  func(ctx context.Context) (*data.Map, error) { return m.info(ctx, a.Name) },
-		Wants: func(now *data.Map) *data.Map { return change.When(now.Len() > 0, data.NewMap(a.Name, "")) },
+		Name: a.Name,
+		Look: func(ctx context.Context) (*data.Map, error) { return m.info(ctx, a.Name) },
+		Wants: func(now *data.Map) *data.Map {
+			return change.When(now.Len() > 0, data.NewMap(a.Name, ""))
+		},
 		Apply: func(ctx context.Context, _ *data.Map) error {
 			return change.Do(ctx, m.env, "group.delete", []any{a.Name}, nil)
 		},

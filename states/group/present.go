@@ -219,8 +219,8 @@ func (m *module) make(ctx context.Context, a presentArgs) error {
 	case err != nil:
 		return err
 	case holder != "":
-		return fmt.Errorf("Group %s is not present but gid %s is already taken by group %s", //nolint:staticcheck // Salt's text
-			a.Name, data.Str(a.GID), holder)
+		return errors.New("Group " + a.Name + " is not present but gid " + data.Str(a.GID) +
+			" is already taken by group " + holder)
 	}
 	words := data.NewMap("gid", a.GID, "system", a.System, "non_unique", a.NonUnique)
 	made, err := change.Ask[bool](ctx, m.env, "group.add", []any{a.Name}, words)

@@ -146,20 +146,23 @@ func changes(steps []step) *data.Map {
 func (a presentArgs) add(addr string) step {
 	what := fmt.Sprintf("host %s (%s)", a.Name, addr)
 	would := fmt.Sprintf("Host %s (%s) would be added", a.Name, addr)
-	return step{"hosts.add_host", addr, a.Name, "added", would, "Added " + what, "Failed to add " + what}
+	return step{"hosts.add_host", addr, a.Name, "added",
+		would, "Added " + what, "Failed to add " + what}
 }
 
 func (a presentArgs) remark(addr string) step {
 	text := data.Str(a.Comment)
 	what := fmt.Sprintf("%s (%s)", addr, text)
-	return step{"hosts.set_comment", addr, text, "comment_added", "Comment for " + what + " would be added",
-		"Set comment for host " + what, "Failed to add comment for host " + what}
+	return step{"hosts.set_comment", addr, text, "comment_added",
+		"Comment for " + what + " would be added", "Set comment for host " + what,
+		"Failed to add comment for host " + what}
 }
 
 func (a presentArgs) remove(addr string) step {
 	what := fmt.Sprintf("host %s (%s)", a.Name, addr)
 	would := fmt.Sprintf("Host %s (%s) would be removed", a.Name, addr)
-	return step{"hosts.rm_host", addr, a.Name, "removed", would, "Removed " + what, "Failed to remove " + what}
+	return step{"hosts.rm_host", addr, a.Name, "removed",
+		would, "Removed " + what, "Failed to remove " + what}
 }
 
 // A plan is what a state finds in the file, and what is to change in it.
@@ -196,8 +199,9 @@ func (a presentArgs) plan(hosts *data.Map) *plan {
 		case !among && named && data.Truth(a.Clean):
 			removals = append(removals, a.remove(addr))
 		case !among && named:
-			p.warnings = append(p.warnings, fmt.Sprintf("Host %[1]s present for IP address %[2]s. To get rid of this warning, either run this state with 'clean' "+
-				"set to True to remove %[1]s from %[2]s, or add %[2]s to the 'ip' argument.", a.Name, addr))
+			p.warnings = append(p.warnings, fmt.Sprintf("Host %[1]s present for IP address %[2]s. "+
+				"To get rid of this warning, either run this state with 'clean' set to True to remove "+
+				"%[1]s from %[2]s, or add %[2]s to the 'ip' argument.", a.Name, addr))
 		case !among:
 		case named && !other:
 			p.comments = append(p.comments, fmt.Sprintf("Host %s (%s) already present", a.Name, addr))
@@ -245,7 +249,9 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 				return change.Ask[bool](ctx, m.env, "hosts.has_pair", pair, nil)
 			},
 			Wants: func(has bool) *data.Map { return change.When(has, data.NewMap("host", a.Name)) },
-			Apply: func(ctx context.Context, _ bool) error { return change.Do(ctx, m.env, "hosts.rm_host", pair, nil) },
+			Apply: func(ctx context.Context, _ bool) error {
+				return change.Do(ctx, m.env, "hosts.rm_host", pair, nil)
+			},
 			Texts: change.Texts{
 				Same:   "Host " + what + " already absent",
 				Would:  "Host " + what + " needs to be removed",

@@ -78,7 +78,8 @@ type edit struct {
 	idle            string // a real run says where it changed nothing
 }
 
-// keep runs a state. What the module changed counts: it may read an option otherwise than it was set.
+// keep runs a state. What the module changed counts: it may read an option otherwise than it was
+// set.
 func (m *module) keep(ctx context.Context, e edit) (change.Result, error) {
 	var f *forecast
 	ret, err := change.Thing[*forecast]{

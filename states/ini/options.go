@@ -214,8 +214,8 @@ func (m *module) optionsAbsent(ctx context.Context, a absentArgs) (change.Result
 		look: func(f *forecast) { gone = a.forecast(f) },
 		apply: func(ctx context.Context, f *forecast) error {
 			for _, g := range gone {
-				err := change.Do(ctx, m.env, "ini.remove_option", []any{a.Name, g.section, g.option, a.Separator}, nil)
-				if err != nil {
+				args := []any{a.Name, g.section, g.option, a.Separator}
+				if err := change.Do(ctx, m.env, "ini.remove_option", args, nil); err != nil {
 					return err
 				}
 				noteGone(f.changes, g.section, g.option, g.value)

@@ -23,7 +23,8 @@ type sectionsArgs struct {
 //	        - client
 func (m *module) sectionsPresent(ctx context.Context, a sectionsArgs) (change.Result, error) {
 	return m.keep(ctx, edit{
-		name: a.Name, separator: a.Separator, otherwise: "No changes detected.", idle: changed, // the comment of every run
+		name: a.Name, separator: a.Separator, otherwise: "No changes detected.",
+		idle: changed, // the comment of every run
 		look: func(f *forecast) {
 			for _, section := range names(a.Sections) {
 				if f.now.Has(section) {
@@ -70,7 +71,8 @@ func (m *module) sectionsAbsent(ctx context.Context, a sectionsArgs) (change.Res
 				if !f.now.Has(section) {
 					continue
 				}
-				gone, err := change.Ask[any](ctx, m.env, "ini.remove_section", []any{a.Name, section, a.Separator}, nil)
+				args := []any{a.Name, section, a.Separator}
+				gone, err := change.Ask[any](ctx, m.env, "ini.remove_section", args, nil)
 				if err != nil {
 					return err
 				}

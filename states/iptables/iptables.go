@@ -9,7 +9,6 @@ package iptables
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -79,7 +78,8 @@ func (m *module) chainPresent(ctx context.Context, a chainArgs) (change.Result, 
 	apply := func(ctx context.Context) error {
 		made, err := m.call(ctx, "new_chain", a.Table, a.Name, a.Family)
 		if err == nil && made != true {
-			err = fmt.Errorf("Failed to create %s chain in %s table: %s for %s", a.Name, table, trimmed(made), family) //nolint:staticcheck // Salt's text
+			err = errors.New("Failed to create " + a.Name + " chain in " + table + " table: " +
+				trimmed(made) + " for " + family)
 		}
 		return err
 	}
@@ -99,7 +99,8 @@ func (m *module) chainAbsent(ctx context.Context, a chainArgs) (change.Result, e
 	chain := "iptables " + a.Name + " chain"
 	table, family := data.Str(a.Table), data.Str(a.Family)
 	failed := func(deed string, complaint any) error {
-		return fmt.Errorf("Failed to %s %s chain in %s table: %s for %s", deed, a.Name, table, trimmed(complaint), family) //nolint:staticcheck // Salt's text
+		return errors.New("Failed to " + deed + " " + a.Name + " chain in " + table + " table: " +
+			trimmed(complaint) + " for " + family)
 	}
 	look := func(ctx context.Context) (bool, error) {
 		there, err := m.call(ctx, "check_chain", a.Table, a.Name, a.Family)
@@ -184,11 +185,13 @@ func (m *module) setPolicy(ctx context.Context, a optionArgs) (change.Result, er
 	if data.Truth(save) {
 		set = "Set and saved"
 	}
-	about := fmt.Sprintf("iptables default policy for chain %s on table %s for %s", data.Str(chain), data.Str(a.Table), data.Str(a.Family))
+	about := "iptables default policy for chain " + data.Str(chain) + " on table " +
+		data.Str(a.Table) + " for " + data.Str(a.Family)
+	set += " default policy for " + data.Str(chain) + " to "
 	return keep(ctx, a.Name, look, apply, change.Texts{
 		Same:   about + " already set to " + data.Str(policy),
 		Would:  about + " needs to be set to " + data.Str(policy),
-		Done:   fmt.Sprintf("%s default policy for %s to %s family %s", set, data.Str(chain), data.Str(policy), data.Str(a.Family)),
+		Done:   set + data.Str(policy) + " family " + data.Str(a.Family),
 		Failed: failed,
 	})
 }
@@ -219,10 +222,11 @@ func (m *module) flush(ctx context.Context, a optionArgs) (change.Result, error)
 		}
 		return err
 	}
-	done := fmt.Sprintf("Flush iptables rules in %s table %s chain %s family", table, chain, family)
+	done := "Flush iptables rules in " + table + " table " + chain + " chain " + family + " family"
 	return keep(ctx, a.Name, look, apply, change.Texts{
-		Same:   done,
-		Would:  fmt.Sprintf("iptables rules in %s table %s chain %s family needs to be flushed", a.Name, table, family),
+		Same: done,
+		Would: "iptables rules in " + a.Name + " table " + table + " chain " + family +
+			" family needs to be flushed",
 		Done:   done,
 		Failed: failed,
 	})

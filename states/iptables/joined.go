@@ -16,7 +16,9 @@ func missing(err error) bool {
 }
 
 // joined does the deeds of several rules and returns one result. The rules are saved once.
-func (m *module) joined(ctx context.Context, a optionArgs, rules []any, d deed) (change.Result, error) {
+func (m *module) joined(
+	ctx context.Context, a optionArgs, rules []any, d deed,
+) (change.Result, error) {
 	var names []any
 	var parts []change.Result
 	var save any

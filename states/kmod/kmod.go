@@ -90,7 +90,8 @@ func lines(names []string, prefix, is, are string) []string {
 func (l *look) say(o change.Outcome[*look]) any {
 	text := lines(l.same, "Kernel", " is already "+l.already, " are already "+l.already)
 	if o.Stage == change.StageWould {
-		text = append(text, lines(l.wrong, "Kernel", " is set to be "+l.coming, " are set to be "+l.coming)...)
+		coming := "set to be " + l.coming
+		text = append(text, lines(l.wrong, "Kernel", " is "+coming, " are "+coming)...)
 	}
 	return strings.Join(slices.Concat(text,
 		lines(l.unavailable, "Kernel", " is unavailable", " are unavailable"),
@@ -123,9 +124,11 @@ func keep(
 ) (change.Result, error) {
 	l.changes = &data.Map{}
 	return change.Thing[*look]{
-		Name:  name,
-		Look:  func(ctx context.Context) (*look, error) { return l, find(ctx, l) },
-		Wants: func(l *look) *data.Map { return change.When(len(l.wrong) > 0, data.NewMap("modules", l.wrong)) },
+		Name: name,
+		Look: func(ctx context.Context) (*look, error) { return l, find(ctx, l) },
+		Wants: func(l *look) *data.Map {
+			return change.When(len(l.wrong) > 0, data.NewMap("modules", l.wrong))
+		},
 		Apply: func(ctx context.Context, l *look) error {
 			err := apply(ctx, l)
 			if err == nil && len(l.unavailable)+len(l.no)+len(l.refused) > 0 {
@@ -171,7 +174,9 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 		l.same, l.wrong = split(wanted(a.Name, a.Mods), loaded)
 		return err
 	}
-	return keep(ctx, a.Name, l, find, func(ctx context.Context, l *look) error { return m.load(ctx, l, a.Persist) })
+	return keep(ctx, a.Name, l, find, func(ctx context.Context, l *look) error {
+		return m.load(ctx, l, a.Persist)
+	})
 }
 
 // load loads modules, but for those that were loaded by others before their turn.

@@ -101,7 +101,8 @@ func (m *module) fstabPresent(ctx context.Context, a presentArgs) (change.Result
 		return change.Result{}, err
 	}
 	if spec == "" {
-		return change.Refuse(a.Name, []any{"Device " + a.Name + " cannot be converted to " + data.Str(a.MountBy)})
+		text := "Device " + a.Name + " cannot be converted to " + data.Str(a.MountBy)
+		return change.Refuse(a.Name, []any{text})
 	}
 	e := entry{folder, spec, a.FsVfstype, a.FsMntops, a.FsFreq, a.FsPassno, config, a.MatchOn, a.NotChange}
 	set := func(ctx context.Context, test bool, word string) (string, error) {
@@ -121,7 +122,9 @@ func (m *module) fstabPresent(ctx context.Context, a presentArgs) (change.Result
 			did, err := set(ctx, true, word)
 			return &line{would: did}, err
 		},
-		Wants: func(l *line) *data.Map { return change.When(l.would != "present", data.NewMap("persist", l.would)) },
+		Wants: func(l *line) *data.Map {
+			return change.When(l.would != "present", data.NewMap("persist", l.would))
+		},
 		Apply: func(ctx context.Context, l *line) (err error) {
 			if l.did, err = set(ctx, false, "changed"); err != nil || l.did != "new" || !a.Mount {
 				return err
@@ -131,7 +134,9 @@ func (m *module) fstabPresent(ctx context.Context, a presentArgs) (change.Result
 		Changed: func(_, l *line) *data.Map {
 			return change.When(l.did == "new" || l.did == "change", data.NewMap("persist", l.did))
 		},
-		Say:    func(o change.Outcome[*line]) any { return data.Values(a.say(o, folder, config, change.Test(ctx))) },
+		Say: func(o change.Outcome[*line]) any {
+			return data.Values(a.say(o, folder, config, change.Test(ctx)))
+		},
 		Silent: true,
 		Trust:  true, // the fields by which a line is known may not be those that were set
 	}.Ensure(ctx)
@@ -222,7 +227,9 @@ func (m *module) fstabAbsent(ctx context.Context, a absentArgs) (change.Result, 
 			table, err := m.table(ctx, config)
 			return table.Has(shown(folder)), err
 		},
-		Wants: func(stands bool) *data.Map { return change.When(stands, data.NewMap("persist", "removed")) },
+		Wants: func(stands bool) *data.Map {
+			return change.When(stands, data.NewMap("persist", "removed"))
+		},
 		Apply: func(ctx context.Context, _ bool) error {
 			_, err := m.remove(ctx, folder, spec, config)
 			return err

@@ -259,7 +259,8 @@ func (m *module) settleDevice(ctx context.Context, w *wish) (bool, error) {
 			if l.wanted[0] != w.Device {
 				text += " (" + l.wanted[0] + ")"
 			}
-			return change.When(l.ignored == "", data.NewMap("umount", text+", current: "+strings.Join(l.now, ", ")))
+			text += ", current: " + strings.Join(l.now, ", ")
+			return change.When(l.ignored == "", data.NewMap("umount", text))
 		},
 		Apply: func(ctx context.Context, _ look) (err error) {
 			words := data.NewMap("user", w.User)
@@ -272,7 +273,9 @@ func (m *module) settleDevice(ctx context.Context, w *wish) (bool, error) {
 			w.noted = true
 			return err
 		},
-		Texts: change.Texts{Would: "An umount would have been forced because devices do not match.  Watched: " + w.Device},
+		Texts: change.Texts{
+			Would: "An umount would have been forced because devices do not match.  Watched: " + w.Device,
+		},
 		Say: func(o change.Outcome[look]) any {
 			switch {
 			case o.Stage != change.StageSame:
@@ -280,7 +283,8 @@ func (m *module) settleDevice(ctx context.Context, w *wish) (bool, error) {
 			case same(o.Before.wanted, o.Before.now):
 				return "Target was already mounted"
 			}
-			return "An umount will not be forced because device matched device_name_regex: " + o.Before.ignored
+			return "An umount will not be forced because device matched device_name_regex: " +
+				o.Before.ignored
 		},
 	})
 	return verdict == change.Failure, err
@@ -371,7 +375,11 @@ func (m *module) folderAlone(ctx context.Context, w *wish, there, mkmnt bool) er
 			return change.Do(ctx, m.env, "file.mkdir", []any{w.folder}, data.NewMap("user", w.User))
 		},
 		Changed: func(bool, bool) *data.Map { return nil },
-		Texts:   change.Texts{Same: w.folder + texts.Same, Would: w.folder + texts.Would, Done: w.folder + texts.Done},
+		Texts: change.Texts{
+			Same:  w.folder + texts.Same,
+			Would: w.folder + texts.Would,
+			Done:  w.folder + texts.Done,
+		},
 	})
 	return err
 }
@@ -381,14 +389,17 @@ func (m *module) persist(ctx context.Context, w *wish) (bool, error) {
 	if !w.Persist {
 		return true, nil
 	}
-	e := entry{w.folder, w.Device, w.Fstype, data.Values(w.opts), w.Dump, w.PassNum, w.Config, w.MatchOn, false}
+	opts := data.Values(w.opts)
+	e := entry{w.folder, w.Device, w.Fstype, opts, w.Dump, w.PassNum, w.Config, w.MatchOn, false}
 	before := data.Str(w.ret.Comment)
 	_, err := take(ctx, w, change.Thing[*line]{
 		Look: func(ctx context.Context) (*line, error) {
 			would, err := m.set(ctx, e, true)
 			return &line{would: would}, err
 		},
-		Wants: func(l *line) *data.Map { return change.When(l.would != "present", data.NewMap("persist", l.would)) },
+		Wants: func(l *line) *data.Map {
+			return change.When(l.would != "present", data.NewMap("persist", l.would))
+		},
 		Apply: func(ctx context.Context, l *line) (err error) {
 			l.did, err = m.set(ctx, e, false)
 			return err
@@ -418,7 +429,7 @@ func (m *module) persist(ctx context.Context, w *wish) (bool, error) {
 	if err != nil || !w.noted || change.Test(ctx) {
 		return true, err
 	}
-	kwargs := data.NewMap("mkmnt", w.Mkmnt, "fstype", w.Fstype, "mount_opts", data.Values(w.opts))
+	kwargs := data.NewMap("mkmnt", w.Mkmnt, "fstype", w.Fstype, "mount_opts", opts)
 	_, err = m.env.Call(ctx, "mount.write_mount_cache", []any{w.real, w.Device}, kwargs)
 	return true, err
 }
@@ -427,7 +438,8 @@ func (m *module) persist(ctx context.Context, w *wish) (bool, error) {
 func (w *wish) wouldPersist(does string) string {
 	switch {
 	case does == "new" && w.Mount:
-		return w.folder + " is mounted, but needs to be written to the fstab in order to be made persistent."
+		return w.folder + " is mounted, but needs to be written to the fstab in order to be made " +
+			"persistent."
 	case does == "new":
 		return w.folder + " needs to be written to the fstab in order to be made persistent."
 	case w.Mount:

@@ -134,7 +134,8 @@ func (m *module) settleOptions(ctx context.Context, w *wish) (done bool, err err
 	if len(w.opts) == 0 {
 		return false, nil
 	}
-	opts, whole := m.compared(w), w.Fstype == "nfs" || w.Fstype == "cvfs" || strings.HasPrefix(w.Fstype, "fuse")
+	opts := m.compared(w)
+	whole := w.Fstype == "nfs" || w.Fstype == "cvfs" || strings.HasPrefix(w.Fstype, "fuse")
 	forced := "Forced remount"
 	if whole {
 		forced = "Forced unmount and mount"
@@ -177,7 +178,8 @@ func (m *module) formerly(ctx context.Context, w *wish, opts []string) ([]string
 		w.noted = true
 		return nil, nil
 	}
-	return slices.DeleteFunc(list(noted), func(opt string) bool { return slices.Contains(opts, opt) }), err
+	wanted := func(opt string) bool { return slices.Contains(opts, opt) }
+	return slices.DeleteFunc(list(noted), wanted), err
 }
 
 // again mounts with other options what is mounted, as a whole or by a remount.

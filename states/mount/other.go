@@ -50,7 +50,8 @@ func (m *module) unmounted(ctx context.Context, a unmountedArgs) (change.Result,
 		},
 		Wants: func(mounted bool) *data.Map { return change.When(mounted, data.NewMap("umount", true)) },
 		Apply: func(ctx context.Context, _ bool) error {
-			said, err := change.Ask[any](ctx, m.env, "mount.umount", []any{a.Name}, data.NewMap("user", a.User))
+			words := data.NewMap("user", a.User)
+			said, err := change.Ask[any](ctx, m.env, "mount.umount", []any{a.Name}, words)
 			if text, failed := said.(string); failed {
 				err = errors.New(text)
 			}
@@ -98,8 +99,9 @@ func (m *module) purge(ctx context.Context, a unmountedArgs) (change.Result, err
 			return err
 		},
 		Texts: change.Texts{
-			Would: "Mount point " + a.Name + " is unmounted but needs to be purged from " + m.config(a.Config) + " to be made persistent",
-			Done:  "Removed target from fstab",
+			Would: "Mount point " + a.Name + " is unmounted but needs to be purged from " +
+				m.config(a.Config) + " to be made persistent",
+			Done: "Removed target from fstab",
 		},
 		Say: func(o change.Outcome[*data.Map]) any {
 			switch {
@@ -141,7 +143,9 @@ func (m *module) swap(ctx context.Context, a swapArgs) (change.Result, error) {
 			stats, _ := on.Value(device).(*data.Map)
 			return stats, err
 		},
-		Wants: func(*data.Map) *data.Map { return change.When(!on.Has(device), data.NewMap("swap", device)) },
+		Wants: func(*data.Map) *data.Map {
+			return change.When(!on.Has(device), data.NewMap("swap", device))
+		},
 		Apply: func(ctx context.Context, _ *data.Map) error {
 			return change.Do(ctx, m.env, "mount.swapon", []any{device}, nil)
 		},
@@ -184,7 +188,9 @@ func (m *module) swapDevice(ctx context.Context, name string) (string, error) {
 // persistSwap has swap stand in the fstab, whatever its options are.
 func (m *module) persistSwap(ctx context.Context, a swapArgs) (change.Result, error) {
 	var did string
-	texts := map[string]string{"new": ". Added new entry to the fstab.", "change": ". Updated the entry in the fstab."}
+	texts := map[string]string{
+		"new": ". Added new entry to the fstab.", "change": ". Updated the entry in the fstab.",
+	}
 	return change.Thing[bool]{
 		Look: func(ctx context.Context) (bool, error) {
 			table, err := m.table(ctx, a.Config)
@@ -192,7 +198,8 @@ func (m *module) persistSwap(ctx context.Context, a swapArgs) (change.Result, er
 		},
 		Wants: func(stands bool) *data.Map { return change.When(!stands, data.NewMap("persist", "new")) },
 		Apply: func(ctx context.Context, _ bool) (err error) {
-			line := entry{"none", a.Name, "swap", []any{"defaults"}, int64(0), int64(0), a.Config, "auto", false}
+			opts := []any{"defaults"}
+			line := entry{"none", a.Name, "swap", opts, int64(0), int64(0), a.Config, "auto", false}
 			did, err = m.set(ctx, line, false)
 			return err
 		},

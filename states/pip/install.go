@@ -54,7 +54,8 @@ func (i *installing) look(ctx context.Context) error {
 	}
 	for option, set := range map[string]bool{"use_wheel": i.a.UseWheel, "no_use_wheel": i.a.NoUseWheel} {
 		if set {
-			return errors.New("The '" + option + "' option is only supported in pip between 1.4 and 9.0.3. The version of pip detected was " + data.Str(v) + ".")
+			return errors.New("The '" + option + "' option is only supported in pip between 1.4 and " +
+				"9.0.3. The version of pip detected was " + data.Str(v) + ".")
 		}
 	}
 	if i.asIs() {
@@ -177,13 +178,15 @@ func (i *installing) choose(ctx context.Context) error {
 
 // say returns the comment.
 func (i *installing) say(o change.Outcome[*installing]) any {
+	last := "All specified packages are already installed"
+	if i.a.Upgrade {
+		last += " and up-to-date"
+	}
 	switch {
 	case o.Stage == change.StageFailed:
 		return nil
-	case o.Stage == change.StageSame && i.a.Upgrade:
-		return strings.Join(append(i.there, "All specified packages are already installed and up-to-date"), "\n")
 	case o.Stage == change.StageSame:
-		return strings.Join(append(i.there, "All specified packages are already installed"), "\n")
+		return strings.Join(append(i.there, last), "\n")
 	case o.Stage == change.StageDone && i.asIs():
 		return strings.Join(i.said, " ")
 	case o.Stage == change.StageDone:
@@ -278,7 +281,8 @@ func (i *installing) apply(ctx context.Context) error {
 		return err
 	}
 	if failed != "" {
-		return errors.New(strings.Join(append(i.there, "Failed to install packages: "+strings.Join(names, ", ")+". "+failed), "\n"))
+		failed = "Failed to install packages: " + strings.Join(names, ", ") + ". " + failed
+		return errors.New(strings.Join(append(i.there, failed), "\n"))
 	}
 	list, err := i.list(ctx)
 	if err != nil {
@@ -292,7 +296,8 @@ func (i *installing) apply(ctx context.Context) error {
 		case ok:
 			i.changes.Set(r.name+"=="+have, "Installed")
 		default:
-			i.said = append(i.said, "There was no error installing package '"+r.text+"' although it does not show when calling 'pip.freeze'.")
+			i.said = append(i.said, "There was no error installing package '"+r.text+
+				"' although it does not show when calling 'pip.freeze'.")
 		}
 	}
 	if i.said == nil {
@@ -308,7 +313,8 @@ func (i *installing) wouldProcess() string {
 		said = append(said, "Requirements file '"+data.Str(i.a.Requirements)+"' will be processed.")
 	}
 	if data.Truth(i.a.Editable) {
-		said = append(said, `Package will be installed in editable mode (i.e. setuptools "develop mode") from `+data.Str(i.a.Editable)+".")
+		said = append(said, `Package will be installed in editable mode (i.e. setuptools "develop `+
+			`mode") from `+data.Str(i.a.Editable)+".")
 	}
 	return strings.Join(said, " ")
 }

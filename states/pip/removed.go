@@ -38,8 +38,9 @@ func (m *module) removed(ctx context.Context, a removedArgs) (change.Result, err
 		},
 		Wants: func(there bool) *data.Map { return change.When(there, data.NewMap(name, "Removed")) },
 		Apply: func(ctx context.Context, _ bool) error {
-			words := data.NewMap("pkgs", a.Name, "requirements", a.Requirements, "bin_env", a.BinEnv, "log", a.Log, "proxy", a.Proxy,
-				"timeout", a.Timeout, "user", a.User, "cwd", a.Cwd, "use_vt", a.UseVT)
+			words := data.NewMap("pkgs", a.Name, "requirements", a.Requirements, "bin_env", a.BinEnv,
+				"log", a.Log, "proxy", a.Proxy, "timeout", a.Timeout, "user", a.User, "cwd", a.Cwd,
+				"use_vt", a.UseVT)
 			result, err := change.Ask[*data.Map](ctx, m.env, "pip.uninstall", nil, words)
 			if err == nil && result.Value("retcode") != int64(0) {
 				m.env.Log.Errorf("pip uninstall %s: %s", name, result.Text("stderr"))
