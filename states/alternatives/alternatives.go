@@ -1,5 +1,7 @@
 // Package alternatives is Salt's state alternatives: which program stands behind a name such as editor (salt/states/alternatives.py). The
 // module alternatives does the work.
+//
+// What differs from Salt: auto and remove look again, and fail where nothing has changed.
 package alternatives
 
 import (

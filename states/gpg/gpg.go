@@ -78,17 +78,11 @@ func (k *keychain) find(ctx context.Context, id string) (*data.Map, error) {
 
 // wanted returns the ids that a state is about.
 func wanted(name, keys any) []string {
-	switch keys := keys.(type) {
-	case []any:
-		if len(keys) > 0 {
-			return data.Texts(keys)
-		}
-	case data.Tuple:
-		return data.Texts(keys)
-	default:
-		if data.Truth(keys) {
-			return []string{data.Str(keys)}
-		}
+	switch list := data.TextsOf(keys); {
+	case len(list) > 0:
+		return list
+	case data.Truth(keys):
+		return []string{data.Str(keys)}
 	}
 	return []string{data.Str(name)}
 }

@@ -36,15 +36,11 @@ func (m *module) list(ctx context.Context, fun string, args ...any) ([]string, e
 
 // wanted returns the modules that a state is about, each once.
 func wanted(name string, mods any) []string {
-	if tuple, ok := mods.(data.Tuple); ok {
-		mods = []any(tuple)
-	}
-	list, ok := mods.([]any)
-	if !ok {
+	if _, text := mods.(string); text || data.TextsOf(mods) == nil {
 		return []string{name}
 	}
 	var once []string
-	for _, mod := range data.Texts(list) {
+	for _, mod := range data.TextsOf(mods) {
 		if !slices.Contains(once, mod) {
 			once = append(once, mod)
 		}

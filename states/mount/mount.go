@@ -80,18 +80,10 @@ func (m *module) active(ctx context.Context) (*data.Map, error) {
 
 // list returns a value that is a list, or a text with commas.
 func list(v any) []string {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return data.Texts(v)
-	case data.Tuple:
-		return list([]any(v))
-	}
-	if data.Str(v) == "" {
+	if v == "" {
 		return nil
 	}
-	return strings.Split(data.Str(v), ",")
+	return data.SplitTexts(v, ",")
 }
 
 // set has an entry stand in the fstab, or in what macOS has for it.
