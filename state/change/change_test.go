@@ -105,7 +105,8 @@ func TestSay(t *testing.T) {
 			if o.Stage == StageFailed {
 				return nil
 			}
-			return fmt.Sprintf("%s: from %v to %v by %s", o.Stage, o.Before, o.After, data.Repr(o.Changes))
+			return fmt.Sprintf("%s, test %v: from %v to %v by %s",
+				o.Stage, o.Test, o.Before, o.After, data.Repr(o.Changes))
 		}
 		got, err := thing.Ensure(ctx)
 		if err != nil {
@@ -119,9 +120,10 @@ func TestSay(t *testing.T) {
 		got  any
 		want string
 	}{
-		{said(testMode, &lamp{}), "would: from false to false by " + turned},
-		{said(t.Context(), &lamp{}), "done: from false to true by " + turned},
-		{said(t.Context(), &lamp{on: true}), "same: from true to true by {}"},
+		{said(testMode, &lamp{}), "would, test true: from false to false by " + turned},
+		{said(t.Context(), &lamp{}), "done, test false: from false to true by " + turned},
+		{said(t.Context(), &lamp{on: true}), "same, test false: from true to true by {}"},
+		{said(testMode, &lamp{on: true}), "same, test true: from true to true by {}"},
 		{said(t.Context(), &lamp{fails: errors.New("sparks")}), "sparks"},
 	} {
 		if c.got != c.want {

@@ -59,6 +59,7 @@ const (
 // An Outcome is what became of a Thing, for the comment about it.
 type Outcome[S any] struct {
 	Stage         Stage
+	Test          bool      // test mode, in which Salt may word even StageSame otherwise
 	Before, After S         // as read; After is Before where nothing was read again
 	Changes       *data.Map // what would change in test mode, even if it is Silent; else what has changed
 	Left          *data.Map // failed: what is still not as wanted
@@ -103,18 +104,18 @@ func (r *raised) Unwrap() error { return r.error }
 func (t Thing[S]) Ensure(ctx context.Context) (Result, error) {
 	before, err := t.Look(ctx)
 	if err != nil {
-		return t.end(Outcome[S]{Stage: StageFailed, Before: before, After: before, Err: err})
+		return t.end(ctx, Outcome[S]{Stage: StageFailed, Before: before, After: before, Err: err})
 	}
 	wanted := t.Wants(before)
 	o := Outcome[S]{Stage: StageWould, Before: before, After: before, Changes: wanted}
 	switch {
 	case wanted.Len() == 0:
 		o.Stage = StageSame
-		return t.end(o)
+		return t.end(ctx, o)
 	case Test(ctx):
-		return t.end(o)
+		return t.end(ctx, o)
 	}
-	return t.end(t.apply(ctx, before, wanted))
+	return t.end(ctx, t.apply(ctx, before, wanted))
 }
 
 // apply changes the thing and reads it again.
@@ -158,7 +159,8 @@ func (t Thing[S]) changed(before, after S, wanted, left *data.Map) *data.Map {
 }
 
 // end makes the result of an outcome.
-func (t Thing[S]) end(o Outcome[S]) (Result, error) {
+func (t Thing[S]) end(ctx context.Context, o Outcome[S]) (Result, error) {
+	o.Test = Test(ctx)
 	if r, ok := errors.AsType[*raised](o.Err); ok {
 		return Result{}, r.error
 	}

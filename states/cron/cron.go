@@ -67,19 +67,19 @@ func (m *module) ensure(ctx context.Context, e entry) (change.Result, error) {
 				return cmp.Or(err, errors.New(text))
 			}
 		},
-		Say:    func(o change.Outcome[crontab.Status]) any { return e.say(o, change.Test(ctx)) },
+		Say:    e.say,
 		Silent: true,
 		Trust:  true, // crontab may show a job otherwise than it was asked for
 	}.Ensure(ctx)
 }
 
 // say returns the comment.
-func (e entry) say(o change.Outcome[crontab.Status], test bool) any {
+func (e entry) say(o change.Outcome[crontab.Status]) any {
 	what, of := e.called+" "+e.name, " "+e.user+"'s crontab"
 	switch {
 	case o.Before == crontab.Present:
 		return what + " already present"
-	case o.Before == crontab.Absent && test:
+	case o.Before == crontab.Absent && o.Test:
 		return what + " is absent"
 	case o.Before == crontab.Absent:
 		return what + " already absent"

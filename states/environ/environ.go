@@ -71,10 +71,6 @@ func (m *module) setenv(ctx context.Context, a setenvArgs) (change.Result, error
 	if !ok {
 		return change.Refuse(a.Name, "Environ value must be string, dict or False")
 	}
-	same := "Environ values were already set with the correct values"
-	if change.Test(ctx) {
-		same = "Environ values are already set with the correct values"
-	}
 	ret, err := change.Thing[*data.Map]{
 		Name:  a.Name,
 		Look:  func(context.Context) (*data.Map, error) { return differing(wanted, a), nil },
@@ -94,9 +90,15 @@ func (m *module) setenv(ctx context.Context, a setenvArgs) (change.Result, error
 			return nil
 		},
 		Changed: func(_, now *data.Map) *data.Map { return now },
-		Trust:   true, // what was set counts, whether it was so before or not
+		Say: func(o change.Outcome[*data.Map]) any {
+			if o.Test && o.Stage == change.StageSame {
+				return "Environ values are already set with the correct values"
+			}
+			return nil
+		},
+		Trust: true, // what was set counts, whether it was so before or not
 		Texts: change.Texts{
-			Same:  same,
+			Same:  "Environ values were already set with the correct values",
 			Would: "Environ values will be changed",
 			Done:  "Environ values were set",
 		},

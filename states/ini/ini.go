@@ -97,7 +97,7 @@ func (m *module) keep(ctx context.Context, e edit) (change.Result, error) {
 		Changed: func(_, f *forecast) *data.Map { return f.changes },
 		Say: func(o change.Outcome[*forecast]) any {
 			switch {
-			case change.Test(ctx):
+			case o.Test:
 				return cmp.Or(o.Before.comment, e.otherwise)
 			case o.Before.changes.Len() == 0:
 				return e.idle

@@ -135,7 +135,7 @@ func (m *module) fstabPresent(ctx context.Context, a presentArgs) (change.Result
 			return change.When(l.did == "new" || l.did == "change", data.NewMap("persist", l.did))
 		},
 		Say: func(o change.Outcome[*line]) any {
-			return data.Values(a.say(o, folder, config, change.Test(ctx)))
+			return data.Values(a.say(o, folder, config))
 		},
 		Silent: true,
 		Trust:  true, // the fields by which a line is known may not be those that were set
@@ -159,7 +159,7 @@ func (m *module) mountNew(ctx context.Context, folder string) error {
 }
 
 // say returns the lines of the comment.
-func (a presentArgs) say(o change.Outcome[*line], folder, config string, test bool) []string {
+func (a presentArgs) say(o change.Outcome[*line], folder, config string) []string {
 	entry, l := folder+" entry ", o.Before
 	added, onto := entry+"added in "+config+".", a.Name+" on "+folder
 	switch {
@@ -167,7 +167,7 @@ func (a presentArgs) say(o change.Outcome[*line], folder, config string, test bo
 		return []string{added, "Error while mounting " + o.Err.Error()}
 	case o.Err != nil:
 		return []string{o.Err.Error()}
-	case l.would == "present" && test:
+	case l.would == "present" && o.Test:
 		return []string{entry + "is already in " + config + "."}
 	case l.would == "present" || l.did == "present":
 		return []string{entry + "was already in " + config + "."}

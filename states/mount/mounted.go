@@ -359,9 +359,6 @@ func (m *module) folderAlone(ctx context.Context, w *wish, there, mkmnt bool) er
 		Would: " does not exist and would neither be created nor mounted",
 		Done:  " not present and not mounted",
 	}
-	if change.Test(ctx) {
-		texts.Same = " would not be mounted"
-	}
 	if mkmnt {
 		texts.Would, texts.Done = " would be created, but not mounted", " was created, not mounted"
 	}
@@ -375,6 +372,12 @@ func (m *module) folderAlone(ctx context.Context, w *wish, there, mkmnt bool) er
 			return change.Do(ctx, m.env, "file.mkdir", []any{w.folder}, data.NewMap("user", w.User))
 		},
 		Changed: func(bool, bool) *data.Map { return nil },
+		Say: func(o change.Outcome[bool]) any {
+			if o.Test && o.Stage == change.StageSame {
+				return w.folder + " would not be mounted"
+			}
+			return nil
+		},
 		Texts: change.Texts{
 			Same:  w.folder + texts.Same,
 			Would: w.folder + texts.Would,
@@ -414,7 +417,7 @@ func (m *module) persist(ctx context.Context, w *wish) (bool, error) {
 			switch {
 			case o.Stage == change.StageWould:
 				return before + ". " + w.wouldPersist(o.Before.would)
-			case change.Test(ctx):
+			case o.Test:
 				return before
 			case o.Stage == change.StageSame || o.Before.did == "present":
 				return before + ". Entry already exists in the fstab."
