@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -39,29 +40,53 @@ type databaseArgs struct {
 //	frank:
 //	  mysql_database.present:
 //	    - character_set: utf8mb4
-func (m *module) presentDatabase(ctx context.Context, a databaseArgs) (any, error) {
-	v, err := m.call(ctx, "db_get", a.Conn, nil, a.Name)
-	if err != nil {
-		return nil, err
+func (m *module) presentDatabase(ctx context.Context, a databaseArgs) (change.Result, error) {
+	present := data.NewMap(a.Name, "Present")
+	changes := present
+	return change.Thing[*data.Map]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (*data.Map, error) {
+			v, err := m.call(ctx, "db_get", a.Conn, nil, a.Name)
+			_, err = seen(ctx, v, err)
+			now, _ := v.(*data.Map)
+			return now, err
+		},
+		Wants: func(now *data.Map) *data.Map {
+			return change.When(now.Len() == 0 || a.differing(now) != "", present)
+		},
+		Apply: func(ctx context.Context, now *data.Map) (err error) {
+			if now.Len() > 0 {
+				changes, err = m.alterDatabase(ctx, a, now)
+				return err
+			}
+			made, err := m.call(ctx, "db_create", a.Conn, data.NewMap("character_set", a.CharacterSet, "collate", a.Collate), a.Name)
+			err = refusal(ctx, "Failed to create database "+a.Name, made, err)
+			changes = change.When(err == nil, present)
+			return err
+		},
+		Changed: func(_, _ *data.Map) *data.Map { return changes },
+		Silent:  true,
+		Say:     a.say,
+		Trust:   true, // newer servers have another name for utf8
+	}.Ensure(ctx)
+}
+
+// say returns the comment, nil for the text of an error.
+func (a databaseArgs) say(o change.Outcome[*data.Map]) any {
+	there := o.Before.Len() > 0
+	switch {
+	case o.Stage == change.StageSame:
+		return fmt.Sprintf("Database %s is already present", a.Name)
+	case o.Stage == change.StageWould && there:
+		return a.differing(o.Before) + fmt.Sprintf("\nDatabase %s is going to be updated", a.Name)
+	case o.Stage == change.StageWould:
+		return fmt.Sprintf("Database %s is not present and needs to be created", a.Name)
+	case o.Stage == change.StageDone && there:
+		return a.differing(o.Before)
+	case o.Stage == change.StageDone:
+		return fmt.Sprintf("The database %s has been created", a.Name)
 	}
-	now, _ := v.(*data.Map)
-	if now.Len() > 0 {
-		return m.alterDatabase(ctx, a, now)
-	}
-	if text := said(ctx); text != "" {
-		return change.Failed(a.Name, text), nil
-	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("Database %s is not present and needs to be created", a.Name)), nil
-	}
-	made, err := m.call(ctx, "db_create", a.Conn, data.NewMap("character_set", a.CharacterSet, "collate", a.Collate), a.Name)
-	if err != nil {
-		return nil, err
-	}
-	if data.Truth(made) {
-		return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("The database %s has been created", a.Name)), nil
-	}
-	return change.Failed(a.Name, because(ctx, "Failed to create database "+a.Name)), nil
+	return nil
 }
 
 // differing says what of a database is not as wanted, in words; "" for nothing.
@@ -93,21 +118,16 @@ func (a databaseArgs) renamed(now *data.Map) bool {
 		(!data.Truth(a.Collate) || named(a.Collate) == named(now.Value("collate")))
 }
 
-func (m *module) alterDatabase(ctx context.Context, a databaseArgs, now *data.Map) (any, error) {
-	comment := a.differing(now)
-	switch {
-	case comment == "":
-		return change.Done(a.Name, fmt.Sprintf("Database %s is already present", a.Name)), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, comment+fmt.Sprintf("\nDatabase %s is going to be updated", a.Name)), nil
-	}
-	if _, err := m.call(ctx, "alter_db", a.Conn, data.NewMap("character_set", a.CharacterSet, "collate", a.Collate), a.Name); err != nil {
-		return nil, err
+// alterDatabase alters a database, looks at it again and returns the changes.
+func (m *module) alterDatabase(ctx context.Context, a databaseArgs, now *data.Map) (*data.Map, error) {
+	_, err := m.call(ctx, "alter_db", a.Conn, data.NewMap("character_set", a.CharacterSet, "collate", a.Collate), a.Name)
+	if err != nil {
+		return nil, change.Raise(err)
 	}
 	failure := said(ctx)
 	v, err := m.call(ctx, "db_get", a.Conn, nil, a.Name)
 	if err != nil {
-		return nil, err
+		return nil, change.Raise(err)
 	}
 	after, _ := v.(*data.Map)
 	changes := &data.Map{}
@@ -117,9 +137,9 @@ func (m *module) alterDatabase(ctx context.Context, a databaseArgs, now *data.Ma
 		}
 	}
 	if left := a.differing(after); failure != "" || left != "" && !a.renamed(after) {
-		return change.New(a.Name, false, changes, left+"\n"+failure), nil
+		return changes, errors.New(left + "\n" + failure)
 	}
-	return change.New(a.Name, true, changes, comment), nil
+	return changes, nil
 }
 
 type absentDatabaseArgs struct {
@@ -131,26 +151,21 @@ type absentDatabaseArgs struct {
 //
 //	frank:
 //	  mysql_database.absent: []
-func (m *module) absentDatabase(ctx context.Context, a absentDatabaseArgs) (any, error) {
-	there, err := m.call(ctx, "db_exists", a.Conn, nil, a.Name)
-	if err != nil {
-		return nil, err
-	}
-	if !data.Truth(there) {
-		if text := said(ctx); text != "" {
-			return change.Failed(a.Name, text), nil
-		}
-		return change.Done(a.Name, fmt.Sprintf("Database %s is not present, so it cannot be removed", a.Name)), nil
-	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("Database %s is present and needs to be removed", a.Name)), nil
-	}
-	gone, err := m.call(ctx, "db_remove", a.Conn, nil, a.Name)
-	if err != nil {
-		return nil, err
-	}
-	if data.Truth(gone) {
-		return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("Database %s has been removed", a.Name)), nil
-	}
-	return change.Failed(a.Name, because(ctx, "Unable to remove database "+a.Name)), nil
+func (m *module) absentDatabase(ctx context.Context, a absentDatabaseArgs) (change.Result, error) {
+	return wish{
+		name: a.Name,
+		there: func(ctx context.Context) (bool, error) {
+			there, err := m.call(ctx, "db_exists", a.Conn, nil, a.Name)
+			return seen(ctx, there, err)
+		},
+		make: func(ctx context.Context) error {
+			gone, err := m.call(ctx, "db_remove", a.Conn, nil, a.Name)
+			return refusal(ctx, "Unable to remove database "+a.Name, gone, err)
+		},
+		texts: change.Texts{
+			Same:  fmt.Sprintf("Database %s is not present, so it cannot be removed", a.Name),
+			Would: fmt.Sprintf("Database %s is present and needs to be removed", a.Name),
+			Done:  fmt.Sprintf("Database %s has been removed", a.Name),
+		},
+	}.ensure(ctx)
 }

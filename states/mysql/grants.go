@@ -51,10 +51,8 @@ func (a grant) words() (what, database, user string) {
 	return data.Str(a.Grant), data.Str(a.Database), data.Str(a.User) + "@" + data.Str(a.Host)
 }
 
-func (m *module) granted(ctx context.Context, a grant, conn *data.Map) (bool, error) {
-	v, err := m.call(ctx, "grant_exists", conn, nil,
-		a.Grant, a.Database, a.User, a.Host, a.GrantOption, a.Escape)
-	return data.Truth(v), err
+func (m *module) granted(ctx context.Context, a grant, conn *data.Map) (any, error) {
+	return m.call(ctx, "grant_exists", conn, nil, a.Grant, a.Database, a.User, a.Host, a.GrantOption, a.Escape)
 }
 
 // presentGrant keeps privileges granted to a user.
@@ -93,34 +91,31 @@ func (m *module) granted(ctx context.Context, a grant, conn *data.Map) (bool, er
 //	    - database: exampledb.*
 //	    - user: frank
 //	    - host: localhost
-func (m *module) presentGrant(ctx context.Context, a presentGrantArgs) (any, error) {
+func (m *module) presentGrant(ctx context.Context, a presentGrantArgs) (change.Result, error) {
 	what, database, user := a.words()
-	there, err := m.granted(ctx, a.grant, a.Conn)
-	if err != nil {
-		return nil, err
-	}
-	if there {
-		return change.Done(a.Name, fmt.Sprintf("Grant %s on %s to %s is already present", what, database, user)), nil
-	}
-	if text := said(ctx); text != "" {
-		return change.Failed(a.Name, text), nil
-	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("MySQL grant %s is set to be created", a.Name)), nil
-	}
-	if data.Truth(a.RevokeFirst) {
-		if err := m.revokeAll(ctx, a); err != nil {
-			return nil, err
-		}
-	}
-	added, err := m.call(ctx, "grant_add", a.Conn, nil, a.Grant, a.Database, a.User, a.Host, a.GrantOption, a.Escape, a.SslOption)
-	if err != nil {
-		return nil, err
-	}
-	if data.Truth(added) {
-		return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("Grant %s on %s to %s has been added", what, database, user)), nil
-	}
-	return change.Failed(a.Name, because(ctx, fmt.Sprintf(`Failed to execute: "GRANT %s ON %s TO %s"`, what, database, user))), nil
+	return wish{
+		name:   a.Name,
+		wanted: true,
+		there: func(ctx context.Context) (bool, error) {
+			there, err := m.granted(ctx, a.grant, a.Conn)
+			return seen(ctx, there, err)
+		},
+		make: func(ctx context.Context) error {
+			if data.Truth(a.RevokeFirst) {
+				if err := m.revokeAll(ctx, a); err != nil {
+					return change.Raise(err)
+				}
+			}
+			added, err := m.call(ctx, "grant_add", a.Conn, nil,
+				a.Grant, a.Database, a.User, a.Host, a.GrantOption, a.Escape, a.SslOption)
+			return refusal(ctx, fmt.Sprintf(`Failed to execute: "GRANT %s ON %s TO %s"`, what, database, user), added, err)
+		},
+		texts: change.Texts{
+			Same:  fmt.Sprintf("Grant %s on %s to %s is already present", what, database, user),
+			Would: fmt.Sprintf("MySQL grant %s is set to be created", a.Name),
+			Done:  fmt.Sprintf("Grant %s on %s to %s has been added", what, database, user),
+		},
+	}.ensure(ctx)
 }
 
 // revokeAll revokes what a user has been granted in the place of a new grant.
@@ -140,11 +135,9 @@ func (m *module) revokeAll(ctx context.Context, a presentGrantArgs) error {
 		if bare(tokens.Text("database")) != bare(data.Str(a.Database)) || len(list) == 0 {
 			continue
 		}
-		words := make([]string, len(list))
-		for i, w := range list {
-			words[i] = data.Str(w)
-		}
-		if _, err := m.call(ctx, "grant_revoke", a.Conn, nil, strings.Join(words, ","), a.Database, a.User, a.Host, a.GrantOption, a.Escape); err != nil {
+		words := strings.Join(data.Texts(list), ",")
+		_, err = m.call(ctx, "grant_revoke", a.Conn, nil, words, a.Database, a.User, a.Host, a.GrantOption, a.Escape)
+		if err != nil {
 			return err
 		}
 	}
@@ -161,27 +154,25 @@ func bare(s string) string { return strings.NewReplacer("`", "", `\`, "").Replac
 //	    - database: exampledb.*
 //	    - user: frank
 //	    - host: localhost
-func (m *module) absentGrant(ctx context.Context, a absentGrantArgs) (any, error) {
+func (m *module) absentGrant(ctx context.Context, a absentGrantArgs) (change.Result, error) {
 	what, database, user := a.words()
-	there, err := m.granted(ctx, a.grant, a.Conn)
-	if err != nil {
-		return nil, err
-	}
-	if !there {
-		if text := said(ctx); text != "" {
-			return change.Failed(a.Name, fmt.Sprintf("Unable to determine if grant %s on %s for %s exists (%s)", what, database, user, text)), nil
-		}
-		return change.Done(a.Name, fmt.Sprintf("Grant %s on %s to %s is not present, so it cannot be revoked", what, database, user)), nil
-	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("MySQL grant %s is set to be revoked", a.Name)), nil
-	}
-	gone, err := m.call(ctx, "grant_revoke", a.Conn, nil, a.Grant, a.Database, a.User, a.Host, a.GrantOption)
-	if err != nil {
-		return nil, err
-	}
-	if data.Truth(gone) {
-		return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("Grant %s on %s for %s has been revoked", what, database, user)), nil
-	}
-	return change.Failed(a.Name, because(ctx, fmt.Sprintf("Unable to revoke grant %s on %s for %s", what, database, user))), nil
+	return wish{
+		name: a.Name,
+		there: func(ctx context.Context) (bool, error) {
+			there, err := m.granted(ctx, a.grant, a.Conn)
+			if text := said(ctx); err == nil && !data.Truth(there) && text != "" {
+				return false, fmt.Errorf("Unable to determine if grant %s on %s for %s exists (%s)", what, database, user, text) //nolint:staticcheck // Salt's text
+			}
+			return data.Truth(there), change.Raise(err)
+		},
+		make: func(ctx context.Context) error {
+			gone, err := m.call(ctx, "grant_revoke", a.Conn, nil, a.Grant, a.Database, a.User, a.Host, a.GrantOption)
+			return refusal(ctx, fmt.Sprintf("Unable to revoke grant %s on %s for %s", what, database, user), gone, err)
+		},
+		texts: change.Texts{
+			Same:  fmt.Sprintf("Grant %s on %s to %s is not present, so it cannot be revoked", what, database, user),
+			Would: fmt.Sprintf("MySQL grant %s is set to be revoked", a.Name),
+			Done:  fmt.Sprintf("Grant %s on %s for %s has been revoked", what, database, user),
+		},
+	}.ensure(ctx)
 }

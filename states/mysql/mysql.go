@@ -9,6 +9,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state/change"
 )
 
 // A module does the work of all states of the package.
@@ -52,4 +53,50 @@ func because(ctx context.Context, comment string) string {
 		return comment + " (" + text + ")"
 	}
 	return comment
+}
+
+// seen passes an answer on. The error is that of the call, which is raised, or, for an answer that is
+// no, what the server said.
+func seen(ctx context.Context, yes any, err error) (bool, error) {
+	if err != nil || data.Truth(yes) {
+		return data.Truth(yes), change.Raise(err)
+	}
+	if text := said(ctx); text != "" {
+		return false, errors.New(text)
+	}
+	return false, nil
+}
+
+// refusal returns the error of a call, which is raised, or the text with what the server said for an
+// answer that is no.
+func refusal(ctx context.Context, text string, ok any, err error) error {
+	if err == nil && !data.Truth(ok) {
+		return errors.New(because(ctx, text))
+	}
+	return change.Raise(err)
+}
+
+// A wish is something that the server has, or does not have, as a state wants it.
+type wish struct {
+	name   string
+	wanted bool // what there is to return
+	there  func(ctx context.Context) (bool, error)
+	make   func(ctx context.Context) error
+	texts  change.Texts
+}
+
+// ensure brings the wish about. That the server has accepted it is believed, as in Salt.
+func (w wish) ensure(ctx context.Context) (change.Result, error) {
+	word := map[bool]string{true: "Present", false: "Absent"}[w.wanted]
+	return change.Thing[bool]{
+		Name: w.name,
+		Look: w.there,
+		Wants: func(there bool) *data.Map {
+			return change.When(there != w.wanted, data.NewMap(w.name, word))
+		},
+		Apply:  func(ctx context.Context, _ bool) error { return w.make(ctx) },
+		Texts:  w.texts,
+		Silent: true,
+		Trust:  true,
+	}.Ensure(ctx)
 }

@@ -1,7 +1,9 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/brineproject/brine/data"
@@ -71,105 +73,102 @@ func asked(v any) bool {
 //	  mysql_user.present:
 //	    - host: localhost
 //	    - password: bobcat
-func (m *module) presentUser(ctx context.Context, a userArgs) (any, error) {
+func (m *module) presentUser(ctx context.Context, a userArgs) (change.Result, error) {
 	if a.passwordless() && !asked(a.AllowPasswordless) && !data.Truth(a.UnixSocket) {
-		return change.Failed(a.Name, "Either password or password_hash must be specified, unless allow_passwordless is True"), nil
+		return change.Refuse(a.Name, "Either password or password_hash must be specified, unless allow_passwordless is True")
 	}
-	for _, look := range []func(context.Context, userArgs) (bool, error){m.userAsWanted, m.userThere} {
-		ok, err := look(ctx, a)
-		if err != nil {
-			return nil, err
-		}
-		if text := said(ctx); text != "" {
-			return change.Failed(a.Name, text), nil
-		}
-		if ok {
-			return m.foundUser(ctx, a)
-		}
-	}
-	return m.createUser(ctx, a)
+	return change.Thing[account]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (account, error) { return m.look(ctx, a) },
+		Wants: func(now account) *data.Map {
+			return change.When(now != asWanted, data.NewMap(a.Name, map[account]string{missing: "Present", other: "Updated"}[now]))
+		},
+		Apply: func(ctx context.Context, now account) error {
+			if now == missing {
+				return m.createUser(ctx, a)
+			}
+			return m.changePassword(ctx, a)
+		},
+		Silent: true,
+		Say:    a.say,
+		Trust:  true, // what can be read depends on how a user logs in
+	}.Ensure(ctx)
 }
 
-// userAsWanted reports whether there is the user with the password.
-func (m *module) userAsWanted(ctx context.Context, a userArgs) (bool, error) {
-	kwargs := data.NewMap("unix_socket", a.UnixSocket, "password_column", a.PasswordColumn)
+// An account is how a user of the server is.
+type account int
+
+const (
+	missing account = iota
+	other           // with another password
+	asWanted
+)
+
+// look returns how the user is. What the server says of a question is an error.
+func (m *module) look(ctx context.Context, a userArgs) (account, error) {
+	v, err := m.userAsWanted(ctx, a)
+	if ok, err := seen(ctx, v, err); ok || err != nil {
+		return asWanted, err
+	}
+	v, err = m.call(ctx, "user_exists", a.Conn, data.NewMap("unix_socket", a.UnixSocket), a.Name, a.Host)
+	switch there, err := seen(ctx, v, err); {
+	case err != nil || !there:
+		return missing, err
+	case change.Test(ctx) && a.passwordless() && !asked(a.AllowPasswordless): // Salt fails in test mode alone
+		return other, errors.New(a.cleared() + ", but allow_passwordless != True")
+	}
+	return other, nil
+}
+
+// cleared says in test mode what becomes of the password.
+func (a userArgs) cleared() string {
+	_, done := a.verb()
+	return fmt.Sprintf("Password for user %s is set to be %s", a.who(), done)
+}
+
+// verb says what becomes of the password of a user that is there.
+func (a userArgs) verb() (do, done string) {
 	if a.passwordless() {
-		kwargs.Set("passwordless", true)
-	} else {
-		kwargs.Set("password", a.Password)
-		kwargs.Set("password_hash", a.PasswordHash)
+		return "clear", "cleared"
 	}
-	v, err := m.call(ctx, "user_exists", a.Conn, kwargs, a.Name, a.Host)
-	return data.Truth(v), err
+	return "change", "changed"
 }
 
-// userThere reports whether there is the user.
-func (m *module) userThere(ctx context.Context, a userArgs) (bool, error) {
-	v, err := m.call(ctx, "user_exists", a.Conn, data.NewMap("unix_socket", a.UnixSocket), a.Name, a.Host)
-	return data.Truth(v), err
+// say returns the comment, nil for the text of an error.
+func (a userArgs) say(o change.Outcome[account]) any {
+	_, done := a.verb()
+	switch {
+	case o.Stage == change.StageSame:
+		return fmt.Sprintf("User %s is already present", a.who()) + a.login()
+	case o.Stage == change.StageWould && o.Before == missing:
+		return fmt.Sprintf("User %s is set to be added", a.who()) + a.with()
+	case o.Stage == change.StageWould:
+		return a.cleared()
+	case o.Stage == change.StageDone && o.Before == missing:
+		return fmt.Sprintf("The user %s has been added", a.who()) + a.with()
+	case o.Stage == change.StageDone:
+		return fmt.Sprintf("Password for user %s has been %s", a.who(), done)
+	}
+	return nil
 }
 
-// foundUser is the result for a user that is there: as wanted, or with another password.
-func (m *module) foundUser(ctx context.Context, a userArgs) (any, error) {
-	ok, err := m.userAsWanted(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return m.changePassword(ctx, a)
-	}
-	comment := fmt.Sprintf("User %s is already present", a.who())
+// login says how a user logs in who is as wanted.
+func (a userArgs) login() string {
 	switch {
 	case a.passwordless() && data.Truth(a.AllowPasswordless):
-		comment += " with passwordless login"
+		return " with passwordless login"
 	case a.passwordless():
+		return ""
 	case a.AuthPlugin != "mysql_native_password":
-		comment += ". Unable to verify password."
+		return ". Unable to verify password."
 	case data.Truth(a.Password):
-		comment += " with the desired password"
-	default:
-		comment += " with the desired password hash"
+		return " with the desired password"
 	}
-	return change.Done(a.Name, comment), nil
+	return " with the desired password hash"
 }
 
-func (m *module) changePassword(ctx context.Context, a userArgs) (any, error) {
-	verb, done := "change", "changed"
-	if a.passwordless() {
-		verb, done = "clear", "cleared"
-	}
-	if change.Test(ctx) {
-		comment := fmt.Sprintf("Password for user %s is set to be %s", a.who(), done)
-		if a.passwordless() && !asked(a.AllowPasswordless) {
-			return change.Failed(a.Name, comment+", but allow_passwordless != True"), nil
-		}
-		return change.Would(a.Name, nil, comment), nil
-	}
-	v, err := m.call(ctx, "user_chpass", a.Conn, nil, a.Name, a.Host, a.Password, a.PasswordHash, a.AllowPasswordless, a.UnixSocket)
-	if err != nil {
-		return nil, err
-	}
-	text, now := said(ctx), false
-	if data.Truth(v) {
-		if now, err = m.userAsWanted(ctx, a); err != nil {
-			return nil, err
-		}
-		text = said(ctx)
-	}
-	if now {
-		return change.New(a.Name, true, data.NewMap(a.Name, "Updated"), fmt.Sprintf("Password for user %s has been %s", a.who(), done)), nil
-	}
-	comment := fmt.Sprintf("Failed to %s password for user %s", verb, a.who())
-	if text != "" {
-		comment += " (" + text + ")"
-	}
-	if a.passwordless() && !asked(a.AllowPasswordless) {
-		comment += ". Note: allow_passwordless must be True to permit passwordless login."
-	}
-	return change.Failed(a.Name, comment), nil
-}
-
-func (m *module) createUser(ctx context.Context, a userArgs) (any, error) {
+// with says how a new user logs in.
+func (a userArgs) with() string {
 	with := ""
 	if data.Truth(a.AllowPasswordless) {
 		with = " with passwordless login"
@@ -177,18 +176,41 @@ func (m *module) createUser(ctx context.Context, a userArgs) (any, error) {
 	if data.Truth(a.UnixSocket) {
 		with += " using unix_socket"
 	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("User %s is set to be added", a.who())+with), nil
+	return with
+}
+
+// userAsWanted reports whether there is the user with the password.
+func (m *module) userAsWanted(ctx context.Context, a userArgs) (any, error) {
+	kwargs := data.NewMap("unix_socket", a.UnixSocket, "password_column", a.PasswordColumn)
+	if a.passwordless() {
+		kwargs.Set("passwordless", true)
+	} else {
+		kwargs.Set("password", a.Password)
+		kwargs.Set("password_hash", a.PasswordHash)
 	}
-	v, err := m.call(ctx, "user_create", a.Conn, data.NewMap("unix_socket", a.UnixSocket, "password_column", a.PasswordColumn, "auth_plugin", a.AuthPlugin),
-		a.Name, a.Host, a.Password, a.PasswordHash, a.AllowPasswordless)
-	if err != nil {
-		return nil, err
+	return m.call(ctx, "user_exists", a.Conn, kwargs, a.Name, a.Host)
+}
+
+func (m *module) changePassword(ctx context.Context, a userArgs) error {
+	ok, err := m.call(ctx, "user_chpass", a.Conn, nil, a.Name, a.Host, a.Password, a.PasswordHash, a.AllowPasswordless, a.UnixSocket)
+	if err == nil && data.Truth(ok) {
+		ok, err = m.userAsWanted(ctx, a)
 	}
-	if data.Truth(v) {
-		return change.New(a.Name, true, data.NewMap(a.Name, "Present"), fmt.Sprintf("The user %s has been added", a.who())+with), nil
+	if err != nil || data.Truth(ok) {
+		return change.Raise(err)
 	}
-	return change.Failed(a.Name, because(ctx, fmt.Sprintf("Failed to create user %s", a.who()))), nil
+	do, _ := a.verb()
+	comment := because(ctx, fmt.Sprintf("Failed to %s password for user %s", do, a.who()))
+	if a.passwordless() && !asked(a.AllowPasswordless) {
+		comment += ". Note: allow_passwordless must be True to permit passwordless login."
+	}
+	return errors.New(comment)
+}
+
+func (m *module) createUser(ctx context.Context, a userArgs) error {
+	kwargs := data.NewMap("unix_socket", a.UnixSocket, "password_column", a.PasswordColumn, "auth_plugin", a.AuthPlugin)
+	made, err := m.call(ctx, "user_create", a.Conn, kwargs, a.Name, a.Host, a.Password, a.PasswordHash, a.AllowPasswordless)
+	return refusal(ctx, "Failed to create user "+a.who(), made, err)
 }
 
 type absentUserArgs struct {
@@ -202,31 +224,25 @@ type absentUserArgs struct {
 //	frank:
 //	  mysql_user.absent:
 //	    - host: localhost
-func (m *module) absentUser(ctx context.Context, a absentUserArgs) (any, error) {
+func (m *module) absentUser(ctx context.Context, a absentUserArgs) (change.Result, error) {
 	who := a.Name + "@" + data.Str(a.Host)
-	there, err := m.call(ctx, "user_exists", a.Conn, nil, a.Name, a.Host)
-	if err != nil {
-		return nil, err
-	}
-	if !data.Truth(there) {
-		if text := said(ctx); text != "" {
-			return change.Failed(a.Name, text), nil
-		}
-		return change.Done(a.Name, fmt.Sprintf("User %s is not present, so it cannot be removed", who)), nil
-	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, nil, fmt.Sprintf("User %s is set to be removed", who)), nil
-	}
-	gone, err := m.call(ctx, "user_remove", a.Conn, nil, a.Name, a.Host)
-	if err != nil {
-		return nil, err
-	}
-	if data.Truth(gone) {
-		return change.New(a.Name, true, data.NewMap(a.Name, "Absent"), fmt.Sprintf("User %s has been removed", who)), nil
-	}
-	text := said(ctx)
-	if text == "" {
-		text = fmt.Sprintf("User %s could not be removed", who)
-	}
-	return change.Failed(a.Name, text), nil
+	return wish{
+		name: a.Name,
+		there: func(ctx context.Context) (bool, error) {
+			there, err := m.call(ctx, "user_exists", a.Conn, nil, a.Name, a.Host)
+			return seen(ctx, there, err)
+		},
+		make: func(ctx context.Context) error {
+			gone, err := m.call(ctx, "user_remove", a.Conn, nil, a.Name, a.Host)
+			if err != nil || data.Truth(gone) {
+				return change.Raise(err)
+			}
+			return errors.New(cmp.Or(said(ctx), fmt.Sprintf("User %s could not be removed", who)))
+		},
+		texts: change.Texts{
+			Same:  fmt.Sprintf("User %s is not present, so it cannot be removed", who),
+			Would: fmt.Sprintf("User %s is set to be removed", who),
+			Done:  fmt.Sprintf("User %s has been removed", who),
+		},
+	}.ensure(ctx)
 }
