@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"github.com/brineproject/brine/data"
@@ -49,64 +50,91 @@ func (m *module) cloned(ctx context.Context, a clonedArgs) (any, error) {
 		return r.fail("Invalid 'branch' argument"), nil
 	}
 	c := &caller{m: m, target: target, user: a.User, password: a.Password, encoding: a.OutputEncoding, identity: a.Identity, httpsUser: a.HTTPSUser, httpsPass: a.HTTPSPass}
-	if !paths.IsDir(target) && !paths.IsFile(target) {
-		return r.cloneBranch(ctx, c, a.Name, branch)
-	}
-	if _, err := c.call(ctx, "status", []any{target}); err != nil {
-		return r.fail(err.Error()), nil
-	}
-	now := branch
-	if branch != "" {
-		var err error
-		if now, err = c.text(ctx, "current_branch", []any{target}); err != nil {
-			return nil, err
-		}
-	}
-	if now != branch {
-		return r.changeBranch(ctx, c, now, branch)
-	}
-	comment := "Repository already exists at " + target
-	if branch != "" {
-		comment += " and is checked out to branch '" + branch + "'"
-	}
-	return r.end(true, comment), nil
+	return ended(change.Thing[checkout]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (checkout, error) { return c.look(ctx, branch) },
+		Wants: func(now checkout) *data.Map {
+			if !now.there {
+				return data.NewMap("new", a.Name+" => "+target)
+			}
+			return change.When(now.branch != branch, data.NewMap("branch", change.OldNew(now.branch, branch)))
+		},
+		Apply: func(ctx context.Context, now checkout) error {
+			if !now.there {
+				return c.cloneBranch(ctx, a.Name, branch)
+			}
+			return c.changeBranch(ctx, branch)
+		},
+		Say:   func(o change.Outcome[checkout]) any { return o.Before.say(o, a.Name, target, branch) },
+		Trust: true, // Salt asks git no more
+	}.Ensure(ctx))
 }
 
-func (r *report) cloneBranch(ctx context.Context, c *caller, name, branch string) (any, error) {
-	with, opts := "", []any(nil)
-	if branch != "" {
-		with, opts = " with branch '"+branch+"'", []any{"--branch", branch}
+// A checkout is a clone as it is; the branch counts only where one is asked for.
+type checkout struct {
+	there  bool
+	branch string
+}
+
+// look returns how the clone is.
+func (c *caller) look(ctx context.Context, branch string) (now checkout, err error) {
+	if !paths.IsDir(c.target) && !paths.IsFile(c.target) {
+		return now, nil
 	}
-	if change.Test(ctx) {
-		r.changes().Set("new", name+" => "+c.target)
-		return r.neutral(name + " would be cloned to " + c.target + with), nil
+	now.there = true
+	if _, err := c.call(ctx, "status", []any{c.target}); err != nil {
+		return now, errors.New(err.Error())
+	}
+	if branch != "" {
+		now.branch, err = c.text(ctx, "current_branch", []any{c.target})
+	}
+	return now, change.Raise(err)
+}
+
+// say returns the comment, nil for the text of an error.
+func (now checkout) say(o change.Outcome[checkout], name, target, branch string) any {
+	with, checked := "", ""
+	if branch != "" {
+		with, checked = " with branch '"+branch+"'", " and is checked out to branch '"+branch+"'"
+	}
+	switch {
+	case o.Stage == change.StageSame:
+		return "Repository already exists at " + target + checked
+	case o.Stage == change.StageWould && now.there:
+		return "Branch would be changed to '" + branch + "'"
+	case o.Stage == change.StageWould:
+		return name + " would be cloned to " + target + with
+	case o.Stage == change.StageDone && now.there:
+		return "Branch changed to '" + branch + "'"
+	case o.Stage == change.StageDone:
+		return name + " cloned to " + target + with
+	}
+	return nil
+}
+
+func (c *caller) cloneBranch(ctx context.Context, name, branch string) error {
+	var opts []any
+	if branch != "" {
+		opts = []any{"--branch", branch}
 	}
 	if err := c.clone(ctx, name, opts); err != nil {
-		return r.fail("Clone failed: " + bare(err)), nil
+		return errors.New("Clone failed: " + bare(err)) //nolint:staticcheck // Salt's text
 	}
-	r.changes().Set("new", name+" => "+c.target)
-	return r.end(true, name+" cloned to "+c.target+with), nil
+	return nil
 }
 
-func (r *report) changeBranch(ctx context.Context, c *caller, now, branch string) (any, error) {
-	if change.Test(ctx) {
-		r.changes().Set("branch", change.OldNew(now, branch))
-		return r.neutral("Branch would be changed to '" + branch + "'"), nil
-	}
+func (c *caller) changeBranch(ctx context.Context, branch string) error {
 	known, err := c.parse(ctx, branch)
 	if err != nil {
-		return nil, err
+		return change.Raise(err)
 	}
 	rev, opts := branch, any(nil)
 	if known == "" {
 		rev, opts = "origin/"+branch, []any{"-b", branch}
 	}
-	if _, err := c.call(ctx, "checkout", []any{c.target}, "rev", rev, "opts", opts); err != nil {
-		if loader.KindOf(err) != loader.KindExecution {
-			return nil, err
-		}
-		return r.fail("Failed to change branch to '" + branch + "': " + err.Error()), nil
+	_, err = c.call(ctx, "checkout", []any{c.target}, "rev", rev, "opts", opts)
+	if loader.KindOf(err) == loader.KindExecution {
+		return errors.New("Failed to change branch to '" + branch + "': " + err.Error()) //nolint:staticcheck // Salt's text
 	}
-	r.changes().Set("branch", data.NewMap("old", now, "new", branch))
-	return r.end(true, "Branch changed to '"+branch+"'"), nil
+	return change.Raise(err)
 }

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -53,7 +54,7 @@ func (m *module) configSet(ctx context.Context, a configSetArgs) (any, error) {
 		wanted = []any{data.Str(a.Value)}
 		said = "'" + data.Str(a.Value) + "'"
 	}
-	return r.setKey(ctx, m, a, global, key, wanted, said)
+	return ended(m.setKey(ctx, a, global, key, wanted, said))
 }
 
 // list returns values as texts; one text may hold several with commas between them.
@@ -75,44 +76,50 @@ func list(v any) []any {
 	return out
 }
 
-func (r *report) setKey(ctx context.Context, m *module, a configSetArgs, global bool, key string, wanted []any, said string) (any, error) {
+func (m *module) setKey(ctx context.Context, a configSetArgs, global bool, key string, wanted []any, said string) (change.Result, error) {
 	word, small := "", ""
 	if global {
 		word, small = "Global key ", "global key "
 	}
-	get := func() (any, error) {
-		return m.config(ctx, "get", a.Repo, a.User, a.Password, a.OutputEncoding, "key", key, "all", true, "global", global, "ignore_retcode", true)
-	}
-	pre, err := get()
-	if err != nil {
-		return nil, err
-	}
-	how := "set to"
-	if pre == nil {
-		how = "added as"
-	}
-	switch {
-	case data.Equal(pre, wanted):
-		return r.end(true, word+"'"+key+"' is already set to "+said), nil
-	case change.Test(ctx):
-		r.ret.Set("changes", change.OldNew(pre, wanted))
-		return r.neutral(word + "'" + key + "' would be " + how + " " + said), nil
-	}
-	_, failure := m.config(ctx, "set", a.Repo, a.User, a.Password, a.OutputEncoding, "key", key, "value", a.Value, "multivar", a.Multivar, "global", global)
-	post, err := get()
-	if err != nil {
-		return nil, err
-	}
-	if !data.Equal(pre, post) {
-		r.changes().Set(key, change.OldNew(pre, post))
-	}
-	switch {
-	case failure != nil:
-		return r.fail("Failed to set " + small + "'" + key + "' to " + said + ": " + bare(failure)), nil
-	case !data.Equal(post, wanted):
-		return r.fail("Failed to set " + small + "'" + key + "' to " + said), nil
-	}
-	return r.end(true, word+"'"+key+"' was "+how+" "+said), nil
+	failed := "Failed to set " + small + "'" + key + "' to " + said
+	return change.Thing[any]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (any, error) {
+			now, err := m.config(ctx, "get", a.Repo, a.User, a.Password, a.OutputEncoding,
+				"key", key, "all", true, "global", global, "ignore_retcode", true)
+			return now, change.Raise(err)
+		},
+		Wants: func(now any) *data.Map {
+			return change.When(!data.Equal(now, wanted), change.OldNew(now, wanted))
+		},
+		Apply: func(ctx context.Context, _ any) error {
+			_, err := m.config(ctx, "set", a.Repo, a.User, a.Password, a.OutputEncoding,
+				"key", key, "value", a.Value, "multivar", a.Multivar, "global", global)
+			if err != nil {
+				err = errors.New(failed + ": " + bare(err))
+			}
+			return err
+		},
+		Changed: func(before, after any) *data.Map {
+			return change.When(!data.Equal(before, after), data.NewMap(key, change.OldNew(before, after)))
+		},
+		Say: func(o change.Outcome[any]) any {
+			how := "set to"
+			if o.Before == nil {
+				how = "added as"
+			}
+			switch o.Stage {
+			case change.StageSame:
+				return word + "'" + key + "' is already set to " + said
+			case change.StageWould:
+				return word + "'" + key + "' would be " + how + " " + said
+			case change.StageDone:
+				return word + "'" + key + "' was " + how + " " + said
+			}
+			return nil
+		},
+		Texts: change.Texts{Failed: failed},
+	}.Ensure(ctx)
 }
 
 // config calls one of the functions config_ of the module git.
@@ -155,26 +162,42 @@ func (m *module) configUnset(ctx context.Context, a configUnsetArgs) (any, error
 	case !global && !data.Truth(a.Repo):
 		return r.fail("Non-global config options require the 'repo' argument to be set"), nil
 	}
-	u := &unsetting{report: r, m: m, a: a, global: global, all: data.Truth(a.Kwargs.Value("all"))}
-	matches, err := u.matching(ctx, a.ValueRegex)
-	switch {
-	case err != nil:
-		return nil, err
-	case matches.Len() == 0:
-		return r.end(true, "No matching keys are set"), nil
+	u := &unsetting{m: m, a: a, global: global, all: data.Truth(a.Kwargs.Value("all")), changes: &data.Map{}}
+	return ended(change.Thing[*data.Map]{
+		Name:    a.Name,
+		Look:    u.look,
+		Wants:   func(matches *data.Map) *data.Map { return matches },
+		Apply:   func(ctx context.Context, matches *data.Map) error { return u.unset(ctx, matches) },
+		Changed: func(_, _ *data.Map) *data.Map { return u.changes },
+		Say: func(o change.Outcome[*data.Map]) any {
+			switch o.Stage {
+			case change.StageSame:
+				return "No matching keys are set"
+			case change.StageWould:
+				return strconv.Itoa(o.Changes.Len()) + " key(s) would have value(s) unset"
+			case change.StageDone:
+				return "Value(s) successfully unset"
+			}
+			return nil
+		},
+		Trust: true, // all values of the keys are read again, not those of value_regex alone
+	}.Ensure(ctx))
+}
+
+// look returns the keys and values that are to go. Several of one key go only where that is asked for.
+func (u *unsetting) look(ctx context.Context) (*data.Map, error) {
+	matches, err := u.matching(ctx, u.a.ValueRegex)
+	if err != nil {
+		return nil, change.Raise(err)
 	}
 	if many := several(matches); many != "" && !u.all {
 		what := "Multivar(s) matched by the key expression"
-		if a.ValueRegex != nil {
+		if u.a.ValueRegex != nil {
 			what = "Multiple values are matched by value_regex for the following keys"
 		}
-		return r.fail(what + " (set 'all' to True to force removal): " + many), nil
+		return nil, errors.New(what + " (set 'all' to True to force removal): " + many)
 	}
-	if change.Test(ctx) {
-		r.ret.Set("changes", matches)
-		return r.neutral(strconv.Itoa(matches.Len()) + " key(s) would have value(s) unset"), nil
-	}
-	return u.unset(ctx, matches)
+	return matches, nil
 }
 
 // several returns the keys that have more than one value.
@@ -189,21 +212,16 @@ func several(matches *data.Map) string {
 }
 
 func named(key, values any) string {
-	var out []string
 	l, _ := values.([]any)
-	for _, v := range l {
-		out = append(out, data.Str(v))
-	}
-	return data.Str(key) + " (" + strings.Join(out, ", ") + ")"
+	return data.Str(key) + " (" + strings.Join(data.Texts(l), ", ") + ")"
 }
 
 // An unsetting is one call of git.config_unset.
 type unsetting struct {
-	*report
-
 	m           *module
 	a           configUnsetArgs
 	global, all bool
+	changes     *data.Map
 }
 
 // matching returns the keys that the expression matches, with those values that regex chooses.
@@ -215,43 +233,44 @@ func (u *unsetting) matching(ctx context.Context, regex any) (*data.Map, error) 
 	return found, err
 }
 
-func (u *unsetting) unset(ctx context.Context, matches *data.Map) (any, error) {
+func (u *unsetting) unset(ctx context.Context, matches *data.Map) error {
 	pre, err := u.matching(ctx, nil)
 	if err != nil {
-		return nil, err
+		return change.Raise(err)
 	}
 	var failed []string
 	for key := range matches.All() {
-		_, err := u.m.config(ctx, "unset", u.a.Repo, u.a.User, u.a.Password, u.a.OutputEncoding, "key", key, "value_regex", u.a.ValueRegex, "all", u.all,
-			"global", u.global)
+		_, err := u.m.config(ctx, "unset", u.a.Repo, u.a.User, u.a.Password, u.a.OutputEncoding,
+			"key", key, "value_regex", u.a.ValueRegex, "all", u.all, "global", u.global)
 		switch {
 		case loader.KindOf(err) == loader.KindExecution:
 			u.m.env.Log.Errorf("Failed to unset '%s': %s", data.Str(key), bare(err))
 			failed = append(failed, data.Str(key))
 		case err != nil:
-			return nil, err
+			return change.Raise(err)
 		}
 	}
 	post, err := u.matching(ctx, nil)
 	if err != nil {
-		return nil, err
+		return change.Raise(err)
 	}
 	u.compare(pre, post)
 	if failed != nil {
-		return u.fail("Error(s) occurred unsetting values for the following keys (see the minion log for details): " + strings.Join(failed, ", ")), nil
+		return errors.New("Error(s) occurred unsetting values for the following keys (see the minion log for details): " + //nolint:staticcheck // Salt's text
+			strings.Join(failed, ", "))
 	}
 	left, err := u.matching(ctx, u.a.ValueRegex)
 	if err != nil {
-		return nil, err
+		return change.Raise(err)
 	}
-	if left.Len() > 0 {
-		var out []string
-		for key, values := range left.All() {
-			out = append(out, named(key, values))
-		}
-		return u.fail("Failed to unset value(s): " + strings.Join(out, "; ")), nil
+	var out []string
+	for key, values := range left.All() {
+		out = append(out, named(key, values))
 	}
-	return u.end(true, "Value(s) successfully unset"), nil
+	if out != nil {
+		return errors.New("Failed to unset value(s): " + strings.Join(out, "; ")) //nolint:staticcheck // Salt's text
+	}
+	return nil
 }
 
 // compare tells in the changes what is gone.
@@ -270,7 +289,7 @@ func (u *unsetting) compare(pre, post *data.Map) {
 			}
 		}
 		if len(gone) > 0 {
-			u.changes().Set(key, gone)
+			u.changes.Set(key, gone)
 		}
 	}
 }

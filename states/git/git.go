@@ -164,6 +164,16 @@ func (r *report) fail(comment string) *data.Map {
 	return r.end(false, comment)
 }
 
+// ended returns the result of a thing with its keys in the order of the other results.
+func ended(ret change.Result, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	r, m := newReport(ret.Name), ret.Map()
+	r.ret.Set("changes", m.Value("changes"))
+	return r.end(m.Value("result"), m.Text("comment")), nil
+}
+
 // neutral ends a run in test mode that would change something.
 func (r *report) neutral(comment string) *data.Map { return r.end(nil, comment) }
 

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -42,29 +43,83 @@ type presentArgs struct {
 //	    - bare: True
 //	    - user: git
 func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
-	r := newReport(a.Name)
 	c := caller{m: m, target: a.Name, user: a.User, password: a.Password, encoding: a.OutputEncoding}
+	done := &data.Map{}
+	return ended(change.Thing[place]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (place, error) { return c.place(ctx, a) },
+		Wants: func(now place) *data.Map {
+			changes := data.NewMap("new", a.Name)
+			if now == occupied {
+				changes.Set("forced init", true)
+			}
+			return change.When(now != repository, changes)
+		},
+		Apply: func(ctx context.Context, now place) error {
+			if now == occupied {
+				if err := os.RemoveAll(a.Name); err != nil {
+					return errors.New("Unable to remove " + a.Name + ": " + loader.OSError(err).Error()) //nolint:staticcheck // Salt's text
+				}
+				done.Set("forced init", true)
+			}
+			done.Set("new", a.Name)
+			_, err := c.call(ctx, "init", nil, "cwd", a.Name, "bare", a.Bare, "template", a.Template,
+				"separate_git_dir", a.SeparateGitDir, "shared", a.Shared)
+			return change.Raise(err)
+		},
+		Changed: func(_, _ place) *data.Map { return done },
+		Say:     a.say,
+		Trust:   true, // Salt asks git no more
+	}.Ensure(ctx))
+}
+
+// A place is what is where a repository is to be.
+type place int
+
+const (
+	vacant     place = iota
+	occupied         // a directory that is to be removed
+	repository       // as wanted
+)
+
+// place looks at where the repository is to be.
+func (c *caller) place(ctx context.Context, a presentArgs) (place, error) {
+	there, err := c.isRepository(ctx, a)
+	switch {
+	case err != nil:
+		return vacant, change.Raise(err)
+	case there:
+		return repository, nil
+	case !paths.IsDir(a.Name):
+		return vacant, nil
+	}
+	list, err := os.ReadDir(a.Name)
+	switch {
+	case err != nil:
+		return vacant, loader.OSError(err)
+	case a.Force:
+		return occupied, nil
+	case len(list) > 0:
+		return vacant, errors.New("Target '" + a.Name + "' exists, is non-empty, and is not a git repository. " + //nolint:staticcheck // Salt's text
+			"Set the 'force' option to True to remove this directory's contents and proceed with initializing a repository")
+	}
+	return vacant, nil
+}
+
+// say returns the comment, nil for the text of an error.
+func (a presentArgs) say(o change.Outcome[place]) any {
 	kind := ""
 	if a.Bare {
 		kind = "bare "
 	}
-	there, err := c.isRepository(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	if there {
-		return r.ret, nil
-	}
-	if ended := r.clearFor(ctx, a, kind); ended != nil {
-		return ended, nil
-	}
-	if change.Test(ctx) {
-		r.changes().Set("new", a.Name)
-		return r.neutral("New " + kind + "repository would be created"), nil
-	}
-	_, err = c.call(ctx, "init", nil, "cwd", a.Name, "bare", a.Bare, "template", a.Template, "separate_git_dir", a.SeparateGitDir, "shared", a.Shared)
-	if err != nil {
-		return nil, err
+	switch {
+	case o.Stage == change.StageWould && o.Before == occupied:
+		return "Target directory " + a.Name + " exists. Since force=True, the contents of " + a.Name +
+			" would be deleted, and a " + kind + "repository would be initialized in its place."
+	case o.Stage == change.StageWould:
+		return "New " + kind + "repository would be created"
+	case o.Stage != change.StageDone:
+		return nil
 	}
 	actions := []string{"Initialized " + kind + "repository in " + a.Name}
 	if data.Truth(a.Template) {
@@ -73,8 +128,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	if data.Truth(a.SeparateGitDir) {
 		actions = append(actions, "Gitdir set to "+data.Str(a.SeparateGitDir))
 	}
-	r.changes().Set("new", a.Name)
-	return r.end(true, sentences(actions)), nil
+	return sentences(actions)
 }
 
 func (c *caller) isRepository(ctx context.Context, a presentArgs) (bool, error) {
@@ -87,30 +141,4 @@ func (c *caller) isRepository(ctx context.Context, a presentArgs) (bool, error) 
 		return true, nil
 	}
 	return c.there(ctx, ".git")
-}
-
-// clearFor removes a directory that is no repository, where that is asked for.
-func (r *report) clearFor(ctx context.Context, a presentArgs, kind string) *data.Map {
-	if !paths.IsDir(a.Name) {
-		return nil
-	}
-	list, err := os.ReadDir(a.Name)
-	switch {
-	case err != nil:
-		return r.fail(loader.OSError(err).Error())
-	case a.Force && change.Test(ctx):
-		r.changes().Set("new", a.Name)
-		r.changes().Set("forced init", true)
-		return r.neutral("Target directory " + a.Name + " exists. Since force=True, the contents of " + a.Name + " would be deleted, and a " + kind +
-			"repository would be initialized in its place.")
-	case a.Force:
-		if err := os.RemoveAll(a.Name); err != nil {
-			return r.fail("Unable to remove " + a.Name + ": " + loader.OSError(err).Error())
-		}
-		r.changes().Set("forced init", true)
-	case len(list) > 0:
-		return r.fail("Target '" + a.Name + "' exists, is non-empty, and is not a git repository. Set the 'force' option to True to remove this directory's " +
-			"contents and proceed with initializing a repository")
-	}
-	return nil
 }
