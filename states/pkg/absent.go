@@ -2,6 +2,7 @@ package pkg
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -35,7 +36,7 @@ type absentArgs struct {
 //
 //	telnetd:
 //	  pkg.removed
-func (m *module) removed(ctx context.Context, a absentArgs) (any, error) {
+func (m *module) removed(ctx context.Context, a absentArgs) (change.Result, error) {
 	return m.uninstall(ctx, "remove", a)
 }
 
@@ -55,58 +56,91 @@ func (m *module) removed(ctx context.Context, a absentArgs) (any, error) {
 //
 //	telnetd:
 //	  pkg.purged
-func (m *module) purged(ctx context.Context, a absentArgs) (any, error) {
+func (m *module) purged(ctx context.Context, a absentArgs) (change.Result, error) {
 	return m.uninstall(ctx, "purge", a)
 }
 
-// uninstall brings a state about; action is remove or purge.
-func (m *module) uninstall(ctx context.Context, action string, a absentArgs) (any, error) {
-	ret, err := m.without(ctx, action, a)
-	if err != nil {
-		doing := map[string]string{"remove": "removing", "purge": "purging"}[action]
-		return failure(a.Name, "An error was encountered while "+doing+" package(s)", err)
-	}
-	return ret, nil
+// A removal is what a state is to remove or to purge.
+type removal struct {
+	order
+	*module
+	absentArgs
+	action  string    // remove or purge
+	doing   string    // what is said of errors
+	kwargs  *data.Map // for the package manager
+	meant   *data.Map // packages with their versions
+	targets []string  // those of them that are there
 }
 
-func (m *module) without(ctx context.Context, action string, a absentArgs) (*data.Map, error) {
-	kwargs := words(ctx, a.Kwargs)
-	wanted, err := m.unwanted(ctx, a)
-	if err != nil {
-		return nil, err
+// uninstall brings a state about; action is remove or purge.
+func (m *module) uninstall(ctx context.Context, action string, a absentArgs) (change.Result, error) {
+	r := &removal{module: m, absentArgs: a, action: action, kwargs: words(ctx, a.Kwargs)}
+	doing := map[string]string{"remove": "removing", "purge": "purging"}[action]
+	r.doing = "An error was encountered while " + doing + " package(s)"
+	return r.give(ctx, a.Name, r.find, r.remove)
+}
+
+// find finds the packages that are to go.
+func (r *removal) find(ctx context.Context) (err error) {
+	if r.meant, err = r.unwanted(ctx, r.absentArgs); err != nil {
+		return r.failure(r.doing, err)
 	}
-	targets, ret, err := m.removeTargets(ctx, a, wanted, kwargs)
+	if r.meant.Len() == 0 {
+		return errors.New("Invalidly formatted pkgs parameter. See minion log.") //nolint:staticcheck // Salt's text
+	}
+	if err := r.removeTargets(ctx); err != nil {
+		return r.failure(r.doing, err)
+	}
+	if r.action == "purge" {
+		more, err := r.leftOf(ctx, r.meant, r.kwargs)
+		if err != nil {
+			return r.failure(r.doing, err)
+		}
+		r.targets = append(r.targets, more...)
+		r.texts.Same = "None of the targeted packages are installed or partially installed"
+	}
+	slices.Sort(r.targets)
+	r.wanted = &data.Map{}
+	for _, name := range r.targets {
+		r.wanted.Set(name, data.NewMap("new", r.action+"d", "old", ""))
+	}
+	r.texts.Would = "The following packages will be " + r.action + "d: " + strings.Join(r.targets, ", ") + "."
+	return nil
+}
+
+// remove has the package manager remove them, and looks what is left.
+func (r *removal) remove(ctx context.Context) (err error) {
+	more := r.kwargs.Clone()
+	more.Update(data.NewMap("pkgs", r.Pkgs, "version", r.Version, "split_arch", false))
+	if r.changes, err = r.dictionary(ctx, "pkg."+r.action, []any{r.Name}, more); err != nil {
+		return r.failure(r.doing, err)
+	}
+	failed, err := r.remaining(ctx, r.meant, r.targets, r.kwargs)
+	if err == nil && r.action == "purge" {
+		var left []string
+		left, err = r.leftOf(ctx, r.meant, r.kwargs)
+		failed = append(failed, left...)
+	}
 	switch {
 	case err != nil:
-		return nil, err
-	case ret != nil && (action == "remove" || ret.Value("result") == false):
-		return ret, nil
+		return r.failure(r.doing, err)
+	case len(failed) > 0:
+		slices.Sort(failed)
+		return errors.New("The following packages failed to " + r.action + ": " + strings.Join(failed, ", ") + ".") //nolint:staticcheck // Salt's text
 	}
-	if action == "purge" {
-		more, err := m.leftOf(ctx, wanted, kwargs)
-		if err != nil {
-			return nil, err
-		}
-		targets = append(targets, more...)
+	r.texts.Done = r.gone()
+	return nil
+}
+
+// gone says that the packages are gone.
+func (r *removal) gone() string {
+	absent := slices.DeleteFunc(names(r.meant), func(name string) bool { return slices.Contains(r.targets, name) })
+	if len(absent) == 0 {
+		return "All targeted packages were " + r.action + "d."
 	}
-	slices.Sort(targets)
-	if len(targets) == 0 {
-		return change.Done(a.Name, "None of the targeted packages are installed or partially installed"), nil
-	}
-	if change.Test(ctx) {
-		changes := &data.Map{}
-		for _, name := range targets {
-			changes.Set(name, data.NewMap("new", action+"d", "old", ""))
-		}
-		return change.Would(a.Name, changes, "The following packages will be "+action+"d: "+strings.Join(targets, ", ")+"."), nil
-	}
-	more := kwargs.Clone()
-	more.Update(data.NewMap("pkgs", a.Pkgs, "version", a.Version, "split_arch", false))
-	changes, err := m.dictionary(ctx, "pkg."+action, []any{a.Name}, more)
-	if err != nil {
-		return nil, err
-	}
-	return m.judgeRemoved(ctx, action, a, wanted, targets, changes, kwargs)
+	slices.Sort(absent)
+	return "The following packages were not installed: " + strings.Join(absent, ", ") +
+		" The following packages were " + r.action + "d: " + strings.Join(r.targets, ", ") + "."
 }
 
 // unwanted returns the packages that are meant with their versions.
@@ -123,50 +157,38 @@ func (m *module) unwanted(ctx context.Context, a absentArgs) (*data.Map, error) 
 	return wanted, nil
 }
 
-// removeTargets returns the packages that are there in a version that is not wanted. A result that is not nil says that there are none,
-// or why that cannot be told.
-func (m *module) removeTargets(ctx context.Context, a absentArgs, wanted, kwargs *data.Map) ([]string, *data.Map, error) {
-	if wanted.Len() == 0 {
-		return nil, change.Failed(a.Name, "Invalidly formatted pkgs parameter. See minion log."), nil
-	}
-	now, err := m.pkgs(ctx, kwargs)
+// removeTargets finds the packages that are there in a version that is not wanted.
+func (r *removal) removeTargets(ctx context.Context) error {
+	now, err := r.pkgs(ctx, r.kwargs)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	var targets []string
-	versions := false
-	for key, version := range wanted.All() {
-		if !data.Truth(a.Pkgs) {
-			version = a.Version
+	r.texts.Same = "All specified packages are already absent"
+	for key, version := range r.meant.All() {
+		if !data.Truth(r.Pkgs) {
+			version = r.Version
 		}
 		name := data.Str(key)
 		there := texts(now.Value(name))
 		if len(there) == 0 {
 			continue
 		}
-		bare, err := m.clean(ctx, version)
+		bare, err := r.clean(ctx, version)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		meant := bare == ""
 		if !meant {
-			versions = true
-			if meant, err = m.fulfilled(ctx, there, data.Str(version), rule{ignoreEpoch: a.IgnoreEpoch}); err != nil {
-				return nil, nil, err
+			r.texts.Same = "All specified packages (matching specified versions) are already absent"
+			if meant, err = r.fulfilled(ctx, there, data.Str(version), rule{ignoreEpoch: r.IgnoreEpoch}); err != nil {
+				return err
 			}
 		}
 		if meant {
-			targets = append(targets, name)
+			r.targets = append(r.targets, name)
 		}
 	}
-	if len(targets) > 0 {
-		return targets, nil, nil
-	}
-	text := "All specified packages are already absent"
-	if versions {
-		text = "All specified packages (matching specified versions) are already absent"
-	}
-	return nil, change.Done(a.Name, text), nil
+	return nil
 }
 
 // leftOf returns those of the packages that were removed and not purged.
@@ -182,37 +204,6 @@ func (m *module) leftOf(ctx context.Context, wanted, kwargs *data.Map) ([]string
 		}
 	}
 	return left, nil
-}
-
-// judgeRemoved says what became of the packages.
-func (m *module) judgeRemoved(ctx context.Context, action string, a absentArgs, wanted *data.Map, targets []string, changes, kwargs *data.Map) (*data.Map, error) {
-	failed, err := m.remaining(ctx, wanted, targets, kwargs)
-	if err != nil {
-		return nil, err
-	}
-	if action == "purge" {
-		left, err := m.leftOf(ctx, wanted, kwargs)
-		if err != nil {
-			return nil, err
-		}
-		failed = append(failed, left...)
-	}
-	if len(failed) > 0 {
-		slices.Sort(failed)
-		return change.New(a.Name, false, changes, "The following packages failed to "+action+": "+strings.Join(failed, ", ")+"."), nil
-	}
-	var absent []string
-	for _, name := range names(wanted) {
-		if !slices.Contains(targets, name) {
-			absent = append(absent, name)
-		}
-	}
-	if len(absent) == 0 {
-		return change.New(a.Name, true, changes, "All targeted packages were "+action+"d."), nil
-	}
-	slices.Sort(absent)
-	return change.New(a.Name, true, changes, "The following packages were not installed: "+strings.Join(absent, ", ")+
-		" The following packages were "+action+"d: "+strings.Join(targets, ", ")+"."), nil
 }
 
 // remaining returns those of the packages that were to go and are still there; with its version where several may be.

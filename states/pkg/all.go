@@ -2,6 +2,7 @@ package pkg
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -35,45 +36,42 @@ type uptodateArgs struct {
 //	everything:
 //	  pkg.uptodate:
 //	    - refresh: True
-func (m *module) uptodate(ctx context.Context, a uptodateArgs) (any, error) {
+func (m *module) uptodate(ctx context.Context, a uptodateArgs) (change.Result, error) {
 	refresh, isBool := a.Refresh.(bool)
 	switch {
 	case !m.has("pkg.list_upgrades"):
-		return change.Failed(a.Name, "State pkg.uptodate is not available"), nil
+		return change.Refuse(a.Name, "State pkg.uptodate is not available")
 	case !isBool:
-		return change.Failed(a.Name, "refresh must be either True or False"), nil
+		return change.Refuse(a.Name, "refresh must be either True or False")
 	}
 	kwargs := words(ctx, a.Kwargs)
 	kwargs.Delete("saltenv")
-	pkgs, refresh, err := m.capabilities(ctx, a.Pkgs, refresh, kwargs)
-	if err != nil {
-		return change.Failed(a.Name, err.Error()), nil
-	}
-	expected, err := m.upgrades(ctx, pkgs, refresh, kwargs)
-	switch {
-	case err != nil:
-		return change.Failed(a.Name, err.Error()), nil
-	case expected.Len() == 0:
-		return change.Done(a.Name, "System is already up-to-date"), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, expected, "System update will be performed"), nil
-	}
-	all := kwargs.Clone()
-	all.Update(data.NewMap("refresh", refresh, "pkgs", pkgs))
-	changes, err := m.dictionary(ctx, "pkg.upgrade", nil, all)
-	if err != nil {
-		return failure(a.Name, "An error was encountered while updating packages", err)
-	}
-	var missing []string
-	for _, name := range names(expected) {
-		if _, isList := pkgs.([]any); isList && !changes.Has(name) {
-			missing = append(missing, name)
+	o := &order{texts: change.Texts{
+		Same: "System is already up-to-date", Would: "System update will be performed", Done: "Upgrade ran successfully",
+	}}
+	find := func(ctx context.Context) (err error) {
+		if a.Pkgs, refresh, err = m.capabilities(ctx, a.Pkgs, refresh, kwargs); err == nil {
+			o.wanted, err = m.upgrades(ctx, a.Pkgs, refresh, kwargs)
 		}
+		return err
 	}
-	if len(missing) > 0 {
-		return change.New(a.Name, false, changes, "The following package(s) failed to update: "+strings.Join(missing, ", ")), nil
-	}
-	return change.New(a.Name, true, changes, "Upgrade ran successfully"), nil
+	return o.give(ctx, a.Name, find, func(ctx context.Context) (err error) {
+		all := kwargs.Clone()
+		all.Update(data.NewMap("refresh", refresh, "pkgs", a.Pkgs))
+		if o.changes, err = m.dictionary(ctx, "pkg.upgrade", nil, all); err != nil {
+			return o.failure("An error was encountered while updating packages", err)
+		}
+		var missing []string
+		for _, name := range names(o.wanted) {
+			if isList(a.Pkgs) && !o.changes.Has(name) {
+				missing = append(missing, name)
+			}
+		}
+		if len(missing) > 0 {
+			return errors.New("The following package(s) failed to update: " + strings.Join(missing, ", ")) //nolint:staticcheck // Salt's text
+		}
+		return nil
+	})
 }
 
 // upgrades returns the packages of a list, or all, that can be upgraded, with their old and new versions.
@@ -129,35 +127,47 @@ type groupArgs struct {
 //	  pkg.group_installed:
 //	    - skip:
 //	      - piranha
-func (m *module) groupInstalled(ctx context.Context, a groupArgs) (any, error) {
+func (m *module) groupInstalled(ctx context.Context, a groupArgs) (change.Result, error) {
 	switch {
 	case !m.has("pkg.group_diff"):
-		return change.Failed(a.Name, "pkg.group_install not available for this platform"), nil
+		return change.Refuse(a.Name, "pkg.group_install not available for this platform")
 	case a.Skip != nil && !isList(a.Skip):
-		return change.Failed(a.Name, "skip must be formatted as a list"), nil
+		return change.Refuse(a.Name, "skip must be formatted as a list")
 	case a.Include != nil && !isList(a.Include):
-		return change.Failed(a.Name, "include must be formatted as a list"), nil
+		return change.Refuse(a.Name, "include must be formatted as a list")
 	}
-	diff, err := m.dictionary(ctx, "pkg.group_diff", []any{a.Name}, nil)
-	if err != nil {
-		if !caught(err) {
-			return nil, err
+	group := "roup '" + data.Str(a.Name) + "'"
+	o := &order{silent: true, texts: change.Texts{
+		Same: "G" + group + " is already installed", Would: "G" + group + " will be installed", Done: "G" + group + " was installed",
+	}}
+	var targets []string
+	find := func(ctx context.Context) error {
+		diff, err := m.dictionary(ctx, "pkg.group_diff", []any{a.Name}, nil)
+		switch {
+		case err != nil && !caught(err):
+			return change.Raise(err)
+		case err != nil:
+			return errors.New("An error was encountered while installing/updating g" + group + ": " + err.Error() + ".") //nolint:staticcheck // Salt's text
 		}
-		return change.Failed(a.Name, "An error was encountered while installing/updating group '"+data.Str(a.Name)+"': "+err.Error()+"."), nil
+		var wrong []string
+		if targets, wrong = groupTargets(diff, texts(a.Skip), texts(a.Include)); len(wrong) > 0 {
+			return errors.New("The following mandatory packages cannot be skipped: " + strings.Join(wrong, ", ")) //nolint:staticcheck // Salt's text
+		}
+		if len(targets) > 0 {
+			o.wanted = data.NewMap("group", a.Name)
+		}
+		if partly(diff) {
+			o.texts.Would, o.texts.Done = "G"+group+" is partially installed and will be updated", "G"+group+" was updated"
+		}
+		return nil
 	}
-	targets, wrong := groupTargets(diff, texts(a.Skip), texts(a.Include))
-	partly := len(members(diff, "mandatory", "installed"))+len(members(diff, "default", "installed"))+len(members(diff, "optional", "installed")) > 0
-	switch {
-	case len(wrong) > 0:
-		return change.Failed(a.Name, "The following mandatory packages cannot be skipped: "+strings.Join(wrong, ", ")), nil
-	case len(targets) == 0:
-		return change.Done(a.Name, "Group '"+data.Str(a.Name)+"' is already installed"), nil
-	case change.Test(ctx) && partly:
-		return change.Would(a.Name, nil, "Group '"+data.Str(a.Name)+"' is partially installed and will be updated"), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, "Group '"+data.Str(a.Name)+"' will be installed"), nil
-	}
-	return m.installGroup(ctx, a, targets, partly)
+	return o.give(ctx, a.Name, find, func(ctx context.Context) error { return m.installGroup(ctx, a, o, targets) })
+}
+
+// partly reports whether some of a group is installed.
+func partly(diff *data.Map) bool {
+	return len(members(diff, "mandatory", "installed"))+len(members(diff, "default", "installed"))+
+		len(members(diff, "optional", "installed")) > 0
 }
 
 func isList(v any) bool {
@@ -204,16 +214,15 @@ func groupTargets(diff *data.Map, skip, include []string) (targets, wrong []stri
 	return targets, wrong
 }
 
-func (m *module) installGroup(ctx context.Context, a groupArgs, targets []string, partly bool) (any, error) {
+func (m *module) installGroup(ctx context.Context, a groupArgs, o *order, targets []string) (err error) {
 	kwargs := words(ctx, a.Kwargs, "pkgs", data.Values(targets))
 	kwargs.Delete("saltenv")
-	changes, err := m.dictionary(ctx, "pkg.install", nil, kwargs)
-	if err != nil {
-		return failure(a.Name, "An error was encountered while installing/updating group '"+data.Str(a.Name)+"'", err)
+	if o.changes, err = m.dictionary(ctx, "pkg.install", nil, kwargs); err != nil {
+		return o.failure("An error was encountered while installing/updating group '"+data.Str(a.Name)+"'", err)
 	}
 	now, err := m.pkgs(ctx, packages.Own(a.Kwargs))
 	if err != nil {
-		return nil, err
+		return change.Raise(err)
 	}
 	var failed []string
 	for _, name := range targets {
@@ -221,14 +230,10 @@ func (m *module) installGroup(ctx context.Context, a groupArgs, targets []string
 			failed = append(failed, name)
 		}
 	}
-	done := "installed"
-	if partly {
-		done = "updated"
-	}
 	if len(failed) > 0 {
-		return change.New(a.Name, false, changes, "Failed to install the following packages: "+strings.Join(failed, ", ")), nil
+		return errors.New("Failed to install the following packages: " + strings.Join(failed, ", ")) //nolint:staticcheck // Salt's text
 	}
-	return change.New(a.Name, true, changes, "Group '"+data.Str(a.Name)+"' was "+done), nil
+	return nil
 }
 
 type watchArgs struct {

@@ -2,6 +2,7 @@ package pkg
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -30,12 +31,12 @@ type downloadedArgs struct {
 //	zsh:
 //	  pkg.downloaded:
 //	    - version: 5.0.5-4.63
-func (m *module) downloaded(ctx context.Context, a downloadedArgs) (any, error) {
+func (m *module) downloaded(ctx context.Context, a downloadedArgs) (change.Result, error) {
 	switch {
 	case !m.has("pkg.list_downloaded"):
-		return change.Failed(a.Name, "The pkg.downloaded state is not available on this platform"), nil
+		return change.Refuse(a.Name, "The pkg.downloaded state is not available on this platform")
 	case emptyList(a.Pkgs):
-		return change.Done(a.Name, "No packages to download provided"), nil
+		return change.Result{Name: a.Name, Verdict: change.Success, Comment: "No packages to download provided"}, nil
 	}
 	if data.Truth(a.Name) && !data.Truth(a.Pkgs) {
 		a.Pkgs, a.Version = alone(a.Name, a.Version), nil
@@ -43,42 +44,37 @@ func (m *module) downloaded(ctx context.Context, a downloadedArgs) (any, error) 
 	kwargs := words(ctx, a.Kwargs)
 	kwargs.Delete("downloadonly")
 	kwargs.Delete("saltenv")
-	var err error
-	if a.Pkgs, _, err = m.capabilities(ctx, a.Pkgs, false, kwargs); err != nil {
-		return nil, err
+	o := &order{silent: true}
+	find := func(ctx context.Context) (err error) {
+		if a.Pkgs, _, err = m.capabilities(ctx, a.Pkgs, false, kwargs); err != nil {
+			return change.Raise(err)
+		}
+		return m.downloadTargets(ctx, a, o, kwargs)
 	}
-	targets, ret, err := m.downloadTargets(ctx, a, kwargs)
-	switch {
-	case ret != nil || err != nil:
-		return ret, err
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, "The following packages would be downloaded: "+strings.Join(names(targets), ", ")), nil
-	}
-	return m.download(ctx, a, targets, kwargs)
+	return o.give(ctx, a.Name, find, func(ctx context.Context) error { return m.download(ctx, a, o, kwargs) })
 }
 
 // download fetches the files, and looks what came of it.
-func (m *module) download(ctx context.Context, a downloadedArgs, targets, kwargs *data.Map) (any, error) {
+func (m *module) download(ctx context.Context, a downloadedArgs, o *order, kwargs *data.Map) (err error) {
 	all := kwargs.Clone()
 	all.Update(data.NewMap("name", a.Name, "pkgs", a.Pkgs, "version", a.Version, "downloadonly", true, "fromrepo", a.Fromrepo, "ignore_epoch", a.IgnoreEpoch))
-	changes, err := m.dictionary(ctx, "pkg.install", nil, all)
-	if err != nil {
-		return failure(a.Name, "An error was encountered while downloading package(s)", err)
+	if o.changes, err = m.dictionary(ctx, "pkg.install", nil, all); err != nil {
+		return o.failure("An error was encountered while downloading package(s)", err)
 	}
 	there, err := m.fetched(ctx, kwargs)
 	if err != nil {
-		return nil, err
+		return change.Raise(err)
 	}
-	_, failed, err := m.present(ctx, targets, there, nil, rule{ignoreEpoch: a.IgnoreEpoch})
+	_, failed, err := m.present(ctx, o.wanted, there, nil, rule{ignoreEpoch: a.IgnoreEpoch})
 	switch {
 	case err != nil:
-		return nil, err
+		return change.Raise(err)
 	case len(failed) > 0:
-		return change.New(a.Name, false, changes, "The following packages failed to download: "+listed(failed, targets, false)), nil
-	case changes.Len() > 0:
-		return change.New(a.Name, true, changes, ""), nil
+		return errors.New("The following packages failed to download: " + listed(failed, o.wanted, false)) //nolint:staticcheck // Salt's text
+	case o.changes.Len() == 0:
+		o.texts.Done = "Packages downloaded: " + strings.Join(names(o.wanted), ", ")
 	}
-	return change.Done(a.Name, "Packages downloaded: "+strings.Join(names(targets), ", ")), nil
+	return nil
 }
 
 // fetched returns the packages whose files are there with lists of their versions.
@@ -92,47 +88,42 @@ func (m *module) fetched(ctx context.Context, kwargs *data.Map) (*data.Map, erro
 	return out, err
 }
 
-// downloadTargets returns the packages whose files are not there in the versions that are wanted. A result that is not nil is that of
-// the state.
-func (m *module) downloadTargets(ctx context.Context, a downloadedArgs, kwargs *data.Map) (*data.Map, *data.Map, error) {
+// downloadTargets finds the packages whose files are not there in the versions that are wanted.
+func (m *module) downloadTargets(ctx context.Context, a downloadedArgs, o *order, kwargs *data.Map) error {
 	there, err := m.fetched(ctx, kwargs)
 	if err != nil {
-		return nil, nil, err
+		return change.Raise(err)
 	}
 	wanted, err := m.repack(ctx, a.Pkgs, true)
-	if err != nil {
-		return nil, nil, err
-	}
-	if wanted.Len() == 0 {
-		return nil, change.Failed(a.Name, "Invalidly formatted pkgs parameter. See minion log."), nil
+	switch {
+	case err != nil:
+		return change.Raise(err)
+	case wanted.Len() == 0:
+		return errors.New("Invalidly formatted pkgs parameter. See minion log.") //nolint:staticcheck // Salt's text
 	}
 	more := kwargs.Clone()
 	more.Set("fromrepo", a.Fromrepo)
-	if ret, err := m.preflight(ctx, a.Name, names(wanted), more); ret != nil || err != nil {
-		return nil, ret, err
+	if missing, err := m.preflight(ctx, names(wanted), more); err != nil {
+		return change.Raise(err)
+	} else if missing != "" {
+		return errors.New(missing)
 	}
-	targets, versions := &data.Map{}, false
+	o.wanted, o.texts.Same = &data.Map{}, "All specified packages are already downloaded"
 	for name, version := range wanted.All() {
 		now := texts(there.Value(name))
 		good := len(now) > 0
 		if good && data.Truth(version) {
-			versions = true
+			o.texts.Same = "All specified packages (matching specified versions) are already downloaded"
 			if good, err = m.fulfilled(ctx, now, data.Str(version), rule{ignoreEpoch: a.IgnoreEpoch}); err != nil {
-				return nil, nil, err
+				return change.Raise(err)
 			}
 		}
 		if !good {
-			targets.Set(name, version)
+			o.wanted.Set(name, version)
 		}
 	}
-	if targets.Len() > 0 {
-		return targets, nil, nil
-	}
-	text := "All specified packages are already downloaded"
-	if versions {
-		text = "All specified packages (matching specified versions) are already downloaded"
-	}
-	return nil, change.Done(a.Name, text), nil
+	o.texts.Would = "The following packages would be downloaded: " + strings.Join(names(o.wanted), ", ")
+	return nil
 }
 
 type patchArgs struct {
@@ -156,49 +147,43 @@ type patchArgs struct {
 //	  pkg.patch_installed:
 //	    - advisory_ids:
 //	      - SUSE-SLE-SERVER-12-SP2-2017-185
-func (m *module) patchInstalled(ctx context.Context, a patchArgs) (any, error) {
+func (m *module) patchInstalled(ctx context.Context, a patchArgs) (change.Result, error) {
 	if !m.has("pkg.list_patches") {
-		return change.Failed(a.Name, "The pkg.patch_installed state is not available on this platform"), nil
+		return change.Refuse(a.Name, "The pkg.patch_installed state is not available on this platform")
 	}
 	if emptyList(a.AdvisoryIds) {
-		return change.Done(a.Name, "No advisory ids provided"), nil
+		return change.Result{Name: a.Name, Verdict: change.Success, Comment: "No advisory ids provided"}, nil
 	}
 	kwargs := words(ctx, a.Kwargs)
 	kwargs.Delete("saltenv")
-	targets, ret, err := m.patchTargets(ctx, a, kwargs)
-	switch {
-	case ret != nil || err != nil:
-		return ret, err
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, "The following advisory patches would be downloaded: "+strings.Join(targets, ", ")), nil
+	o := &order{silent: true}
+	find := func(ctx context.Context) error {
+		now, err := m.dictionary(ctx, "pkg.list_installed_patches", nil, kwargs)
+		o.patches(a, now)
+		return change.Raise(err)
 	}
-	kwargs.Update(data.NewMap("name", a.Name, "advisory_ids", a.AdvisoryIds, "downloadonly", a.Downloadonly))
-	changes, err := m.dictionary(ctx, "pkg.install", nil, kwargs)
-	if err != nil {
-		return failure(a.Name, "An error was encountered while downloading package(s)", err)
-	}
-	if changes.Len() > 0 {
-		return change.New(a.Name, true, changes, ""), nil
-	}
-	done := "installed"
-	if data.Truth(a.Downloadonly) {
-		done = "downloaded"
-	}
-	return change.Done(a.Name, "Advisory patch is not needed or related packages are already "+done), nil
+	return o.give(ctx, a.Name, find, func(ctx context.Context) (err error) {
+		kwargs.Update(data.NewMap("name", a.Name, "advisory_ids", a.AdvisoryIds, "downloadonly", a.Downloadonly))
+		if o.changes, err = m.dictionary(ctx, "pkg.install", nil, kwargs); err != nil {
+			return o.failure("An error was encountered while downloading package(s)", err)
+		}
+		if o.changes.Len() == 0 {
+			o.texts.Done = "Advisory patch is not needed or related packages are already installed"
+			if data.Truth(a.Downloadonly) {
+				o.texts.Done = "Advisory patch is not needed or related packages are already downloaded"
+			}
+		}
+		return nil
+	})
 }
 
-// patchTargets returns the patches that are not installed. A result that is not nil is that of the state.
-func (m *module) patchTargets(ctx context.Context, a patchArgs, kwargs *data.Map) ([]string, *data.Map, error) {
-	now, err := m.dictionary(ctx, "pkg.list_installed_patches", nil, kwargs)
-	if err != nil {
-		return nil, nil, err
-	}
+// patches finds the patches that are not among those that are installed.
+func (o *order) patches(a patchArgs, now *data.Map) {
 	wanted := texts(a.AdvisoryIds)
+	o.texts.Same = "All specified advisory patches are already installed"
 	if !data.Truth(a.AdvisoryIds) {
 		wanted = []string{data.Str(a.Name)}
-		if data.Truth(now.Value(wanted[0])) {
-			return nil, change.Done(a.Name, "Advisory patch "+wanted[0]+" is already installed"), nil
-		}
+		o.texts.Same = "Advisory patch " + wanted[0] + " is already installed"
 	}
 	var targets []string
 	for _, id := range wanted {
@@ -206,10 +191,10 @@ func (m *module) patchTargets(ctx context.Context, a patchArgs, kwargs *data.Map
 			targets = append(targets, id)
 		}
 	}
-	if len(targets) == 0 {
-		return nil, change.Done(a.Name, "All specified advisory patches are already installed"), nil
+	if len(targets) > 0 {
+		o.wanted = data.NewMap("patches", targets)
 	}
-	return targets, nil, nil
+	o.texts.Would = "The following advisory patches would be downloaded: " + strings.Join(targets, ", ")
 }
 
 type patchDownloadedArgs struct {
@@ -228,9 +213,9 @@ type patchDownloadedArgs struct {
 //	  pkg.patch_downloaded:
 //	    - advisory_ids:
 //	      - SUSE-SLE-SERVER-12-SP2-2017-185
-func (m *module) patchDownloaded(ctx context.Context, a patchDownloadedArgs) (any, error) {
+func (m *module) patchDownloaded(ctx context.Context, a patchDownloadedArgs) (change.Result, error) {
 	if !m.has("pkg.list_patches") {
-		return change.Failed(a.Name, "The pkg.patch_downloaded state is not available on this platform"), nil
+		return change.Refuse(a.Name, "The pkg.patch_downloaded state is not available on this platform")
 	}
 	kwargs := a.Kwargs.Clone()
 	kwargs.Delete("downloadonly")

@@ -2,6 +2,7 @@ package pkg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,31 +43,47 @@ type latestArgs struct {
 //	    - pkgs:
 //	      - foo
 //	      - bar
-func (m *module) latest(ctx context.Context, a latestArgs) (any, error) {
-	l := &newest{a: a, kwargs: words(ctx, a.Kwargs), targets: &data.Map{}}
-	ret, err := m.findNewest(ctx, l)
+func (m *module) latest(ctx context.Context, a latestArgs) (change.Result, error) {
 	switch {
-	case ret != nil || err != nil:
-		return ret, err
-	case l.targets.Len() == 0:
-		return change.Done(a.Name, l.allSame()), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, l.forecast()), nil
+	case data.Truth(a.Kwargs.Value("sources")):
+		return change.Refuse(a.Name, `The "sources" parameter is not supported.`)
+	case emptyList(a.Pkgs):
+		return change.Result{Name: a.Name, Verdict: change.Success, Comment: "No packages to install provided"}, nil
 	}
-	kwargs := l.kwargs.Clone()
-	kwargs.Update(data.NewMap("name", nil, "refresh", false, "fromrepo", a.Fromrepo, "skip_verify", a.SkipVerify, "pkgs", l.targets.Keys()))
-	changes, err := m.dictionary(ctx, "pkg.install", nil, kwargs)
-	if err != nil {
-		if !caught(err) {
-			return nil, err
+	l := &newest{a: a, kwargs: words(ctx, a.Kwargs), targets: &data.Map{}}
+	o := &order{silent: true}
+	find := func(ctx context.Context) error {
+		if err := m.findNewest(ctx, l); err != nil {
+			return err
 		}
-		return change.Failed(a.Name, "An error was encountered while installing package(s): "+err.Error()), nil
+		o.wanted, o.texts.Same, o.texts.Would = l.targets, l.allSame(), l.forecast()
+		return nil
 	}
-	if changes.Len() == 0 {
-		return change.Failed(a.Name, l.nothing()), nil
+	return o.give(ctx, a.Name, find, func(ctx context.Context) (err error) {
+		kwargs := l.kwargs.Clone()
+		kwargs.Update(data.NewMap("name", nil, "refresh", false, "fromrepo", a.Fromrepo, "skip_verify", a.SkipVerify, "pkgs", l.targets.Keys()))
+		o.changes, err = m.dictionary(ctx, "pkg.install", nil, kwargs)
+		switch {
+		case err != nil:
+			return salts(err, "An error was encountered while installing package(s): ")
+		case o.changes.Len() == 0:
+			return errors.New(l.nothing())
+		}
+		comment, good := l.report(o.changes)
+		if !good {
+			return errors.New(comment)
+		}
+		o.texts.Done = comment
+		return nil
+	})
+}
+
+// salts returns an error that Salt catches with what was being done before it, and has others raised.
+func salts(err error, doing string) error {
+	if !caught(err) {
+		return change.Raise(err)
 	}
-	comment, good := l.report(changes)
-	return change.New(a.Name, good, changes, comment), nil
+	return errors.New(doing + err.Error())
 }
 
 // newest is what pkg.latest is to do.
@@ -94,30 +111,24 @@ func (l *newest) wanted() []string {
 	return all
 }
 
-// findNewest finds out which packages have a newer version. A result that is not nil is that of the state.
-func (m *module) findNewest(ctx context.Context, l *newest) (*data.Map, error) {
-	if ret, err := m.wantNewest(ctx, l); ret != nil || err != nil {
-		return ret, err
+// findNewest finds out which packages have a newer version. Its error is that of the state, or raised.
+func (m *module) findNewest(ctx context.Context, l *newest) error {
+	if err := m.wantNewest(ctx, l); err != nil {
+		return err
 	}
 	pkgs, refresh, err := m.capabilities(ctx, data.Values(l.desired), packages.NeedsRefresh(m.env, l.a.Refresh), l.kwargs)
 	if err != nil {
-		return nil, err
+		return change.Raise(err)
 	}
 	l.desired = texts(pkgs)
 	kwargs := l.kwargs.Clone()
 	kwargs.Update(data.NewMap("fromrepo", l.a.Fromrepo, "refresh", refresh))
 	available, err := m.named(ctx, "pkg.latest_version", l.desired, kwargs)
-	if err != nil && caught(err) {
-		return change.Failed(l.a.Name, "An error was encountered while checking the newest available version of package(s): "+err.Error()), nil
-	}
-	if err == nil {
-		l.now, err = m.named(ctx, "pkg.version", l.desired, l.kwargs)
-	}
-	if err != nil && caught(err) {
-		return change.Failed(l.a.Name, err.Error()), nil
-	}
 	if err != nil {
-		return nil, err
+		return salts(err, "An error was encountered while checking the newest available version of package(s): ")
+	}
+	if l.now, err = m.named(ctx, "pkg.version", l.desired, l.kwargs); err != nil {
+		return salts(err, "")
 	}
 	var problems []string
 	for _, name := range l.desired {
@@ -128,30 +139,25 @@ func (m *module) findNewest(ctx context.Context, l *newest) (*data.Map, error) {
 		}
 	}
 	if len(problems) > 0 {
-		return change.Failed(l.a.Name, strings.Join(problems, " ")), nil
+		return errors.New(strings.Join(problems, " "))
 	}
-	return nil, nil
+	return nil
 }
 
-// wantNewest reads which packages are meant. A result that is not nil is that of the state.
-func (m *module) wantNewest(ctx context.Context, l *newest) (*data.Map, error) {
-	switch {
-	case data.Truth(l.a.Kwargs.Value("sources")):
-		return change.Failed(l.a.Name, `The "sources" parameter is not supported.`), nil
-	case emptyList(l.a.Pkgs):
-		return change.Done(l.a.Name, "No packages to install provided"), nil
-	case !data.Truth(l.a.Pkgs):
+// wantNewest reads which packages are meant.
+func (m *module) wantNewest(ctx context.Context, l *newest) error {
+	if !data.Truth(l.a.Pkgs) {
 		l.desired = []string{data.Str(l.a.Name)}
-		return nil, nil
+		return nil
 	}
 	all, err := m.repack(ctx, l.a.Pkgs, true)
 	if err != nil {
-		return nil, err
+		return change.Raise(err)
 	}
 	if l.desired = names(all); len(l.desired) == 0 {
-		return change.Failed(l.a.Name, `Invalidly formatted "pkgs" parameter. See minion log.`), nil
+		return errors.New(`Invalidly formatted "pkgs" parameter. See minion log.`) //nolint:staticcheck // Salt's text
 	}
-	return nil, nil
+	return nil
 }
 
 // named calls a function for packages that returns a text for one and a dictionary for several, and returns a dictionary.

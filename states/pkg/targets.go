@@ -121,20 +121,24 @@ func (m *module) suggest(ctx context.Context, p *plan) (*data.Map, error) {
 			missing = append(missing, data.Str(name))
 		}
 	}
-	return m.preflight(ctx, p.a.Name, missing, p.kwargs)
+	lost, err := m.preflight(ctx, missing, p.kwargs)
+	if err != nil || lost == "" {
+		return nil, err
+	}
+	return change.Failed(p.a.Name, lost), nil
 }
 
-// preflight returns the failure of a state that wants packages that there are not, where the package manager can tell.
-func (m *module) preflight(ctx context.Context, name any, missing []string, kwargs *data.Map) (*data.Map, error) {
+// preflight returns why a state fails that wants packages that there are not, where the package manager can tell; "" otherwise.
+func (m *module) preflight(ctx context.Context, missing []string, kwargs *data.Map) (string, error) {
 	if len(missing) == 0 || !m.has("pkg.check_db") {
-		return nil, nil
+		return "", nil
 	}
 	db, err := m.dictionary(ctx, "pkg.check_db", data.Values(missing), kwargs)
 	if err != nil {
 		if caught(err) {
 			err = nil
 		}
-		return nil, err
+		return "", err
 	}
 	var lost, comments []string
 	for pkg, v := range db.All() {
@@ -155,10 +159,7 @@ func (m *module) preflight(ctx context.Context, name any, missing []string, kwar
 	if len(comments) > 1 {
 		comments = append(comments, "")
 	}
-	if len(comments) == 0 {
-		return nil, nil
-	}
-	return change.Failed(name, strings.TrimRight(strings.Join(comments, ". "), " ")), nil
+	return strings.TrimRight(strings.Join(comments, ". "), " "), nil
 }
 
 // newest puts the newest version in the place of the word latest.
