@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,6 +42,8 @@ type Options struct {
 	Quiet func(subject string) (skipped int, ok bool)
 	Now   func() time.Time // nil means time.Now
 	Log   logrus.FieldLogger
+
+	RefusalTime time.Duration // about how long a refused login takes at least; 0 means a second
 }
 
 // A Gate knows who may do what on one master. Several goroutines may use it.
@@ -75,7 +78,7 @@ func New(o Options) (*Gate, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	g := &Gate{log: o.Log, now: o.Now, keys: newKeys(o.CacheDir, o.Log), pace: newPace()}
+	g := &Gate{log: o.Log, now: o.Now, keys: newKeys(o.CacheDir, o.Log), pace: newPace(cmp.Or(o.RefusalTime, leastPause))}
 	var err error
 	if g.tokens, err = OpenTokens(o.TokenDir, o.HashType, o.Now); err != nil {
 		return nil, err
@@ -86,8 +89,8 @@ func New(o Options) (*Gate, error) {
 	return g, nil
 }
 
-// SetOptions replaces the options. Users who come to rights get key files, others lose them; directories, hash and clock stay
-// as they were. Rules that cannot be read are logged and allow nothing.
+// SetOptions replaces the options. Users who come to rights get key files, others lose them; directories, hash, clock and
+// RefusalTime stay as they were. Rules that cannot be read are logged and allow nothing.
 func (g *Gate) SetOptions(o Options) error {
 	h := &held{Options: o, blacklist: newBlacklist(o.Blacklist), systems: map[string]System{}, expansions: newExpansions()}
 	if err := g.keys.renew(o); err != nil {

@@ -58,8 +58,12 @@ type budget struct {
 	bytes  int
 }
 
-func newPace() *pace {
-	return &pace{asking: make(chan struct{}, loginsAtOnce), waiting: make(chan struct{}, loginsWaiting), fail: leastPause, budgets: map[share]*budget{}}
+// newPace returns a pace at which a refused login takes about as long as least.
+func newPace(least time.Duration) *pace {
+	return &pace{
+		asking: make(chan struct{}, loginsAtOnce), waiting: make(chan struct{}, loginsWaiting),
+		fail: least, budgets: map[share]*budget{},
+	}
 }
 
 // sourceOf returns the network of an address that counts as one, or the name of its host where that is no IP address; here is true

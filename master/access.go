@@ -27,6 +27,7 @@ func (p *parts) access(cfg *config.Master) auth.Options {
 		ExternalAuth: cfg.ExternalAuth, PermissiveACL: cfg.PermissiveACL, ACLModule: module,
 		TokenExpire: cfg.TokenExpire, TokenExpireOverride: cfg.TokenExpireUserOverride, KeepACLInToken: cfg.KeepACLInToken,
 		Targets: (&fleet{p.keys, p.data, p.settings}).surely, Quiet: p.quiet.allow, Now: p.o.Now, Log: p.o.Log,
+		RefusalTime: p.o.RefusalTime,
 	}
 	if p.o.Login != nil {
 		o.System = func(name string) (auth.System, error) { return p.o.Login(name, all) }

@@ -123,6 +123,7 @@ func minionAt(t *testing.T, id, address string) *channel.Client {
 // TestKilledMasterKeepsWhatItAcknowledged kills a master while returns arrive: after the restart, which needs no help,
 // each return that was acknowledged is in the job cache.
 func TestKilledMasterKeepsWhatItAcknowledged(t *testing.T) {
+	t.Parallel()
 	dir := testsalt.Dir(t)
 	cmd, address := child(t, dir, "0")
 	_, port, _ := net.SplitHostPort(address)
@@ -197,6 +198,7 @@ func checkKept(t *testing.T, file string, acknowledged map[job.ID]string) {
 // TestCVE2023_20897 sends every malformed request that there is, three times for each worker: afterwards 100 of 100
 // pings are answered.
 func TestCVE2023_20897(t *testing.T) {
+	t.Parallel()
 	m := testsalt.StartMaster(t, testsalt.MasterConfig(testsalt.Dir(t)))
 	corpus := [][]byte{{}, {0xc1}, {0xc0}, {0x80}, {0x90}, []byte("hello"), {0xdf, 0xff, 0xff, 0xff, 0xff}, {0xdd, 0xff, 0xff, 0xff, 0xff}, make([]byte, 1<<16)}
 	for _, c := range vectors.Load(t, "04-auth.json").Section("malformed") {
@@ -256,6 +258,7 @@ func ping(t *testing.T, address string) {
 // TestStalledListener puts a reader that takes nothing beside a job: the job has its answers, and a reader that takes
 // what comes has all events.
 func TestStalledListener(t *testing.T) {
+	t.Parallel()
 	dir := testsalt.Dir(t)
 	m := testsalt.StartMaster(t, testsalt.MasterConfig(dir))
 	stalled, err := net.Dial("unix", filepath.Join(m.Config.SockDir, "master_event_pub.ipc"))
@@ -306,6 +309,7 @@ func answers(t *testing.T, m *testsalt.Master) {
 
 // TestRestartBetweenTwoJobs starts the master anew between two jobs: the minion comes back by itself.
 func TestRestartBetweenTwoJobs(t *testing.T) {
+	t.Parallel()
 	dir := testsalt.Dir(t)
 	cfg := testsalt.MasterConfig(dir)
 	m := testsalt.StartMaster(t, cfg)

@@ -53,6 +53,7 @@ var jobsOfLife = map[string]client.Request{
 // TestVectorEventLife does what was done with Salt and expects the same events on the buses of master and minion: the
 // same tags, with the same keys in the same order.
 func TestVectorEventLife(t *testing.T) {
+	t.Parallel()
 	f := vectors.Load(t, "08-events.json")
 	cases := map[string]*vectors.Case{}
 	for _, c := range f.Section("life") {

@@ -109,6 +109,8 @@ type Options struct {
 	Backends fileserver.Makers
 	// Login makes a system of external_auth from all options; nil means that there is none.
 	Login func(name string, opts *data.Map) (auth.System, error)
+	// RefusalTime is about how long a refused login takes at least; 0 means a second.
+	RefusalTime time.Duration
 	// GiveBack is called when a storm of requests is over, and gives memory back to the system; nil is debug.FreeOSMemory.
 	GiveBack func()
 	// Settle is called when the ports are bound and before anything on disk is touched; nil does nothing.

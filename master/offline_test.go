@@ -132,6 +132,7 @@ func (s *scene) awaitState(t *testing.T, id job.ID, minion string, want returner
 // TestPresenceOfMinionsBehindOneAddress has two minions of one address come and go: the file and the events tell exactly
 // who is there.
 func TestPresenceOfMinionsBehindOneAddress(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	web1 := s.minion(t, "web1")
 	s.minion(t, "web2")
@@ -150,6 +151,7 @@ func TestPresenceOfMinionsBehindOneAddress(t *testing.T) {
 // TestJobsAreAcknowledged runs a job that takes a while: the master and other processes know that the minion has it,
 // also after a restart of the master, and a short job and one about jobs are not acknowledged.
 func TestJobsAreAcknowledged(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	s.minion(t, "web1")
 	bus := s.master.Listen(t, "salt/job/")
@@ -188,6 +190,7 @@ func TestJobsAreAcknowledged(t *testing.T) {
 // TestQueuedJobRunsOnceWhenItsMinionIsBack keeps a job for a minion that is away, over restarts of the master before and
 // of the minion after it ran.
 func TestQueuedJobRunsOnceWhenItsMinionIsBack(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	s.minion(t, "web1").Stop()
 	s.minion(t, "web2")
@@ -238,6 +241,7 @@ func (s *scene) awaitEmpty(t *testing.T) {
 // TestQueuedJobIsNotRunTwiceAfterACrash puts the queue into the state of each moment at which the master could be killed
 // while it sends a job, before and after the minion has run it: the job runs once in all.
 func TestQueuedJobIsNotRunTwiceAfterACrash(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name       string
 		begun, ran bool
@@ -247,6 +251,7 @@ func TestQueuedJobIsNotRunTwiceAfterACrash(t *testing.T) {
 		{"after the minion has run the job", true, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t)
 			web1 := s.minion(t, "web1")
 			if !tt.ran {
@@ -325,6 +330,7 @@ func (s *scene) settle(t *testing.T) {
 
 // TestQueuedJobExpires lets a queued job expire.
 func TestQueuedJobExpires(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	s.minion(t, "web1").Stop()
 	s.awaitConnected(t, func(ids []string) bool { return len(ids) == 0 })
@@ -342,6 +348,7 @@ func TestQueuedJobExpires(t *testing.T) {
 // TestCommandLineKnowsWhy waits for a minion that answers, one that is away, one for which the job waits and one without
 // a key: each is told as what it is.
 func TestCommandLineKnowsWhy(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	s.minion(t, "web1")
 	s.minion(t, "queued").Stop()

@@ -70,7 +70,12 @@ func newBench(t testing.TB, change func(*config.Master), accepted ...string) *be
 		},
 		Submit: func(context.Context, string, transport.Options) (Service, error) { return b.wire, nil },
 	}
-	if b.Master, err = New(t.Context(), cfg, Options{Ports: ports, Jobs: func(context.Context) (returners.JobCache, error) { return b.jobs, nil }, Runners: stdrunners.Plugins, Wheel: wheels.Plugins, Render: render.Brought{Renderers: stdrender.Renderers()}, Login: testLogin, Log: silent(t)}); err != nil {
+	if b.Master, err = New(t.Context(), cfg, Options{
+		Ports: ports, Jobs: func(context.Context) (returners.JobCache, error) { return b.jobs, nil },
+		Runners: stdrunners.Plugins, Wheel: wheels.Plugins,
+		Render: render.Brought{Renderers: stdrender.Renderers()},
+		Login:  testLogin, RefusalTime: 10 * time.Millisecond, Log: silent(t),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -136,7 +136,8 @@ func loaded(t *testing.T, cfg *config.Master, text string) *config.Master {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next.PKIDir, next.CacheDir, next.SockDir, next.User, next.Reactor = cfg.PKIDir, cfg.CacheDir, cfg.SockDir, cfg.User, cfg.Reactor
+	next.PKIDir, next.CacheDir, next.SockDir, next.TokenDir = cfg.PKIDir, cfg.CacheDir, cfg.SockDir, cfg.TokenDir
+	next.User, next.Reactor = cfg.User, cfg.Reactor
 	return next
 }
 
