@@ -262,31 +262,33 @@ func TestWaiterOutlivesSigner(t *testing.T) {
 
 // TestCVE2022_22935: no refusal that a stranger can make lets the minion give up.
 func TestCVE2022_22935(t *testing.T) {
-	for _, first := range []bool{true, false} {
-		p := newPair(t, ClientOptions{Tries: 1, AuthTries: 2})
-		if !first {
-			p.keys.master = p.ring.pub("master")
-		}
-		for name, forge := range p.forgeries() {
-			if first && strings.HasPrefix(name, "signed by another") {
-				continue // see TestThreatRefusalsOnFirstContactAreUnproved
+	synctest.Test(t, func(t *testing.T) { // there is a pause between two tries
+		for _, first := range []bool{true, false} {
+			p := newPair(t, ClientOptions{Tries: 1, AuthTries: 2})
+			if !first {
+				p.keys.master = p.ring.pub("master")
 			}
-			p.tamper = func(_ string, request, _ []byte) ([]byte, error) { return forge(request), nil }
-			p.client.Forget()
-			_, err := p.client.SignIn(t.Context())
-			for _, final := range []error{nil, ErrRejected, ErrFingerprint, ErrPending, ErrFull} {
-				if errors.Is(err, final) {
-					t.Errorf("first contact %v, %s: the minion believes it: %v", first, name, err)
+			for name, forge := range p.forgeries() {
+				if first && strings.HasPrefix(name, "signed by another") {
+					continue // see TestThreatRefusalsOnFirstContactAreUnproved
+				}
+				p.tamper = func(_ string, request, _ []byte) ([]byte, error) { return forge(request), nil }
+				p.client.Forget()
+				_, err := p.client.SignIn(t.Context())
+				for _, final := range []error{nil, ErrRejected, ErrFingerprint, ErrPending, ErrFull} {
+					if errors.Is(err, final) {
+						t.Errorf("first contact %v, %s: the minion believes it: %v", first, name, err)
+					}
+				}
+				if first && p.keys.master != "" {
+					t.Errorf("%s: a key is stored", name)
+					p.keys.master = ""
 				}
 			}
-			if first && p.keys.master != "" {
-				t.Errorf("%s: a key is stored", name)
-				p.keys.master = ""
-			}
+			p.tamper = nil
+			must(t, p.call())
 		}
-		p.tamper = nil
-		must(t, p.call())
-	}
+	})
 }
 
 // A minion that knows no key of its master believes no refusal to be the master's, however it is signed. The master that it
