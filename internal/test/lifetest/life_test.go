@@ -17,10 +17,20 @@ import (
 
 // TestLife runs a master and minions as processes.
 func TestLife(t *testing.T) {
+	t.Parallel()
 	bin := build(t)
-	t.Run("stopped at random", func(t *testing.T) { testStops(t, bin) })
-	t.Run("ended and started again by its own job", func(t *testing.T) { testOwnRestart(t, bin, "TERM", "head -c 200000 /dev/zero") })
-	t.Run("killed and started again by its own job", func(t *testing.T) { testOwnRestart(t, bin, "KILL", "true") })
+	t.Run("stopped at random", func(t *testing.T) {
+		t.Parallel()
+		testStops(t, bin)
+	})
+	t.Run("ended and started again by its own job", func(t *testing.T) {
+		t.Parallel()
+		testOwnRestart(t, bin, "TERM", "head -c 200000 /dev/zero")
+	})
+	t.Run("killed and started again by its own job", func(t *testing.T) {
+		t.Parallel()
+		testOwnRestart(t, bin, "KILL", "true")
+	})
 }
 
 // seed returns that of the environment, or a new one.

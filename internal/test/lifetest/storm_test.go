@@ -31,9 +31,16 @@ const stormVar = "BRINE_STORM"
 
 // TestStorm gives orders in a stream while the master and single minions are killed again and again and started anew at once.
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	bin := build(t)
-	t.Run("with a queue", func(t *testing.T) { testStorm(t, bin, data.NewMap("queue", int64(600))) })
-	t.Run("without a queue", func(t *testing.T) { testStorm(t, bin, nil) })
+	t.Run("with a queue", func(t *testing.T) {
+		t.Parallel()
+		testStorm(t, bin, data.NewMap("queue", int64(600)))
+	})
+	t.Run("without a queue", func(t *testing.T) {
+		t.Parallel()
+		testStorm(t, bin, nil)
+	})
 }
 
 // stormTime returns how long orders are given.
