@@ -110,6 +110,7 @@ func keyword(name string, v any) *data.Map { return data.NewMap("__kwarg__", tru
 
 // TestStatesOfARealMinionAreControlled lets a run of states wait, and gives orders about it from the master meanwhile.
 func TestStatesOfARealMinionAreControlled(t *testing.T) {
+	t.Parallel()
 	dir := testsalt.Dir(t)
 	g := newGate(t, dir)
 	c := newConductor(t, map[string]string{
@@ -179,6 +180,7 @@ func (c *conductor) refused(t *testing.T, jid string) string {
 
 // TestOrchestratedRunsWait has orchestrations meet a run of states: without queue they fail, and with it they wait.
 func TestOrchestratedRunsWait(t *testing.T) {
+	t.Parallel()
 	dir := testsalt.Dir(t)
 	g := newGate(t, dir)
 	c := newConductor(t, map[string]string{

@@ -125,6 +125,7 @@ func (s *succeeding) trust(t *testing.T, first string) {
 // TestMasterKeyIsReplacedWhileJobsGoOn gives a master that runs two new keys, one after the other: two minions answer every job
 // meanwhile, and a third one that was away follows when it comes back. They know the master again after a start of all.
 func TestMasterKeyIsReplacedWhileJobsGoOn(t *testing.T) {
+	t.Parallel()
 	dir := testsalt.Dir(t)
 	s := &succeeding{testsalt.StartMaster(t, testsalt.MasterConfig(filepath.Join(dir, "m"))), dir, map[string]*testsalt.Minion{}}
 	s.start(t, "web1", "web2", "away")
@@ -179,6 +180,7 @@ func (w warning) await(t *testing.T) {
 // TestMasterKeyThatNobodyHandedOverTo lays another key into the place of the master's: it keeps its own until the next start, and
 // minions refuse it then, as with Salt.
 func TestMasterKeyThatNobodyHandedOverTo(t *testing.T) {
+	t.Parallel()
 	dir := testsalt.Dir(t)
 	m := testsalt.StartMaster(t, testsalt.MasterConfig(filepath.Join(dir, "m")))
 	starts := m.Listen(t, "salt/minion/")

@@ -92,6 +92,7 @@ const failing = "bad:\n  test.fail_without_changes: []\n"
 // TestOrchestrate runs each form of salt.state and salt.function on real minions. The results and comments are those of Salt 3006.0,
 // but for minions that a batch misses, which Salt forgets.
 func TestOrchestrate(t *testing.T) {
+	t.Parallel()
 	c := newConductor(t, map[string]string{
 		"srv/good.sls":      "ok:\n  test.succeed_with_changes: []\n",
 		"srv/same.sls":      "ok:\n  test.nop: []\n",
@@ -256,6 +257,7 @@ func (c *conductor) checkJob(t *testing.T) {
 
 // TestOrchestrationsWaitAndEnd pauses, resumes and ends an orchestration, and lets one wait for events.
 func TestOrchestrationsWaitAndEnd(t *testing.T) {
+	t.Parallel()
 	c := newConductor(t, map[string]string{
 		"srv/two.sls":  "first:\n  salt.runner: [{name: test.arg}]\nsecond:\n  salt.runner: [{name: test.arg}]\n",
 		"srv/wait.sls": "w:\n  salt.wait_for_event: [{name: 'my/*/here'}, {id_list: [a, b, c]}, {timeout: 60}]\n",

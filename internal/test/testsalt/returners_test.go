@@ -24,7 +24,7 @@ func masterWith(t *testing.T, dir string, lines ...string) *config.Master {
 	if err := os.MkdirAll(conf, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(conf, "master"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(conf, "master"), []byte("root_dir: "+dir+"\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cfg, _, err := config.LoadMaster(conf, nil)
@@ -46,7 +46,7 @@ func minionWith(t *testing.T, dir, address string, lines ...string) {
 	}
 	base := testsalt.MinionConfig(dir, "web1", address)
 	lines = append(lines, "id: web1")
-	if err := os.WriteFile(filepath.Join(conf, "minion"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(conf, "minion"), []byte("root_dir: "+dir+"\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cfg, _, err := config.LoadMinion(conf, nil)
