@@ -1,6 +1,7 @@
 package runners
 
 import (
+	"github.com/brineproject/brine/data"
 	"slices"
 
 	"github.com/brineproject/brine/loader"
@@ -43,4 +44,18 @@ func saltClasses() []string {
 		"SaltReqTimeoutError", "SaltRunnerError", "SaltSyndicMasterError", "SaltSystemExit", "SaltTemplateRenderError",
 		"SaltValidationError", "SaltWheelError", "TimedProcTimeoutError", "TimeoutError", "TokenAuthenticationError",
 		"UnsupportedAlgorithm", "UserAuthenticationError"}
+}
+
+// RaiseArgs are the arguments of error.error, which the runners and the wheel modules have.
+type RaiseArgs struct {
+	Name    any    `default:"None"`
+	Message string `default:"''"`
+}
+
+// Raise returns an error of the class that was asked for; without one it returns an empty dictionary.
+func (a RaiseArgs) Raise() (any, error) {
+	if a.Name == nil {
+		return data.NewMap(), nil
+	}
+	return nil, Raise(data.Str(a.Name), a.Message)
 }

@@ -4,7 +4,6 @@ package error
 import (
 	"context"
 
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/runners"
 )
@@ -16,20 +15,10 @@ func Plugin() loader.Plugin {
 	}}
 }
 
-type failArgs struct {
-	Name    any    `default:"None"`
-	Message string `default:"''"`
-}
-
 // fail ends with an error of a class of Python's or Salt's and a message; without a name it returns an empty dictionary.
 //
 // CLI Example:
 //
 //	salt-run error.error
 //	salt-run error.error name="Exception" message="This is an error."
-func fail(_ context.Context, a failArgs) (any, error) {
-	if a.Name == nil {
-		return data.NewMap(), nil
-	}
-	return nil, runners.Raise(data.Str(a.Name), a.Message)
-}
+func fail(_ context.Context, a runners.RaiseArgs) (any, error) { return a.Raise() }
