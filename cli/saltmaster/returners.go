@@ -19,6 +19,7 @@ import (
 	"github.com/brineproject/brine/returners/rawfilejson"
 	"github.com/brineproject/brine/returners/redis"
 	"github.com/brineproject/brine/returners/smtp"
+	"github.com/brineproject/brine/returners/sqlcache"
 	"github.com/brineproject/brine/returners/sqlite3"
 )
 
@@ -41,20 +42,10 @@ func choices() []choice {
 		{name: localcache.Name, jobs: func(_ context.Context, cfg *config.Master, log logrus.FieldLogger) (returners.JobCache, error) {
 			return localcache.Open(filepath.Join(cfg.CacheDir, "jobs"), localcache.Options{HashType: cfg.HashType, EndTime: cfg.JobCacheStoreEndtime, Log: log})
 		}},
-		{name: sqlite3.Name, jobs: func(
-			ctx context.Context, cfg *config.Master, log logrus.FieldLogger,
-		) (returners.JobCache, error) {
-			return sqlite3.Open(ctx, cfg.Map(), log)
-		}, events: sqlite3.OpenEvents},
-		{name: mysql.Name, remote: true, jobs: func(
-			ctx context.Context, cfg *config.Master, log logrus.FieldLogger,
-		) (returners.JobCache, error) {
-			return mysql.Open(ctx, cfg.Map(), log)
-		}, events: func(_ context.Context, opts *data.Map) (returners.EventReturner, error) {
-			return mysql.OpenEvents(opts)
-		}},
-		postgresChoice(postgres.Name),
-		postgresChoice(postgres.NameJSONB),
+		inDatabase(sqlite3.Database(), false),
+		inDatabase(mysql.Database(), true),
+		inDatabase(postgres.Database(postgres.Name), true),
+		inDatabase(postgres.Database(postgres.NameJSONB), true),
 		{name: redis.Name, remote: true, jobs: func(
 			ctx context.Context, cfg *config.Master, log logrus.FieldLogger,
 		) (returners.JobCache, error) {
@@ -70,13 +61,12 @@ func choices() []choice {
 	}
 }
 
-func postgresChoice(name string) choice {
-	return choice{name: name, remote: true, jobs: func(
+// inDatabase is a returner that keeps jobs and events in a database.
+func inDatabase(d sqlcache.Database, remote bool) choice {
+	return choice{name: d.Dialect.Name, remote: remote, events: d.OpenEvents, jobs: func(
 		ctx context.Context, cfg *config.Master, log logrus.FieldLogger,
 	) (returners.JobCache, error) {
-		return postgres.Open(ctx, name, cfg.Map(), log)
-	}, events: func(_ context.Context, opts *data.Map) (returners.EventReturner, error) {
-		return postgres.OpenEvents(name, opts)
+		return d.Open(ctx, cfg.Map(), log)
 	}}
 }
 

@@ -7,7 +7,6 @@
 package mysql
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"database/sql"
@@ -19,10 +18,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/sqlcache"
 )
@@ -50,56 +47,9 @@ func known() []returners.Setting {
 	}
 }
 
-// Plugin returns the returner for a minion.
-func Plugin() loader.Plugin {
-	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returners.Module(doc, newMinionReturner(returners.EnvSource(env))), nil
-	}}
-}
-
-// minionReturner connects for each return, since the ret_config of each may name another server.
-type minionReturner struct {
-	sqlcache.Reader
-	from returners.Source
-}
-
-func newMinionReturner(from returners.Source) *minionReturner {
-	open := func() (*sql.DB, string, error) { return connect(from, nil) }
-	return &minionReturner{sqlcache.Reader{Connect: open, Dialect: dialect()}, from}
-}
-
-func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
-	db, at, err := connect(r.from, ret)
-	if err != nil {
-		return err
-	}
-	err = sqlcache.Insert(ctx, db, dialect(), ret, time.Now())
-	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("mysql on %s: %w", at, err)
-	}
-	return nil
-}
-
-// Open connects to the job cache of a master with these options.
-func Open(ctx context.Context, opts *data.Map, log logrus.FieldLogger) (returners.JobCache, error) {
-	db, at, err := connect(returners.MapSource(opts), nil)
-	if err != nil {
-		return nil, err
-	}
-	c, err := sqlcache.Open(ctx, db, dialect(), sqlcache.Options{Log: log})
-	if err != nil {
-		return nil, fmt.Errorf("mysql on %s: %w", at, err)
-	}
-	return c, nil
-}
-
-// OpenEvents returns what takes events; it connects when there are any.
-func OpenEvents(opts *data.Map) (returners.EventReturner, error) {
-	db, at, err := connect(returners.MapSource(opts), nil)
-	if err != nil {
-		return nil, err
-	}
-	return &sqlcache.Events{DB: db, Dialect: dialect(), Master: opts.Text("id"), At: "mysql on " + at}, nil
+// Database returns the returner for minions and masters.
+func Database() sqlcache.Database {
+	return sqlcache.Database{Dialect: dialect(), Doc: doc, Kind: "mysql on", Connect: connect}
 }
 
 // connect returns a database that connects when it is used, and its address.

@@ -89,13 +89,13 @@ func TestContract(t *testing.T) {
 	returnertest.Run(t, func(t *testing.T) returnertest.Opener {
 		opts, db := server(t)
 		saltTables(t, db)
-		return func(ctx context.Context) (returners.JobCache, error) { return Open(ctx, opts, nil) }
+		return func(ctx context.Context) (returners.JobCache, error) { return Database().Open(ctx, opts, nil) }
 	})
 }
 
 func opened(t *testing.T, opts *data.Map, log logrus.FieldLogger) returners.JobCache {
 	t.Helper()
-	c, err := Open(t.Context(), opts, log)
+	c, err := Database().Open(t.Context(), opts, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func env(opts *data.Map) *loader.Env { return &loader.Env{Opts: opts} }
 
 func shelf(t *testing.T, opts *data.Map) *loader.Registry {
 	t.Helper()
-	r, err := loader.NewRegistry(env(opts), []loader.Plugin{Plugin()})
+	r, err := loader.NewRegistry(env(opts), []loader.Plugin{Database().Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestAlternativeSettings(t *testing.T) {
 func TestEvents(t *testing.T) {
 	opts, db := server(t)
 	saltTables(t, db)
-	e, err := OpenEvents(opts)
+	e, err := Database().OpenEvents(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestAServerThatSaysNothing(t *testing.T) {
 	if _, err := shelf(t, opts).Invoke(ctx, "mysql.returner", []any{sample()}, nil); err == nil || !strings.Contains(err.Error(), at) {
 		t.Errorf("returner = %v, want %s", err, at)
 	}
-	if _, err := Open(ctx, opts, nil); err == nil || !strings.Contains(err.Error(), at) {
+	if _, err := Database().Open(ctx, opts, nil); err == nil || !strings.Contains(err.Error(), at) {
 		t.Errorf("Open = %v, want %s", err, at)
 	}
 }
@@ -326,5 +326,5 @@ func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
 func TestLookup(t *testing.T) {
 	opts, db := server(t)
 	saltTables(t, db)
-	returnertest.Lookup(t, Plugin(), opts, false, func(jid, load string) { exec(t, db, "INSERT IGNORE INTO jids VALUES (?, ?)", jid, load) })
+	returnertest.Lookup(t, Database().Plugin(), opts, false, func(jid, load string) { exec(t, db, "INSERT IGNORE INTO jids VALUES (?, ?)", jid, load) })
 }

@@ -7,9 +7,7 @@
 package postgres
 
 import (
-	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -18,10 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/sqlcache"
 )
@@ -59,57 +55,12 @@ func known(name string) []returners.Setting {
 	return list
 }
 
-// Plugin returns the returner postgres or pgjsonb for a minion.
-func Plugin(name string) loader.Plugin {
-	return loader.Plugin{Name: name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returners.Module(fmt.Sprintf(doc, name), newMinionReturner(name, returners.EnvSource(env))), nil
-	}}
-}
-
-// minionReturner connects for each return, since the ret_config of each may name another server.
-type minionReturner struct {
-	sqlcache.Reader
-	name string
-	from returners.Source
-}
-
-func newMinionReturner(name string, from returners.Source) *minionReturner {
-	open := func() (*sql.DB, string, error) { return connect(name, from, nil) }
-	return &minionReturner{sqlcache.Reader{Connect: open, Dialect: dialect(name)}, name, from}
-}
-
-func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
-	db, at, err := connect(r.name, r.from, ret)
-	if err != nil {
-		return err
+// Database returns the returner postgres or pgjsonb for minions and masters.
+func Database(name string) sqlcache.Database {
+	return sqlcache.Database{
+		Dialect: dialect(name), Doc: fmt.Sprintf(doc, name), Kind: name + " on",
+		Connect: func(from returners.Source, ret *data.Map) (*sql.DB, string, error) { return connect(name, from, ret) },
 	}
-	err = sqlcache.Insert(ctx, db, dialect(r.name), ret, time.Now())
-	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("%s on %s: %w", r.name, at, err)
-	}
-	return nil
-}
-
-// Open connects to the job cache of a master with these options.
-func Open(ctx context.Context, name string, opts *data.Map, log logrus.FieldLogger) (returners.JobCache, error) {
-	db, at, err := connect(name, returners.MapSource(opts), nil)
-	if err != nil {
-		return nil, err
-	}
-	c, err := sqlcache.Open(ctx, db, dialect(name), sqlcache.Options{Log: log})
-	if err != nil {
-		return nil, fmt.Errorf("%s on %s: %w", name, at, err)
-	}
-	return c, nil
-}
-
-// OpenEvents returns what takes events; it connects when there are any.
-func OpenEvents(name string, opts *data.Map) (returners.EventReturner, error) {
-	db, at, err := connect(name, returners.MapSource(opts), nil)
-	if err != nil {
-		return nil, err
-	}
-	return &sqlcache.Events{DB: db, Dialect: dialect(name), Master: opts.Text("id"), At: name + " on " + at}, nil
 }
 
 // connect returns a database that connects when it is used, and its address.

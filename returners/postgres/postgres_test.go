@@ -124,14 +124,14 @@ func TestContract(t *testing.T) {
 			if name == NameJSONB {
 				saltTables(t, name, db)
 			}
-			return func(ctx context.Context) (returners.JobCache, error) { return Open(ctx, name, opts, nil) }
+			return func(ctx context.Context) (returners.JobCache, error) { return Database(name).Open(ctx, opts, nil) }
 		})
 	})
 }
 
 func opened(t *testing.T, name string, opts *data.Map, log logrus.FieldLogger) returners.JobCache {
 	t.Helper()
-	c, err := Open(t.Context(), name, opts, log)
+	c, err := Database(name).Open(t.Context(), opts, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func env(opts *data.Map) *loader.Env { return &loader.Env{Opts: opts} }
 
 func shelf(t *testing.T, name string, opts *data.Map) *loader.Registry {
 	t.Helper()
-	r, err := loader.NewRegistry(env(opts), []loader.Plugin{Plugin(name)})
+	r, err := loader.NewRegistry(env(opts), []loader.Plugin{Database(name).Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestEvents(t *testing.T) {
 	both(t, func(t *testing.T, name string) {
 		opts, db := server(t, name)
 		saltTables(t, name, db)
-		e, err := OpenEvents(name, opts)
+		e, err := Database(name).OpenEvents(t.Context(), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -357,7 +357,7 @@ func TestAServerThatSaysNothing(t *testing.T) {
 		if _, err := shelf(t, name, opts).Invoke(ctx, name+".returner", []any{sample()}, nil); err == nil || !strings.Contains(err.Error(), at) {
 			t.Errorf("returner = %v, want %s", err, at)
 		}
-		if _, err := Open(ctx, name, opts, nil); err == nil || !strings.Contains(err.Error(), at) {
+		if _, err := Database(name).Open(ctx, opts, nil); err == nil || !strings.Contains(err.Error(), at) {
 			t.Errorf("Open = %v, want %s", err, at)
 		}
 	})
@@ -386,7 +386,7 @@ func TestLookup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			opts, db := server(t, name)
 			saltTables(t, name, db)
-			returnertest.Lookup(t, Plugin(name), opts, false, func(jid, load string) {
+			returnertest.Lookup(t, Database(name).Plugin(), opts, false, func(jid, load string) {
 				exec(t, db, "INSERT INTO jids VALUES ($1, $2) ON CONFLICT DO NOTHING", jid, load)
 			})
 		})

@@ -25,7 +25,7 @@ func TestADatabaseIsForItsUserAlone(t *testing.T) {
 			}
 			want = was
 		}
-		c, err := Open(t.Context(), data.NewMap("sqlite3.database", file), logrus.New())
+		c, err := Database().Open(t.Context(), data.NewMap("sqlite3.database", file), logrus.New())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,20 +7,16 @@
 package sqlite3
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"strconv"
-	"time"
 
-	"github.com/sirupsen/logrus"
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/sqlcache"
 )
@@ -40,61 +36,9 @@ func known() []returners.Setting {
 	return []returners.Setting{{Name: "database", Fixed: true}, {Name: "timeout", Default: 5.0}}
 }
 
-// Plugin returns the returner for a minion.
-func Plugin() loader.Plugin {
-	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returners.Module(doc, newMinionReturner(returners.EnvSource(env))), nil
-	}}
-}
-
-// minionReturner connects for each return, since the ret_config of each may name another file.
-type minionReturner struct {
-	sqlcache.Reader
-	from returners.Source
-}
-
-func newMinionReturner(from returners.Source) *minionReturner {
-	open := func() (*sql.DB, string, error) { return connect(from, nil) }
-	return &minionReturner{sqlcache.Reader{Connect: open, Dialect: dialect()}, from}
-}
-
-func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
-	db, at, err := connect(r.from, ret)
-	if err != nil {
-		return err
-	}
-	err = sqlcache.Insert(ctx, db, dialect(), ret, time.Now())
-	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("sqlite3 file %s: %w", at, err)
-	}
-	return nil
-}
-
-// Open opens the job cache of a master with these options; the file is made when it is not there.
-func Open(ctx context.Context, opts *data.Map, log logrus.FieldLogger) (returners.JobCache, error) {
-	db, at, err := connect(returners.MapSource(opts), nil)
-	if err != nil {
-		return nil, err
-	}
-	c, err := sqlcache.Open(ctx, db, dialect(), sqlcache.Options{Log: log})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite3 file %s: %w", at, err)
-	}
-	return c, nil
-}
-
-// OpenEvents returns what takes events; it makes the table.
-func OpenEvents(ctx context.Context, opts *data.Map) (returners.EventReturner, error) {
-	db, at, err := connect(returners.MapSource(opts), nil)
-	if err != nil {
-		return nil, err
-	}
-	for _, statement := range dialect().Events {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return nil, errors.Join(fmt.Errorf("sqlite3 file %s: %w", at, err), db.Close())
-		}
-	}
-	return &sqlcache.Events{DB: db, Dialect: dialect(), Master: opts.Text("id"), At: "sqlite3 file " + at}, nil
+// Database returns the returner for minions and masters. The file of a job cache is made when it is not there.
+func Database() sqlcache.Database {
+	return sqlcache.Database{Dialect: dialect(), Doc: doc, Kind: "sqlite3 file", OwnEvents: true, Connect: connect}
 }
 
 // connect returns a database with one connection, since SQLite lets one write at a time, and its file.

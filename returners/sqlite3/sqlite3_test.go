@@ -71,13 +71,13 @@ func TestContract(t *testing.T) {
 	returnertest.Run(t, func(t *testing.T) returnertest.Opener {
 		opts, db := server(t)
 		saltTables(t, db)
-		return func(ctx context.Context) (returners.JobCache, error) { return Open(ctx, opts, nil) }
+		return func(ctx context.Context) (returners.JobCache, error) { return Database().Open(ctx, opts, nil) }
 	})
 }
 
 func opened(t *testing.T, opts *data.Map, log logrus.FieldLogger) returners.JobCache {
 	t.Helper()
-	c, err := Open(t.Context(), opts, log)
+	c, err := Database().Open(t.Context(), opts, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func env(opts *data.Map) *loader.Env { return &loader.Env{Opts: opts} }
 
 func shelf(t *testing.T, opts *data.Map) *loader.Registry {
 	t.Helper()
-	r, err := loader.NewRegistry(env(opts), []loader.Plugin{Plugin()})
+	r, err := loader.NewRegistry(env(opts), []loader.Plugin{Database().Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestWhoOrdersCannotChooseTheFile(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	opts, db := server(t)
-	e, err := OpenEvents(t.Context(), opts)
+	e, err := Database().OpenEvents(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,5 +238,5 @@ func TestEvents(t *testing.T) {
 func TestLookup(t *testing.T) {
 	opts, db := server(t)
 	saltTables(t, db)
-	returnertest.Lookup(t, Plugin(), opts, true, func(jid, load string) { exec(t, db, "INSERT OR IGNORE INTO jids VALUES (?, ?)", jid, load) })
+	returnertest.Lookup(t, Database().Plugin(), opts, true, func(jid, load string) { exec(t, db, "INSERT OR IGNORE INTO jids VALUES (?, ?)", jid, load) })
 }

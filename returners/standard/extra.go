@@ -12,5 +12,8 @@ import (
 
 // extra are the returners that a small build leaves out. sqlite3 is in none: it would make a minion larger by some megabytes.
 func extra() []loader.Plugin {
-	return []loader.Plugin{mysql.Plugin(), postgres.Plugin(postgres.Name), postgres.Plugin(postgres.NameJSONB), redis.Plugin(), smtp.Plugin()}
+	return []loader.Plugin{
+		mysql.Database().Plugin(), postgres.Database(postgres.Name).Plugin(),
+		postgres.Database(postgres.NameJSONB).Plugin(), redis.Plugin(), smtp.Plugin(),
+	}
 }

@@ -131,7 +131,7 @@ func TestExtJobCacheIsToldOfJobs(t *testing.T) {
 	testsalt.AwaitEvent(t, awaited, "")
 	id := order(t, m, "test.ping", "")
 	m.Stop(t)
-	ext, err := sqlite3.Open(t.Context(), cfg.Map(), nil)
+	ext, err := sqlite3.Database().Open(t.Context(), cfg.Map(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
