@@ -45,7 +45,7 @@ func New(t *testing.T, programs ...string) *Root {
 func Plain(t *testing.T) *Root {
 	t.Helper()
 	r := &Root{Dir: t.TempDir()}
-	for _, dir := range []string{"home", "root", "tmp", "cache", "var/mail"} {
+	for _, dir := range []string{"home", "root", "tmp", "cache", "var/mail", "etc/salt"} {
 		r.Make(t, dir)
 	}
 	for name, text := range files() {
@@ -54,7 +54,8 @@ func Plain(t *testing.T) *Root {
 	log := logging.Discard()
 	grains := data.NewMap("kernel", "Linux", "os", "Debian", "os_family", "Debian")
 	opts := data.NewMap("id", "web1", "cachedir", filepath.Join(r.Dir, "cache"), "file_client", "local", "fileserver_backend", []any{"roots"},
-		"file_roots", data.NewMap("base", []any{filepath.Join(r.Dir, "srv/salt")}), "hosts.file", filepath.Join(r.Dir, "etc/hosts"))
+		"file_roots", data.NewMap("base", []any{filepath.Join(r.Dir, "srv/salt")}), "hosts.file", filepath.Join(r.Dir, "etc/hosts"),
+		"conf_file", filepath.Join(r.Dir, "etc/salt/minion"))
 	env := &loader.Env{Root: r.Dir, Log: log, Opts: opts, Grains: func() *data.Map { return grains }}
 	var err error
 	if r.Functions, err = loader.NewRegistry(env, modules.Plugins(modules.Brought())); err != nil {
