@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"errors"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -33,46 +34,60 @@ type decodeArgs struct {
 //	/etc/example.bin:
 //	  file.decode:
 //	    - encoded_data: Z2V0IHNhbHRlZA==
-func (m *module) decode(ctx context.Context, a decodeArgs) (any, error) {
+func (m *module) decode(ctx context.Context, a decodeArgs) (change.Result, error) {
 	content, err := m.encoded(ctx, a)
 	if err != nil {
-		return nil, err
+		return change.Result{}, err
 	}
+	found, err := m.digests(ctx, a, content)
+	if err != nil {
+		return change.Result{}, err
+	}
+	var now any
+	return change.Thing[digests]{
+		Name: a.Name,
+		Look: func(context.Context) (digests, error) { return found, nil },
+		Wants: func(d digests) *data.Map {
+			return change.When(!d.there || !data.Equal(d.has, d.want), change.OldNew(d.has, d.want))
+		},
+		Apply: func(ctx context.Context, _ digests) error {
+			done, err := m.call(ctx, "hashutil.base64_decodefile", nil, content, a.Name)
+			if err == nil {
+				now, err = m.call(ctx, "hashutil.digest_file", nil, a.Name, a.Checksum)
+			}
+			if err == nil && !data.Truth(done) {
+				return errors.New("File was updated.") //nolint:staticcheck // Salt's text
+			}
+			return change.Raise(err)
+		},
+		Changed: func(d, _ digests) *data.Map { return change.OldNew(d.has, now) },
+		Texts: change.Texts{
+			Same: "File is in the correct state.", Would: "File is set to be updated.", Done: "File was updated.",
+		},
+		Silent: !found.there,
+		Trust:  true, // the hash that it has become is among the changes
+	}.Ensure(ctx)
+}
+
+// digests are the hashes that a file has and is to have, where there is one.
+type digests struct {
+	there     bool
+	has, want any
+}
+
+func (m *module) digests(ctx context.Context, a decodeArgs, content any) (d digests, err error) {
 	there, err := m.call(ctx, "file.file_exists", nil, a.Name)
-	if err != nil {
-		return nil, err
+	if d.there = data.Truth(there); err != nil || !d.there {
+		return d, err
 	}
-	changes := data.NewMap()
-	if data.Truth(there) {
-		text, err := m.call(ctx, "hashutil.base64_decodestring", nil, content)
-		if err != nil {
-			return nil, err
-		}
-		want, err := m.call(ctx, "hashutil.digest", nil, text, a.Checksum)
-		if err != nil {
-			return nil, err
-		}
-		has, err := m.call(ctx, "hashutil.digest_file", nil, a.Name, a.Checksum)
-		if err != nil {
-			return nil, err
-		}
-		if data.Equal(want, has) {
-			return change.Done(a.Name, "File is in the correct state."), nil
-		}
-		changes = change.OldNew(has, want)
+	text, err := m.call(ctx, "hashutil.base64_decodestring", nil, content)
+	if err == nil {
+		d.want, err = m.call(ctx, "hashutil.digest", nil, text, a.Checksum)
 	}
-	if change.Test(ctx) {
-		return change.Would(a.Name, changes, "File is set to be updated."), nil
+	if err == nil {
+		d.has, err = m.call(ctx, "hashutil.digest_file", nil, a.Name, a.Checksum)
 	}
-	done, err := m.call(ctx, "hashutil.base64_decodefile", nil, content, a.Name)
-	if err != nil {
-		return nil, err
-	}
-	has, err := m.call(ctx, "hashutil.digest_file", nil, a.Name, a.Checksum)
-	if err != nil {
-		return nil, err
-	}
-	return change.New(a.Name, done, change.OldNew(changes.Value("old"), has), "File was updated."), nil
+	return d, err
 }
 
 // encoded returns the text that is to be decoded.

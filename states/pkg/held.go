@@ -1,7 +1,9 @@
 package pkg
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -33,33 +35,31 @@ type heldArgs struct {
 //	zsh:
 //	  pkg.held:
 //	    - version: 5.0.5-4.63
-func (m *module) held(ctx context.Context, a heldArgs) (any, error) {
+func (m *module) held(ctx context.Context, a heldArgs) (change.Result, error) {
 	if emptyList(a.Pkgs) && !a.Replace {
-		return change.Done(a.Name, "No packages to be held provided"), nil
+		return change.Result{Name: a.Name, Verdict: change.Success, Comment: "No packages to be held provided"}, nil
 	}
 	if data.Truth(a.Name) && a.Pkgs == nil {
 		a.Pkgs = alone(a.Name, a.Version)
 	}
-	h, ret, err := m.holding(ctx, a.Name, a.Pkgs)
-	if ret != nil || err != nil {
-		return ret, err
-	}
-	if !m.has("pkg.hold") {
-		return change.Failed(a.Name, "`hold` function is not implemented for the package manager."), nil
+	h, refusal, err := m.holding(ctx, a.Name, a.Pkgs)
+	switch {
+	case err != nil:
+		return change.Result{}, err
+	case refusal != "":
+		return change.Refuse(a.Name, refusal)
+	case !m.has("pkg.hold"):
+		return change.Refuse(a.Name, "`hold` function is not implemented for the package manager.")
 	}
 	for name, version := range h.wanted.All() {
-		if err := m.hold(ctx, h, data.Str(name), version); err != nil {
-			return nil, err
-		}
+		h.add(m.hold(ctx, h, data.Str(name), version))
 	}
 	for _, name := range names(h.locks) {
 		if a.Replace && !h.wanted.Has(name) && h.isPackage(name) {
-			if err := m.unhold(ctx, h, name, "The following package would be unheld: "+name); err != nil {
-				return nil, err
-			}
+			h.add(m.unhold(ctx, h, name, "The following package would be unheld: "+name))
 		}
 	}
-	return h.result(), nil
+	return h.result()
 }
 
 type unheldArgs struct {
@@ -86,16 +86,19 @@ type unheldArgs struct {
 //
 //	zsh:
 //	  pkg.unheld
-func (m *module) unheld(ctx context.Context, a unheldArgs) (any, error) {
+func (m *module) unheld(ctx context.Context, a unheldArgs) (change.Result, error) {
 	if emptyList(a.Pkgs) && !a.All {
-		return change.Done(a.Name, "No packages to be unheld provided"), nil
+		return change.Result{Name: a.Name, Verdict: change.Success, Comment: "No packages to be unheld provided"}, nil
 	}
 	if data.Truth(a.Name) && a.Pkgs == nil {
 		a.Pkgs = alone(a.Name, a.Version)
 	}
-	h, ret, err := m.holding(ctx, a.Name, a.Pkgs)
-	if ret != nil || err != nil {
-		return ret, err
+	h, refusal, err := m.holding(ctx, a.Name, a.Pkgs)
+	switch {
+	case err != nil:
+		return change.Result{}, err
+	case refusal != "":
+		return change.Refuse(a.Name, refusal)
 	}
 	for _, name := range names(h.locks) {
 		version, text := h.locked(name), "The following package would be unheld: "+name
@@ -105,11 +108,9 @@ func (m *module) unheld(ctx context.Context, a unheldArgs) (any, error) {
 		if data.Truth(h.wanted.Value(name)) {
 			text += " (version = " + version + ")"
 		}
-		if err := m.unhold(ctx, h, name, text); err != nil {
-			return nil, err
-		}
+		h.add(m.unhold(ctx, h, name, text))
 	}
-	return h.result(), nil
+	return h.result()
 }
 
 // A held is a run of pkg.held or pkg.unheld.
@@ -118,33 +119,44 @@ type held struct {
 	wanted   *data.Map // versions by package
 	locks    *data.Map // what is held
 	versions bool      // holds are those of versions
-	test     bool
 
-	changes  *data.Map
-	comments []string
-	failed   bool
-	would    bool
+	parts []change.Result
+	err   error // the first that was raised
 }
 
-// holding reads what is held, and what is wanted of it. A result that is not nil is that of the state.
-func (m *module) holding(ctx context.Context, name, pkgs any) (*held, *data.Map, error) {
+// add takes what became of one package.
+func (h *held) add(part change.Result, err error) {
+	h.parts = append(h.parts, part)
+	h.err = cmp.Or(h.err, err)
+}
+
+func (h *held) result() (change.Result, error) {
+	ret := change.Join(h.name, h.parts...)
+	if ret.Changes.Len() == 0 && ret.Comment == "" {
+		ret.Comment = "No changes made"
+	}
+	return ret, h.err
+}
+
+// holding reads what is held, and what is wanted of it. A refusal is why the state fails.
+func (m *module) holding(ctx context.Context, name, pkgs any) (h *held, refusal string, err error) {
 	locks, versions, ok, err := m.locks(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
 	if !ok {
-		return nil, change.Failed(name, "No any function to get the list of held packages available.\nCheck if the package manager supports package locking."), nil
+		return nil, "No any function to get the list of held packages available.\nCheck if the package manager supports package locking.", nil
 	}
 	wanted := &data.Map{}
 	if !emptyList(pkgs) {
 		if wanted, err = m.repack(ctx, pkgs, true); err != nil {
-			return nil, nil, err
+			return nil, "", err
 		}
 		if wanted.Len() == 0 {
-			return nil, change.Failed(name, "Invalidly formatted pkgs parameter. See minion log."), nil
+			return nil, "Invalidly formatted pkgs parameter. See minion log.", nil
 		}
 	}
-	return &held{name: name, wanted: wanted, locks: locks, versions: versions, test: change.Test(ctx), changes: &data.Map{}}, nil, nil
+	return &held{name: name, wanted: wanted, locks: locks, versions: versions}, "", nil
 }
 
 // locked returns the version of a package that is held, "" where that is not of one.
@@ -164,95 +176,93 @@ func (h *held) isPackage(name string) bool {
 }
 
 // hold holds one package, unless it is held so.
-func (m *module) hold(ctx context.Context, h *held, name string, version any) error {
+func (m *module) hold(ctx context.Context, h *held, name string, version any) (change.Result, error) {
 	there := h.locks.Has(name)
 	wanted, shown := "", ""
 	if data.Truth(version) {
 		wanted = data.Str(version)
 		shown = " (version = " + wanted + ")"
 	}
-	switch {
-	case there && (!h.versions || h.locked(name) == wanted):
-		return nil
-	case h.test && there:
-		h.forecast("The following package's hold rule would be updated: " + name + shown)
-		return nil
-	case h.test:
-		h.forecast("The following package would be held: " + name + shown)
-		return nil
+	if there && (!h.versions || h.locked(name) == wanted) {
+		return change.Result{Verdict: change.Success, Comment: ""}, nil
 	}
-	updated := false
+	would := "The following package would be held: "
 	if there {
+		would = "The following package's hold rule would be updated: "
+	}
+	return h.one(ctx, would+name+shown, func(ctx context.Context) (changes *data.Map, comment string, err error) {
+		updated := false
+		if there {
+			ret, err := m.dictionary(ctx, "pkg.unhold", nil, data.NewMap("name", h.name, "pkgs", []any{name}))
+			if err != nil {
+				return nil, "", change.Raise(err)
+			}
+			one, _ := ret.Value(name).(*data.Map)
+			updated = data.Truth(one.Value("result"))
+		}
+		entry := any(name)
+		if wanted != "" {
+			entry = data.NewMap(name, version)
+		}
+		ret, err := m.dictionary(ctx, "pkg.hold", nil, data.NewMap("name", h.name, "pkgs", []any{entry}))
+		if err != nil {
+			return nil, "", change.Raise(err)
+		}
+		changes, good := taken(ret, name)
+		switch {
+		case !good:
+			return changes, "", errors.New("Package " + name + " was not held") //nolint:staticcheck // Salt's text
+		case updated:
+			return changes, "Package " + name + " was updated with hold rule", nil
+		}
+		return changes, "Package " + name + " is now being held", nil
+	})
+}
+
+// unhold lifts one hold; would is said in test mode.
+func (m *module) unhold(ctx context.Context, h *held, name, would string) (change.Result, error) {
+	return h.one(ctx, would, func(ctx context.Context) (changes *data.Map, comment string, err error) {
 		ret, err := m.dictionary(ctx, "pkg.unhold", nil, data.NewMap("name", h.name, "pkgs", []any{name}))
 		if err != nil {
-			return err
+			return nil, "", change.Raise(err)
 		}
-		one, _ := ret.Value(name).(*data.Map)
-		updated = data.Truth(one.Value("result"))
-	}
-	entry := any(name)
-	if wanted != "" {
-		entry = data.NewMap(name, version)
-	}
-	ret, err := m.dictionary(ctx, "pkg.hold", nil, data.NewMap("name", h.name, "pkgs", []any{entry}))
-	if err != nil {
-		return err
-	}
-	good := h.take(ret, name)
-	switch {
-	case !good:
-		h.comments = append(h.comments, "Package "+name+" was not held")
-	case updated:
-		h.comments = append(h.comments, "Package "+name+" was updated with hold rule")
-	default:
-		h.comments = append(h.comments, "Package "+name+" is now being held")
-	}
-	return nil
+		if one, ok := ret.Value(name).(*data.Map); ok && data.Truth(one.Value("comment")) {
+			comment = data.Str(one.Value("comment"))
+		}
+		changes, good := taken(ret, name)
+		if !good {
+			err = errors.New(comment)
+		}
+		return changes, comment, err
+	})
 }
 
-// unhold lifts one hold; text is said in test mode.
-func (m *module) unhold(ctx context.Context, h *held, name, text string) error {
-	if h.test {
-		h.forecast(text)
+// one changes the hold of one package.
+func (h *held) one(
+	ctx context.Context, would string, do func(ctx context.Context) (changes *data.Map, comment string, err error),
+) (change.Result, error) {
+	if h.err != nil {
+		return change.Result{}, h.err
+	}
+	o := &order{texts: change.Texts{Would: would}, silent: true}
+	find := func(context.Context) error {
+		o.wanted = data.NewMap("hold", would)
 		return nil
 	}
-	ret, err := m.dictionary(ctx, "pkg.unhold", nil, data.NewMap("name", h.name, "pkgs", []any{name}))
-	if err != nil {
+	return o.give(ctx, h.name, find, func(ctx context.Context) (err error) {
+		o.changes, o.texts.Done, err = do(ctx)
 		return err
-	}
-	h.take(ret, name)
-	if one, ok := ret.Value(name).(*data.Map); ok && data.Truth(one.Value("comment")) {
-		h.comments = append(h.comments, data.Str(one.Value("comment")))
-	}
-	return nil
+	})
 }
 
-func (h *held) forecast(text string) {
-	h.would = true
-	h.comments = append(h.comments, text)
-}
-
-// take adds to the changes what a call changed, and reports whether it did what it should.
-func (h *held) take(ret *data.Map, name string) bool {
+// taken returns what a call changed, and whether it did what it should for a package.
+func taken(ret *data.Map, name string) (changes *data.Map, good bool) {
+	changes = &data.Map{}
 	for pkg, v := range ret.All() {
 		if one, ok := v.(*data.Map); ok && data.Truth(one.Value("changes")) {
-			h.changes.Set(pkg, one)
+			changes.Set(pkg, one)
 		}
 	}
 	one, _ := ret.Value(name).(*data.Map)
-	good := data.Truth(one.Value("result"))
-	h.failed = h.failed || !good
-	return good
-}
-
-func (h *held) result() *data.Map {
-	comment := strings.Join(h.comments, "\n")
-	if h.changes.Len() == 0 && comment == "" {
-		comment = "No changes made"
-	}
-	var result any = !h.failed
-	if h.would {
-		result = nil
-	}
-	return change.New(h.name, result, h.changes, comment)
+	return changes, data.Truth(one.Value("result"))
 }

@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -149,28 +150,39 @@ type absentHostArgs struct {
 //	github.com:
 //	  ssh_known_hosts.absent:
 //	    - user: root
-func (m *module) absentHost(ctx context.Context, a absentHostArgs) (any, error) {
+func (m *module) absentHost(ctx context.Context, a absentHostArgs) (change.Result, error) {
 	file, refusal := place(a.User, a.Config)
 	if refusal != "" {
-		return change.Failed(a.Name, refusal), nil
+		return change.Refuse(a.Name, refusal)
 	}
 	words := data.NewMap("user", a.User, "hostname", a.Name, "config", file)
-	known, err := m.env.Call(ctx, "ssh.get_known_host_entries", nil, words)
-	switch {
-	case err != nil:
-		return nil, err
-	case !data.Truth(known):
-		return change.Done(a.Name, "Host is already absent"), nil
-	case change.Test(ctx):
-		return change.Would(a.Name, nil, fmt.Sprintf("Key for %s is set to be removed from %s", a.Name, file)), nil
-	}
-	v, err := m.env.Call(ctx, "ssh.rm_known_host", nil, words)
-	done, _ := v.(*data.Map)
-	switch {
-	case err != nil:
-		return nil, err
-	case done.Value("status") != "removed":
-		return change.Failed(a.Name, done.Text("error")), nil
-	}
-	return change.New(a.Name, true, change.OldNew(known, nil), done.Text("comment")), nil
+	comment := ""
+	return change.Thing[any]{
+		Name: a.Name,
+		Look: func(ctx context.Context) (any, error) {
+			return change.Ask[any](ctx, m.env, "ssh.get_known_host_entries", nil, words)
+		},
+		Wants: func(known any) *data.Map { return change.When(data.Truth(known), change.OldNew(known, nil)) },
+		Apply: func(ctx context.Context, _ any) error {
+			done, err := change.Ask[*data.Map](ctx, m.env, "ssh.rm_known_host", nil, words)
+			if err == nil && done.Value("status") != "removed" {
+				err = errors.New(done.Text("error"))
+			}
+			comment = done.Text("comment")
+			return err
+		},
+		Say: func(o change.Outcome[any]) any {
+			switch o.Stage {
+			case change.StageSame:
+				return "Host is already absent"
+			case change.StageWould:
+				return fmt.Sprintf("Key for %s is set to be removed from %s", a.Name, file)
+			case change.StageDone:
+				return comment
+			}
+			return nil
+		},
+		Silent: true,
+		Trust:  true, // the module has removed the key or says why not
+	}.Ensure(ctx)
 }
