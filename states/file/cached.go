@@ -39,7 +39,7 @@ type cachedArgs struct {
 //	https://www.example.org/vacuum/1.2.tgz:
 //	  file.cached:
 //	    - source_hash: md5=aa0ef1a6b4e2ea4b0d4c4e4f2a5fbb6a
-func (m *module) cached(ctx context.Context, a cachedArgs) (any, error) {
+func (m caches) cached(ctx context.Context, a cachedArgs) (any, error) {
 	name, parsed := source(a.Name)
 	if parsed == nil {
 		return change.Failed(a.Name, "Only URLs or local file paths are valid input"), nil
@@ -100,7 +100,7 @@ func redacted(url string) string {
 type fileSum struct{ kind, hsum string }
 
 // sourceSum returns the hash that is asked for, or what is wrong with it.
-func (m *module) sourceSum(ctx context.Context, a cachedArgs, name string) (fileSum, string, error) {
+func (m caches) sourceSum(ctx context.Context, a cachedArgs, name string) (fileSum, string, error) {
 	kind, _ := m.env.Option("hash_type").(string)
 	if !data.Truth(a.SourceHash) {
 		return fileSum{kind: kind}, "", nil
@@ -121,13 +121,13 @@ func (m *module) sourceSum(ctx context.Context, a cachedArgs, name string) (file
 	return fileSum{kind, sum.Text("hsum")}, "", err
 }
 
-func (m *module) hash(ctx context.Context, path, kind string) (string, error) {
+func (m caches) hash(ctx context.Context, path, kind string) (string, error) {
 	v, err := m.call(ctx, "file.get_hash", nil, path, kind)
 	return data.Str(v), err
 }
 
 // localCached says whether a file of the minion is there, with its hash.
-func (m *module) localCached(ctx context.Context, a cachedArgs, name, path string, sum fileSum) (any, error) {
+func (m caches) localCached(ctx context.Context, a cachedArgs, name, path string, sum fileSum) (any, error) {
 	full := realPath(home(path))
 	switch {
 	case !paths.Exists(full):
@@ -161,7 +161,7 @@ func realPath(path string) string {
 }
 
 // cacheForecast says what would be done.
-func (m *module) cacheForecast(ctx context.Context, a cachedArgs, name string, sum fileSum) (any, error) {
+func (m caches) cacheForecast(ctx context.Context, a cachedArgs, name string, sum fileSum) (any, error) {
 	v, err := m.call(ctx, "cp.is_cached", data.NewMap("saltenv", a.Saltenv), name)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (m *module) cacheForecast(ctx context.Context, a cachedArgs, name string, s
 }
 
 // fetched brings the file into the cache, if another than that is there.
-func (m *module) fetched(ctx context.Context, a cachedArgs, name string, sum fileSum) (any, error) {
+func (m caches) fetched(ctx context.Context, a cachedArgs, name string, sum fileSum) (any, error) {
 	before, err := m.cachedHash(ctx, a, name, sum.kind)
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (m *module) fetched(ctx context.Context, a cachedArgs, name string, sum fil
 }
 
 // cachedHash returns the hash of the copy in the cache, nothing where there is none.
-func (m *module) cachedHash(ctx context.Context, a cachedArgs, name, kind string) (any, error) {
+func (m caches) cachedHash(ctx context.Context, a cachedArgs, name, kind string) (any, error) {
 	v, err := m.call(ctx, "cp.is_cached", data.NewMap("saltenv", a.Saltenv), name)
 	if err != nil || !data.Truth(v) {
 		return nil, err
@@ -240,7 +240,7 @@ type notCachedArgs struct {
 //
 //	https://www.example.org/vacuum/1.2.tgz:
 //	  file.not_cached: []
-func (m *module) notCached(ctx context.Context, a notCachedArgs) (change.Result, error) {
+func (m caches) notCached(ctx context.Context, a notCachedArgs) (change.Result, error) {
 	name, parsed := source(a.Name)
 	switch {
 	case parsed == nil:

@@ -34,7 +34,7 @@ type decodeArgs struct {
 //	/etc/example.bin:
 //	  file.decode:
 //	    - encoded_data: Z2V0IHNhbHRlZA==
-func (m *module) decode(ctx context.Context, a decodeArgs) (change.Result, error) {
+func (m contents) decode(ctx context.Context, a decodeArgs) (change.Result, error) {
 	content, err := m.encoded(ctx, a)
 	if err != nil {
 		return change.Result{}, err
@@ -75,7 +75,7 @@ type digests struct {
 	has, want any
 }
 
-func (m *module) digests(ctx context.Context, a decodeArgs, content any) (d digests, err error) {
+func (m contents) digests(ctx context.Context, a decodeArgs, content any) (d digests, err error) {
 	there, err := m.call(ctx, "file.file_exists", nil, a.Name)
 	if d.there = data.Truth(there); err != nil || !d.there {
 		return d, err
@@ -91,7 +91,7 @@ func (m *module) digests(ctx context.Context, a decodeArgs, content any) (d dige
 }
 
 // encoded returns the text that is to be decoded.
-func (m *module) encoded(ctx context.Context, a decodeArgs) (any, error) {
+func (m contents) encoded(ctx context.Context, a decodeArgs) (any, error) {
 	given, kept := data.Truth(a.EncodedData), data.Truth(a.ContentsPillar)
 	switch {
 	case !given && !kept:

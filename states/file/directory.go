@@ -68,7 +68,7 @@ type directoryArgs struct {
 //	    - user: fred
 //	    - mode: "0755"
 //	    - makedirs: True
-func (m *module) directory(ctx context.Context, a directoryArgs) (any, error) {
+func (m directories) directory(ctx context.Context, a directoryArgs) (any, error) {
 	ret, err := m.folder(ctx, a)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (m *module) directory(ctx context.Context, a directoryArgs) (any, error) {
 	return ret, nil
 }
 
-func (m *module) folder(ctx context.Context, a directoryArgs) (*data.Map, error) {
+func (m directories) folder(ctx context.Context, a directoryArgs) (*data.Map, error) {
 	a.Name = home(a.Name)
 	if a.Name != "/" {
 		a.Name = strings.TrimSuffix(a.Name, "/")
@@ -115,7 +115,7 @@ func (m *module) folder(ctx context.Context, a directoryArgs) (*data.Map, error)
 
 // clearPlace removes or moves a file or link that is in the way, and returns what it did, or the result of the state where there is no
 // more to do.
-func (m *module) clearPlace(ctx context.Context, a directoryArgs) (changes, ended *data.Map, err error) {
+func (m directories) clearPlace(ctx context.Context, a directoryArgs) (changes, ended *data.Map, err error) {
 	changes = data.NewMap()
 	if !paths.IsFile(a.Name) && !(paths.IsLink(a.Name) && (!a.AllowSymlink || a.Force)) {
 		return changes, nil, nil
@@ -141,7 +141,7 @@ func (m *module) clearPlace(ctx context.Context, a directoryArgs) (changes, ende
 }
 
 // moveAway gives what is in the way its other name. A result means that there is no more to do: this name is taken, or it is test mode.
-func (m *module) moveAway(ctx context.Context, a directoryArgs) (ended *data.Map, err error) {
+func (m directories) moveAway(ctx context.Context, a directoryArgs) (ended *data.Map, err error) {
 	backup := data.Str(a.Backupname)
 	switch taken := paths.LinkExists(backup); {
 	case taken && !a.Force:
@@ -164,7 +164,7 @@ func (m *module) moveAway(ctx context.Context, a directoryArgs) (ended *data.Map
 }
 
 // folderAt makes the directory, or brings one that is there, and what is in it, to what is wanted.
-func (m *module) folderAt(ctx context.Context, a directoryArgs, forced *data.Map) (*data.Map, error) {
+func (m directories) folderAt(ctx context.Context, a directoryArgs, forced *data.Map) (*data.Map, error) {
 	if complaint := strangersLink(a.Name); complaint != "" {
 		return change.Failed(a.Name, complaint), nil
 	}
@@ -186,7 +186,7 @@ func (m *module) folderAt(ctx context.Context, a directoryArgs, forced *data.Map
 	return m.settle(ctx, a, s, forced)
 }
 
-func (m *module) makeFolder(ctx context.Context, a directoryArgs, changes *data.Map) (*data.Map, error) {
+func (m directories) makeFolder(ctx context.Context, a directoryArgs, changes *data.Map) (*data.Map, error) {
 	if above := dirname(a.Name); !paths.IsDir(above) {
 		if !a.Makedirs {
 			return change.New(a.Name, false, changes, "No directory to create "+a.Name+" in"), nil
@@ -225,7 +225,7 @@ type spot struct {
 }
 
 // survey compares a directory, and with recurse and clean what is in it.
-func (m *module) survey(ctx context.Context, a directoryArgs) (*survey, error) {
+func (m directories) survey(ctx context.Context, a directoryArgs) (*survey, error) {
 	s := &survey{changes: data.NewMap(), result: true, comment: "The directory " + a.Name + " is in the correct state"}
 	kinds, complaint := recurseSet(a.Recurse)
 	if complaint != "" {
@@ -268,7 +268,7 @@ func (m *module) survey(ctx context.Context, a directoryArgs) (*survey, error) {
 }
 
 // walk notes all in a directory that is to be as recurse says, and what clean removes.
-func (s *survey) walk(ctx context.Context, m *module, a directoryArgs, kinds map[string]bool) error {
+func (s *survey) walk(ctx context.Context, m directories, a directoryArgs, kinds map[string]bool) error {
 	var keep map[string]bool
 	exclude, err := excluder(a.ExcludePat)
 	if err == nil && a.Clean {
@@ -383,7 +383,7 @@ func recurseSet(v any) (map[string]bool, string) {
 }
 
 // differs returns what is other in a file or directory than it is to be.
-func (m *module) differs(ctx context.Context, at spot, follow bool) (*data.Map, error) {
+func (m directories) differs(ctx context.Context, at spot, follow bool) (*data.Map, error) {
 	changes := data.NewMap()
 	v, err := m.call(ctx, "file.stats", nil, at.path, nil, follow)
 	if loader.KindOf(err) == loader.KindExecution {
@@ -415,7 +415,7 @@ func (a directoryArgs) bound(path string) *data.Map {
 }
 
 // settle brings a directory that is there, and what is in it, to what is wanted.
-func (m *module) settle(ctx context.Context, a directoryArgs, s *survey, forced *data.Map) (*data.Map, error) {
+func (m directories) settle(ctx context.Context, a directoryArgs, s *survey, forced *data.Map) (*data.Map, error) {
 	ret := change.New(a.Name, true, forced, "")
 	if complaint := a.targetless(); complaint != "" {
 		ret.Set("result", false)
@@ -477,7 +477,7 @@ func (a directoryArgs) targetless() string {
 
 // removeAll removes files and directories below a directory, and returns which were there; of a directory that is gone with all that was in
 // it, only the directory, but in test mode all.
-func (m *module) removeAll(ctx context.Context, within string, paths []string) ([]any, error) {
+func (m directories) removeAll(ctx context.Context, within string, paths []string) ([]any, error) {
 	var removed []any
 	for _, path := range slices.Backward(paths) { // what is in a directory before the directory
 		if !change.Test(ctx) {
@@ -517,7 +517,7 @@ func excluder(v any) (func(string) bool, error) {
 }
 
 // keepFiles returns what clean must not remove: what states make that this one requires, and the directories above.
-func (m *module) keepFiles(ctx context.Context, name string, require any) (map[string]bool, error) {
+func (m directories) keepFiles(ctx context.Context, name string, require any) (map[string]bool, error) {
 	keep := map[string]bool{}
 	list, _ := require.([]any)
 	for _, v := range list {
@@ -539,7 +539,7 @@ func (m *module) keepFiles(ctx context.Context, name string, require any) (map[s
 }
 
 // keepOf notes what one state makes.
-func (m *module) keepOf(ctx context.Context, low *data.Map, made, name string, keep map[string]bool) error {
+func (m directories) keepOf(ctx context.Context, low *data.Map, made, name string, keep map[string]bool) error {
 	if !paths.IsDir(made) {
 		keepPath(keep, made)
 		return nil

@@ -34,7 +34,7 @@ type replaceArgs struct {
 //	    - pattern: '^PermitRootLogin .*'
 //	    - repl: PermitRootLogin no
 //	    - append_if_not_found: True
-func (m *module) replace(ctx context.Context, a replaceArgs) (any, error) {
+func (m edits) replace(ctx context.Context, a replaceArgs) (any, error) {
 	name := home(a.Name)
 	if name == "" {
 		return change.Failed(name, "Must provide name to file.replace"), nil
@@ -98,12 +98,12 @@ type lineArgs struct {
 //	    - content: my key = my value
 //	    - mode: ensure
 //	    - after: somekey.*?
-func (m *module) line(ctx context.Context, a lineArgs) (any, error) {
+func (m edits) line(ctx context.Context, a lineArgs) (any, error) {
 	name := home(a.Name)
 	if name == "" {
 		return change.Failed(name, "Must provide name to file.line"), nil
 	}
-	_, err := m.manage(ctx, managedArgs{Name: name, SourceHash: "", KeepSource: true, User: a.User, Group: a.Group, Mode: a.FileMode, Create: a.Create,
+	_, err := contents{m.module}.manage(ctx, managedArgs{Name: name, SourceHash: "", KeepSource: true, User: a.User, Group: a.Group, Mode: a.FileMode, Create: a.Create,
 		ShowChanges: true, ContentsNewline: true, AllowEmpty: true, FollowSymlinks: true, VerifySSL: true, EncodingErrors: "strict"})
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ type blockreplaceArgs struct {
 //	    - marker_end: "# END managed zone --"
 //	    - content: 10.0.0.1 db
 //	    - append_if_not_found: True
-func (m *module) blockreplace(ctx context.Context, a blockreplaceArgs) (any, error) {
+func (m edits) blockreplace(ctx context.Context, a blockreplaceArgs) (any, error) {
 	name := home(a.Name)
 	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes, a.Defaults, a.Context}
 	m.warnOfHash(t.source, t.sourceHash)
@@ -234,7 +234,7 @@ type commentArgs struct {
 //	/etc/fstab:
 //	  file.comment:
 //	    - regex: ^bind 127.0.0.1
-func (m *module) comment(ctx context.Context, a commentArgs) (change.Result, error) {
+func (m edits) comment(ctx context.Context, a commentArgs) (change.Result, error) {
 	name := home(a.Name)
 	plain := unanchored(a.Regex)
 	c := &commenting{
@@ -270,7 +270,7 @@ type uncommentArgs struct {
 //	/etc/adduser.conf:
 //	  file.uncomment:
 //	    - regex: EXTRA_GROUPS
-func (m *module) uncomment(ctx context.Context, a uncommentArgs) (change.Result, error) {
+func (m edits) uncomment(ctx context.Context, a uncommentArgs) (change.Result, error) {
 	name := home(a.Name)
 	plain := strings.TrimLeft(a.Regex, "^")
 	return m.commentLines(ctx, &commenting{
@@ -292,7 +292,7 @@ type commenting struct {
 	changes *data.Map
 }
 
-func (m *module) commentLines(ctx context.Context, c *commenting) (change.Result, error) {
+func (m edits) commentLines(ctx context.Context, c *commenting) (change.Result, error) {
 	if c.name == "" {
 		return change.Refuse(c.name, "Must provide name to "+c.word)
 	}
@@ -323,7 +323,7 @@ func (m *module) commentLines(ctx context.Context, c *commenting) (change.Result
 }
 
 // nothing returns why there is nothing to do, "" where there is.
-func (c *commenting) nothing(ctx context.Context, m *module) (string, error) {
+func (c *commenting) nothing(ctx context.Context, m edits) (string, error) {
 	found, err := m.searched(ctx, c.name, c.before)
 	if err != nil || found {
 		return "", err
@@ -340,7 +340,7 @@ func (c *commenting) nothing(ctx context.Context, m *module) (string, error) {
 	return "", errors.New(c.absent)
 }
 
-func (c *commenting) apply(ctx context.Context, m *module) error {
+func (c *commenting) apply(ctx context.Context, m edits) error {
 	before, err := readLines(c.name)
 	if err == nil {
 		_, err = m.call(ctx, "file.comment_line", nil, c.name, c.regex, c.char, c.on, c.backup)
@@ -361,7 +361,7 @@ func (c *commenting) apply(ctx context.Context, m *module) error {
 }
 
 // searched reports whether an expression is found in a file. Its error is to be raised.
-func (m *module) searched(ctx context.Context, name, expr string) (bool, error) {
+func (m edits) searched(ctx context.Context, name, expr string) (bool, error) {
 	found, err := m.call(ctx, "file.search", data.NewMap("multiline", true), name, expr)
 	return data.Truth(found), change.Raise(err)
 }
@@ -420,7 +420,7 @@ type keyvalueArgs struct {
 //	    - separator: ' '
 //	    - uncomment: '# '
 //	    - key_ignore_case: True
-func (m *module) keyvalue(ctx context.Context, a keyvalueArgs) (change.Result, error) {
+func (m edits) keyvalue(ctx context.Context, a keyvalueArgs) (change.Result, error) {
 	name := home(a.Name)
 	pairs, complaint := a.pairs(name)
 	if complaint != "" {
@@ -572,7 +572,7 @@ func (k *keyed) add() {
 }
 
 // keep writes the lines of a file if there are other ones.
-func (m *module) keep(ctx context.Context, name string, k *keyed) (change.Result, error) {
+func (m edits) keep(ctx context.Context, name string, k *keyed) (change.Result, error) {
 	n := data.Str(k.changes)
 	would := "File " + name + " is set to be changed (" + n + " lines)"
 	if k.ShowChanges {

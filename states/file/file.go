@@ -1,9 +1,11 @@
 // Package file is Salt's state file: files, directories and links, and text in them (salt/states/file.py).
 //
-// managed.go is about files whose content is given, directory.go and recurse.go about directories, link.go about symbolic links, place.go
-// about files that are copied, moved, touched or removed, lines.go and edit.go about text in files, serialize.go about data in them,
-// hardlink.go and nodes.go about other kinds of files, tidy.go and retention.go about what is to go, cached.go about the cache, patch.go
-// and decode.go about what becomes of other files. The module file does the work and the comparing, for test mode, too.
+// managed.go is about files whose content is given, directory.go and recurse.go about directories,
+// link.go and hardlink.go about links, place.go about files that are copied, moved or touched, absent.go
+// about those that are to be there or not, lines.go and edit.go about text in files, serialize.go and
+// decode.go about data in them, nodes.go about other kinds of files, tidy.go and retention.go about what
+// is to go, cached.go about the cache, patch.go about patches. owner.go and templates.go are for all of
+// them. The module file does the work and the comparing, for test mode, too.
 //
 // What differs: texts that accumulate are kept with the job and not in a file of the cache; directories are walked in the order of names;
 // a text that a template becomes is never cached; max_depth of file.directory counts for files as for directories; children_only tells
@@ -24,49 +26,61 @@ import (
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state"
-	"github.com/brineproject/brine/state/change"
 )
 
 // Plugin returns the state file.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "file", New: newModule} }
 
+// A module has what all states of files need.
 type module struct{ env *loader.Env }
+
+// The states by what they are about.
+type (
+	contents    struct{ *module } // files whose content is given
+	directories struct{ *module } // with what is in them
+	links       struct{ *module } // symbolic and hard
+	places      struct{ *module } // where files are, and whether they are there
+	edits       struct{ *module } // text in files
+	patches     struct{ *module } // of files
+	backlog     struct{ *module } // old files that are to go
+	caches      struct{ *module } // files of the minion's cache
+)
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("absent", m.absent),
+		loader.F("absent", places{m}.absent),
 		loader.F("accumulated", m.accumulated),
-		loader.F("append", m.append),
-		loader.F("blockreplace", m.blockreplace),
-		loader.F("cached", m.cached),
-		loader.F("comment", m.comment),
-		loader.F("copy", m.copy).Def("copy_"),
-		loader.F("decode", m.decode),
-		loader.F("directory", m.directory),
-		loader.F("exists", m.exists),
-		loader.F("hardlink", m.hardlink),
-		loader.F("keyvalue", m.keyvalue),
-		loader.F("line", m.line),
-		loader.F("managed", m.managed),
-		loader.F("missing", m.missing),
+		loader.F("append", edits{m}.append),
+		loader.F("blockreplace", edits{m}.blockreplace),
+		loader.F("cached", caches{m}.cached),
+		loader.F("comment", edits{m}.comment),
+		loader.F("copy", places{m}.copy).Def("copy_"),
+		loader.F("decode", contents{m}.decode),
+		loader.F("directory", directories{m}.directory),
+		loader.F("exists", places{m}.exists),
+		loader.F("hardlink", links{m}.hardlink),
+		loader.F("keyvalue", edits{m}.keyvalue),
+		loader.F("line", edits{m}.line),
+		loader.F("managed", contents{m}.managed),
+		loader.F("missing", places{m}.missing),
 		loader.F("mknod", m.mknod),
 		loader.F("mod_beacon", m.modBeacon),
-		loader.F("mod_run_check_cmd", m.modRunCheckCmd),
-		loader.F("not_cached", m.notCached),
-		loader.F("patch", m.patch),
-		loader.F("prepend", m.prepend),
-		loader.F("pruned", m.pruned),
-		loader.F("recurse", m.recurse),
-		loader.F("rename", m.rename),
-		loader.F("replace", m.replace),
-		loader.F("retention_schedule", m.retentionSchedule),
-		loader.F("serialize", m.serialize),
+		loader.F("mod_run_check_cmd", contents{m}.modRunCheckCmd),
+		loader.F("not_cached", caches{m}.notCached),
+		loader.F("patch", patches{m}.patch),
+		loader.F("prepend", edits{m}.prepend),
+		loader.F("pruned", backlog{m}.pruned),
+		loader.F("recurse", directories{m}.recurse),
+		loader.F("rename", places{m}.rename),
+		loader.F("replace", edits{m}.replace),
+		loader.F("retention_schedule", backlog{m}.retentionSchedule),
+		loader.F("serialize", contents{m}.serialize),
 		loader.F("shortcut", m.shortcut),
-		loader.F("symlink", m.symlink),
-		loader.F("tidied", m.tidied),
-		loader.F("touch", m.touch),
-		loader.F("uncomment", m.uncomment),
+		loader.F("symlink", links{m}.symlink),
+		loader.F("tidied", backlog{m}.tidied),
+		loader.F("touch", places{m}.touch),
+		loader.F("uncomment", edits{m}.uncomment),
 	}}, nil
 }
 
@@ -85,40 +99,6 @@ func dirname(path string) string {
 		return short
 	}
 	return head
-}
-
-// checkUser says whether a user and a group are not there; not in test mode, as they may be made before.
-func (m *module) checkUser(ctx context.Context, user, group any) (string, error) {
-	complaint := ""
-	for _, who := range []struct {
-		v              any
-		fun, word, gap string
-	}{{user, "file.user_to_uid", "User", " "}, {group, "file.group_to_gid", "Group", ""}} {
-		if !data.Truth(who.v) {
-			continue
-		}
-		id, err := m.call(ctx, who.fun, nil, who.v)
-		if err != nil {
-			return "", err
-		}
-		if id == "" {
-			complaint += who.word + " " + data.Str(who.v) + " is not available" + who.gap
-		}
-	}
-	if complaint != "" && change.Test(ctx) {
-		m.env.Log.Warn(complaint)
-		return "", nil
-	}
-	return complaint, nil
-}
-
-// ownerOf returns the user, by the argument user or the wrong one owner.
-func (m *module) ownerOf(user any, kwargs *data.Map) any {
-	if owner, ok := kwargs.Get("owner"); ok && !data.Truth(user) {
-		m.env.Log.Warn(`Use of argument owner found, "owner" is invalid, please use "user"`)
-		return owner
-	}
-	return user
 }
 
 // checkFile says what is wrong with a file that is to be edited.

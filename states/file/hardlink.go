@@ -40,7 +40,7 @@ type hardlinkArgs struct {
 //	/etc/grub.conf:
 //	  file.hardlink:
 //	    - target: /boot/grub/grub.conf
-func (m *module) hardlink(ctx context.Context, a hardlinkArgs) (any, error) {
+func (m links) hardlink(ctx context.Context, a hardlinkArgs) (any, error) {
 	a.Name = home(a.Name)
 	a.DirMode = normalMode(a.DirMode)
 	if a.Name == "" {
@@ -74,7 +74,7 @@ func sentences(wrong []string) string {
 }
 
 // hardlinkForecast says what would be done.
-func (m *module) hardlinkForecast(ctx context.Context, a hardlinkArgs) (any, error) {
+func (m links) hardlinkForecast(ctx context.Context, a hardlinkArgs) (any, error) {
 	switch {
 	case !paths.Exists(a.Target):
 		return change.Failed(a.Name, "Target "+a.Target+" for hard link does not exist"), nil
@@ -109,7 +109,7 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-func (m *module) hardlinked(ctx context.Context, a hardlinkArgs) (any, error) {
+func (m links) hardlinked(ctx context.Context, a hardlinkArgs) (any, error) {
 	switch dir := dirname(a.Name); {
 	case paths.IsDir(a.Name):
 		return change.Failed(a.Name, "Unable to hard link to directory "+a.Name), nil
@@ -129,7 +129,7 @@ func (m *module) hardlinked(ctx context.Context, a hardlinkArgs) (any, error) {
 }
 
 // relink makes the link, and removes what has its name if that is another link or may be removed.
-func (m *module) relink(ctx context.Context, a hardlinkArgs) (any, error) {
+func (m links) relink(ctx context.Context, a hardlinkArgs) (any, error) {
 	many, err := m.call(ctx, "file.is_hardlink", nil, a.Name)
 	if err != nil {
 		return nil, err

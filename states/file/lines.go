@@ -44,7 +44,7 @@ type appendArgs struct {
 //	  file.append:
 //	    - text: |
 //	        Thou hadst better eat salt with the Philosophers of Greece.
-func (m *module) append(ctx context.Context, a appendArgs) (any, error) {
+func (m edits) append(ctx context.Context, a appendArgs) (any, error) {
 	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes, a.Defaults, a.Context}
 	e, ret, err := m.startLines(ctx, home(a.Name), a.Text, a.Makedirs, t, "file.append")
 	if err != nil || ret != nil {
@@ -88,7 +88,7 @@ type prependArgs struct {
 //	/etc/motd:
 //	  file.prepend:
 //	    - text: Trust no one unless you have eaten much salt with him.
-func (m *module) prepend(ctx context.Context, a prependArgs) (any, error) {
+func (m edits) prepend(ctx context.Context, a prependArgs) (any, error) {
 	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes, a.Defaults, a.Context}
 	e, ret, err := m.startLines(ctx, home(a.Name), a.Text, a.Makedirs, t, "file.prepend")
 	if err != nil || ret != nil {
@@ -128,7 +128,7 @@ type addition struct {
 }
 
 // add has a function add the lines. Diffs are joined by join.
-func (m *module) add(ctx context.Context, e *addition, fun, did, join string) (change.Result, error) {
+func (m edits) add(ctx context.Context, e *addition, fun, did, join string) (change.Result, error) {
 	return change.Thing[*addition]{
 		Name: e.name,
 		Look: func(context.Context) (*addition, error) { return e, nil },
@@ -157,7 +157,7 @@ func (m *module) add(ctx context.Context, e *addition, fun, did, join string) (c
 }
 
 // startLines makes the file where there is none and reads it and the texts. A result means that there is no more to do.
-func (m *module) startLines(ctx context.Context, name string, text any, makedirs bool, t templates, word string) (*addition, any, error) {
+func (m edits) startLines(ctx context.Context, name string, text any, makedirs bool, t templates, word string) (*addition, any, error) {
 	if name == "" {
 		return nil, change.Failed(name, "Must provide name to "+word), nil
 	}
@@ -166,7 +166,7 @@ func (m *module) startLines(ctx context.Context, name string, text any, makedirs
 		return nil, change.Failed(name, complaint), nil
 	}
 	if complaint := checkFile(name); complaint != "" {
-		ret, err := m.touched(ctx, touchArgs{Name: name, Makedirs: makedirs})
+		ret, err := places{m.module}.touched(ctx, touchArgs{Name: name, Makedirs: makedirs})
 		if err != nil || change.Test(ctx) {
 			return nil, ret, err
 		}
@@ -198,7 +198,7 @@ func bare(lines []string) []string {
 }
 
 // hasText reports whether a text is in a file, as a regular expression or, without regard of white space, as lines.
-func (m *module) hasText(ctx context.Context, name, chunk string, loose bool) (bool, error) {
+func (m edits) hasText(ctx context.Context, name, chunk string, loose bool) (bool, error) {
 	expr := chunk
 	if loose {
 		var err error

@@ -2,9 +2,6 @@ package file
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,7 +9,6 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
-	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -56,9 +52,9 @@ type symlinkArgs struct {
 //	/etc/grub.conf:
 //	  file.symlink:
 //	    - target: /boot/grub/grub.conf
-func (m *module) symlink(ctx context.Context, a symlinkArgs) (any, error) { return m.linked(ctx, a) }
+func (m links) symlink(ctx context.Context, a symlinkArgs) (any, error) { return m.linked(ctx, a) }
 
-func (m *module) linked(ctx context.Context, a symlinkArgs) (*data.Map, error) {
+func (m links) linked(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	a.Name = home(a.Name)
 	if a.Name == "" {
 		return change.Failed(a.Name, "Must provide name to file.symlink"), nil
@@ -86,13 +82,13 @@ func (m *module) linked(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 }
 
 // linkOwners completes user and group and says what is wrong with them.
-func (m *module) linkOwners(ctx context.Context, a *symlinkArgs) (string, error) {
+func (m links) linkOwners(ctx context.Context, a *symlinkArgs) (string, error) {
 	wrong, err := m.wrongOwners(ctx, a)
 	return sentences(wrong), err
 }
 
 // wrongOwners completes user and group of a link, and returns what is wrong with them and with its name.
-func (m *module) wrongOwners(ctx context.Context, a *symlinkArgs) ([]string, error) {
+func (m links) wrongOwners(ctx context.Context, a *symlinkArgs) ([]string, error) {
 	a.User = m.ownerOf(a.User, a.Kwargs)
 	if a.InheritUserAndGroup && paths.IsLink(a.Name) {
 		user, group, err := m.owners(ctx, a.Name)
@@ -129,41 +125,8 @@ func (m *module) wrongOwners(ctx context.Context, a *symlinkArgs) ([]string, err
 	return wrong, nil
 }
 
-// completeOwners fills in the minion's user and that user's group.
-func (m *module) completeOwners(ctx context.Context, user, group any) (any, any, error) {
-	if user == nil {
-		if user = m.env.Option("user"); user == nil {
-			user = "root"
-		}
-	}
-	if group != nil {
-		return user, group, nil
-	}
-	if !m.env.Functions.Has("user.info") {
-		return user, user, nil
-	}
-	v, err := m.call(ctx, "user.info", nil, user)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, _ := v.(*data.Map)
-	gid := info.Value("gid")
-	if gid == nil {
-		gid = int64(0)
-	}
-	group, err = m.call(ctx, "file.gid_to_group", nil, gid)
-	return user, group, err
-}
-
-func (m *module) owners(ctx context.Context, path string) (user, group any, err error) {
-	if user, err = m.call(ctx, "file.get_user", data.NewMap("follow_symlinks", false), path); err == nil {
-		group, err = m.call(ctx, "file.get_group", data.NewMap("follow_symlinks", false), path)
-	}
-	return user, group, err
-}
-
 // linkForecast says what would be done.
-func (m *module) linkForecast(ctx context.Context, a symlinkArgs) (*data.Map, error) {
+func (m links) linkForecast(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	var result any
 	comment, changes := "", data.NewMap()
 	to, err := os.Readlink(a.Name)
@@ -201,7 +164,7 @@ func (m *module) linkForecast(ctx context.Context, a symlinkArgs) (*data.Map, er
 	return change.New(a.Name, result, changes, comment), nil
 }
 
-func (m *module) link(ctx context.Context, a symlinkArgs) (*data.Map, error) {
+func (m links) link(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	to, err := os.Readlink(a.Name)
 	switch {
 	case err == nil && path.Clean(to) == path.Clean(a.Target):
@@ -226,7 +189,7 @@ func (m *module) link(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 }
 
 // ownLink sees to the owners of a link that leads where it should.
-func (m *module) ownLink(ctx context.Context, a symlinkArgs) (*data.Map, error) {
+func (m links) ownLink(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	who := data.Str(a.User) + ":" + data.Str(a.Group)
 	user, group, err := m.owners(ctx, a.Name)
 	if err != nil {
@@ -246,7 +209,7 @@ func (m *module) ownLink(ctx context.Context, a symlinkArgs) (*data.Map, error) 
 }
 
 // setLinkOwners reports whether the link belongs to whom it should, after an attempt to give it.
-func (m *module) setLinkOwners(ctx context.Context, a symlinkArgs) (bool, error) {
+func (m links) setLinkOwners(ctx context.Context, a symlinkArgs) (bool, error) {
 	for range 2 {
 		user, group, err := m.owners(ctx, a.Name)
 		if err != nil || user == a.User && group == a.Group {
@@ -260,7 +223,7 @@ func (m *module) setLinkOwners(ctx context.Context, a symlinkArgs) (bool, error)
 }
 
 // makeWay moves away what is where the link is to be, or says that it is in the way.
-func (m *module) makeWay(ctx context.Context, a symlinkArgs) (*data.Map, error) {
+func (m links) makeWay(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	if a.Backupname == nil {
 		if a.Force || a.Atomic {
 			return nil, nil
@@ -292,97 +255,4 @@ func (m *module) makeWay(ctx context.Context, a symlinkArgs) (*data.Map, error) 
 		return change.Failed(a.Name, "Unable to rename "+a.Name+" to backup "+backup+" -> : "+err.Error()), nil
 	}
 	return nil, nil
-}
-
-type anyArgs struct {
-	Name   string
-	Kwargs *data.Map `kwargs:"kwargs"`
-}
-
-// absent removes a file, a link, or a directory with all that is in it.
-//
-//	/etc/old.conf:
-//	  file.absent: []
-func (m *module) absent(ctx context.Context, a anyArgs) (change.Result, error) {
-	name := home(a.Name)
-	switch {
-	case name == "":
-		return change.Refuse(name, "Must provide name to file.absent")
-	case !filepath.IsAbs(name):
-		return change.Refuse(name, notAbsolute(name))
-	case name == "/":
-		return change.Refuse(name, `Refusing to make "/" absent`)
-	}
-	return change.Thing[string]{
-		Name: name,
-		Look: func(context.Context) (string, error) { return kindOf(name) },
-		Wants: func(kind string) *data.Map {
-			return change.When(kind != "", data.NewMap("removed", name))
-		},
-		Apply: func(ctx context.Context, _ string) error {
-			_, err := m.call(ctx, "file.remove", data.NewMap("force", true), name)
-			return change.Except(err, loader.KindExecution)
-		},
-		Say: func(o change.Outcome[string]) any {
-			switch {
-			case o.Err != nil:
-				return nil
-			case o.Stage == change.StageSame:
-				return "File " + name + " is not present"
-			case o.Stage == change.StageWould:
-				return o.Before + " " + name + " is set for removal"
-			case o.Stage == change.StageDone:
-				return "Removed " + strings.ToLower(o.Before) + " " + name
-			}
-			return "Failed to remove " + strings.ToLower(o.Before) + " " + name
-		},
-	}.Ensure(ctx)
-}
-
-// kindOf returns File or Directory, "" where there is neither.
-func kindOf(name string) (string, error) {
-	info, err := os.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", nil
-	case err != nil:
-		return "", fmt.Errorf("Could not see whether %s is present: %w", name, err) //nolint:staticcheck // Salt's text
-	case info.IsDir():
-		return "Directory", nil
-	}
-	return "File", nil
-}
-
-// exists fails where there is no such file or directory.
-//
-//	/etc/fstab:
-//	  file.exists: []
-func (m *module) exists(_ context.Context, a anyArgs) (any, error) {
-	name := home(a.Name)
-	switch {
-	case name == "":
-		return change.Failed(name, "Must provide name to file.exists"), nil
-	case !paths.Exists(name):
-		return change.Failed(name, "Specified path "+name+" does not exist"), nil
-	}
-	return change.Done(name, "Path "+name+" exists"), nil
-}
-
-// missing fails where there is such a file or directory.
-//
-//	/etc/nologin:
-//	  file.missing: []
-func (m *module) missing(_ context.Context, a anyArgs) (any, error) {
-	name := home(a.Name)
-	if name == "" {
-		return change.Failed(name, "Must provide name to file.missing"), nil
-	}
-	_, err := os.Stat(name)
-	switch {
-	case err == nil:
-		return change.Failed(name, "Specified path "+name+" exists"), nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return change.Failed(name, "Could not see whether "+name+" is missing: "+err.Error()), nil
-	}
-	return change.Done(name, "Path "+name+" is missing"), nil
 }

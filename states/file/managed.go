@@ -121,7 +121,7 @@ type managedArgs struct {
 //	    - user: root
 //	    - mode: "0644"
 //	    - template: jinja
-func (m *module) managed(ctx context.Context, a managedArgs) (any, error) {
+func (m contents) managed(ctx context.Context, a managedArgs) (any, error) {
 	a.Name = home(a.Name)
 	ret, err := m.manage(ctx, a)
 	if err != nil {
@@ -133,7 +133,7 @@ func (m *module) managed(ctx context.Context, a managedArgs) (any, error) {
 	return ordered(ret, "changes", "comment", "name", "result"), nil
 }
 
-func (m *module) manage(ctx context.Context, a managedArgs) (*data.Map, error) {
+func (m contents) manage(ctx context.Context, a managedArgs) (*data.Map, error) {
 	a.Kwargs = a.Kwargs.Clone()
 	a.Kwargs.Delete("env")
 	keep := strings.EqualFold(data.Str(a.Mode), "keep")
@@ -190,7 +190,7 @@ func (m *module) manage(ctx context.Context, a managedArgs) (*data.Map, error) {
 
 // hasSourceHash reports whether the file already has the hash of a source from elsewhere, which is then not fetched. What goes wrong here
 // comes up again where the source is fetched.
-func (m *module) hasSourceHash(ctx context.Context, a managedArgs) bool {
+func (m contents) hasSourceHash(ctx context.Context, a managedArgs) bool {
 	if !data.Truth(a.Source) || !data.Truth(a.SourceHash) || a.SkipVerify || a.Contents != nil || data.Truth(a.Template) {
 		return false
 	}
@@ -251,7 +251,7 @@ func (a managedArgs) placeComplaint() string {
 }
 
 // contents returns the content that the arguments give, nil where it comes from a source.
-func (m *module) contents(ctx context.Context, a managedArgs) (any, *data.Map, error) {
+func (m contents) contents(ctx context.Context, a managedArgs) (any, *data.Map, error) {
 	raw, id, complaint, err := m.rawContents(ctx, a)
 	switch {
 	case err != nil:
@@ -296,7 +296,7 @@ func (m *module) contents(ctx context.Context, a managedArgs) (any, *data.Map, e
 	return m.template(ctx, a, contents)
 }
 
-func (m *module) template(ctx context.Context, a managedArgs, contents any) (any, *data.Map, error) {
+func (m contents) template(ctx context.Context, a managedArgs, contents any) (any, *data.Map, error) {
 	v, err := m.call(ctx, "file.apply_template_on_contents",
 		data.NewMap("template", a.Template, "context", a.Context, "defaults", a.Defaults, "saltenv", change.CallOf(ctx).SaltEnv), contents)
 	if told, ok := v.(*data.Map); ok && err == nil {
@@ -306,7 +306,7 @@ func (m *module) template(ctx context.Context, a managedArgs, contents any) (any
 }
 
 // rawContents returns what contents, contents_pillar or contents_grains name, and the name of that in texts.
-func (m *module) rawContents(ctx context.Context, a managedArgs) (v any, id, complaint string, err error) {
+func (m contents) rawContents(ctx context.Context, a managedArgs) (v any, id, complaint string, err error) {
 	key, fun, word := a.ContentsPillar, "pillar.get", "Pillar"
 	id = "contents_pillar " + data.Str(key)
 	if key == nil {
@@ -348,7 +348,7 @@ func (a managedArgs) selinux() *data.Map {
 }
 
 // permitted sees to owners and mode of a file whose content stays.
-func (m *module) permitted(ctx context.Context, a managedArgs) (*data.Map, error) {
+func (m contents) permitted(ctx context.Context, a managedArgs) (*data.Map, error) {
 	v, err := m.call(ctx, "file.check_perms", a.selinux(), a.Name, change.Done(a.Name, ""), a.User, a.Group, a.Mode, a.Attrs, a.FollowSymlinks)
 	if err != nil {
 		return nil, err
@@ -371,7 +371,7 @@ func (m *module) permitted(ctx context.Context, a managedArgs) (*data.Map, error
 }
 
 // forecast says what would change.
-func (m *module) forecast(ctx context.Context, a managedArgs, keep bool) (*data.Map, error) {
+func (m contents) forecast(ctx context.Context, a managedArgs, keep bool) (*data.Map, error) {
 	kw := a.selinux()
 	kw.Set("verify_ssl", a.VerifySSL)
 	kw.Set("follow_symlinks", a.FollowSymlinks)
@@ -398,7 +398,7 @@ func (m *module) forecast(ctx context.Context, a managedArgs, keep bool) (*data.
 }
 
 // apply gets the source and makes the file.
-func (m *module) apply(ctx context.Context, a managedArgs, keep bool) (*data.Map, error) {
+func (m contents) apply(ctx context.Context, a managedArgs, keep bool) (*data.Map, error) {
 	saltenv := change.CallOf(ctx).SaltEnv
 	v, err := m.call(ctx, "file.source_list", nil, a.Source, a.SourceHash, saltenv)
 	if err == nil {
@@ -437,11 +437,11 @@ func (m *module) apply(ctx context.Context, a managedArgs, keep bool) (*data.Map
 }
 
 // unmanaged fails the state, unless the run itself has ended.
-func (m *module) unmanaged(name string, err error) (*data.Map, error) {
+func (m contents) unmanaged(name string, err error) (*data.Map, error) {
 	return change.Failed(name, "Unable to manage file: "+err.Error()), nil
 }
 
-func (m *module) manageFile(ctx context.Context, a managedArgs, keep bool, name string, file, sum any) (*data.Map, error) {
+func (m contents) manageFile(ctx context.Context, a managedArgs, keep bool, name string, file, sum any) (*data.Map, error) {
 	kw := a.selinux()
 	kw.Update(data.NewMap("encoding", a.Encoding, "encoding_errors", a.EncodingErrors, "verify_ssl", a.VerifySSL, "use_etag", a.UseETag))
 	for k, v := range a.Kwargs.All() {
@@ -456,7 +456,7 @@ func (m *module) manageFile(ctx context.Context, a managedArgs, keep bool, name 
 }
 
 // checked makes the file in a place of its own first and lets the command check_cmd judge it. It returns that place.
-func (m *module) checked(ctx context.Context, a managedArgs, keep bool, file, sum any) (temp string, failed *data.Map, err error) {
+func (m contents) checked(ctx context.Context, a managedArgs, keep bool, file, sum any) (temp string, failed *data.Map, err error) {
 	f, err := os.CreateTemp(a.TmpDir, "__salt.tmp.*"+a.TmpExt)
 	if err != nil {
 		return "", nil, loader.Exception("OSError", "%w", err)
@@ -512,7 +512,7 @@ func copyFile(from string) (to string, err error) {
 }
 
 // dropSource removes the copy of the source in the cache, for keep_source: False.
-func (m *module) dropSource(ctx context.Context, file, source any, saltenv string) {
+func (m contents) dropSource(ctx context.Context, file, source any, saltenv string) {
 	if !data.Truth(file) && data.Truth(source) && fileclient.Scheme(data.Str(source)) == "salt" {
 		if v, err := m.call(ctx, "cp.is_cached", nil, source, saltenv); err == nil {
 			file = v
@@ -530,7 +530,7 @@ type checkCmdArgs struct {
 }
 
 // modRunCheckCmd runs the command of check_cmd with a file, and returns True, or what a state that fails adds to its result.
-func (m *module) modRunCheckCmd(ctx context.Context, a checkCmdArgs) (any, error) {
+func (m contents) modRunCheckCmd(ctx context.Context, a checkCmdArgs) (any, error) {
 	told, err := m.runCheck(ctx, a.Cmd, a.Filename)
 	if err != nil || told == nil {
 		return true, err
@@ -538,7 +538,7 @@ func (m *module) modRunCheckCmd(ctx context.Context, a checkCmdArgs) (any, error
 	return told, nil
 }
 
-func (m *module) runCheck(ctx context.Context, cmd any, file string) (*data.Map, error) {
+func (m contents) runCheck(ctx context.Context, cmd any, file string) (*data.Map, error) {
 	kw := data.NewMap()
 	if shell, ok := m.env.GrainsNow().Get("shell"); ok {
 		kw.Set("shell", shell)

@@ -50,7 +50,7 @@ type patchArgs struct {
 //	/opt/example.conf:
 //	  file.patch:
 //	    - source: salt://example.patch
-func (m *module) patch(ctx context.Context, a patchArgs) (any, error) {
+func (m patches) patch(ctx context.Context, a patchArgs) (any, error) {
 	ret, warnings, err := m.patched(ctx, a)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (m *module) patch(ctx context.Context, a patchArgs) (any, error) {
 	return ret, nil
 }
 
-func (m *module) patched(ctx context.Context, a patchArgs) (*data.Map, []any, error) {
+func (m patches) patched(ctx context.Context, a patchArgs) (*data.Map, []any, error) {
 	given := a.Name
 	a.Name = home(a.Name)
 	if complaint := a.complaint(); complaint != "" {
@@ -178,7 +178,7 @@ func notAllowed(word string) bool {
 }
 
 // patchSource returns where the patch is, of a list the first that is there. It keeps the hash that goes with it.
-func (m *module) patchSource(ctx context.Context, a *patchArgs) (string, []any, error) {
+func (m patches) patchSource(ctx context.Context, a *patchArgs) (string, []any, error) {
 	v, err := m.call(ctx, "file.source_list", nil, a.Source, a.SourceHash, change.CallOf(ctx).SaltEnv)
 	if err != nil {
 		return "", nil, err
@@ -201,7 +201,7 @@ func (m *module) patchSource(ctx context.Context, a *patchArgs) (string, []any, 
 
 // A patching is one run of the state, with a directory for what it needs meanwhile.
 type patching struct {
-	m       *module
+	m       patches
 	a       patchArgs
 	given   string
 	options []string
@@ -246,7 +246,7 @@ func (p *patching) fetch(ctx context.Context, url, file string) (*data.Map, erro
 	call := *change.CallOf(ctx)
 	call.Test = false
 	a := p.a
-	ret, err := p.m.manage(change.WithCall(ctx, &call), managedArgs{Name: file, Source: url, SourceHash: a.SourceHash, SourceHashName: a.SourceHashName,
+	ret, err := contents{p.m.module}.manage(change.WithCall(ctx, &call), managedArgs{Name: file, Source: url, SourceHash: a.SourceHash, SourceHashName: a.SourceHashName,
 		SkipVerify: a.SkipVerify, Template: a.Template, Context: a.Context, Defaults: a.Defaults, KeepSource: true, Makedirs: false, Replace: true,
 		Backup: "", ShowChanges: true, Create: true, ContentsNewline: true, ContentsDelimiter: ":", EncodingErrors: "strict", AllowEmpty: true,
 		FollowSymlinks: true, VerifySSL: true, WinInheritance: true, WinPermsReset: false, Kwargs: data.NewMap()})

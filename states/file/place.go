@@ -3,14 +3,10 @@ package file
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
-	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -29,7 +25,7 @@ type touchArgs struct {
 //
 //	/var/log/httpd/logrotate.empty:
 //	  file.touch: []
-func (m *module) touch(ctx context.Context, a touchArgs) (any, error) {
+func (m places) touch(ctx context.Context, a touchArgs) (any, error) {
 	ret, err := m.touched(ctx, a)
 	if err != nil {
 		return nil, err
@@ -37,7 +33,7 @@ func (m *module) touch(ctx context.Context, a touchArgs) (any, error) {
 	return ret, nil
 }
 
-func (m *module) touched(ctx context.Context, a touchArgs) (*data.Map, error) {
+func (m places) touched(ctx context.Context, a touchArgs) (*data.Map, error) {
 	name := home(a.Name)
 	switch {
 	case name == "":
@@ -72,7 +68,7 @@ func (m *module) touched(ctx context.Context, a touchArgs) (*data.Map, error) {
 	return change.New(name, v, data.NewMap("touched", name), "Updated times on "+kind+" "+name), nil
 }
 
-func (m *module) touchForecast(ctx context.Context, name string, a touchArgs) (*data.Map, error) {
+func (m places) touchForecast(ctx context.Context, name string, a touchArgs) (*data.Map, error) {
 	if !paths.Exists(name) {
 		return change.Would(name, data.NewMap("new", name), "File "+name+" is set to be created"), nil
 	}
@@ -118,7 +114,7 @@ type copyArgs struct {
 //	/etc/example.conf:
 //	  file.copy:
 //	    - source: /tmp/example.conf
-func (m *module) copy(ctx context.Context, a copyArgs) (any, error) {
+func (m places) copy(ctx context.Context, a copyArgs) (any, error) {
 	ret, err := m.copyTo(ctx, a)
 	if err != nil {
 		return nil, err
@@ -126,7 +122,7 @@ func (m *module) copy(ctx context.Context, a copyArgs) (any, error) {
 	return ordered(ret, "name", "changes", "comment", "result"), nil
 }
 
-func (m *module) copyTo(ctx context.Context, a copyArgs) (*data.Map, error) {
+func (m places) copyTo(ctx context.Context, a copyArgs) (*data.Map, error) {
 	a.Name, a.Source = home(a.Name), home(a.Source)
 	asked := a.Name
 	switch {
@@ -168,7 +164,7 @@ func (m *module) copyTo(ctx context.Context, a copyArgs) (*data.Map, error) {
 }
 
 // copyOwners completes owners and mode.
-func (m *module) copyOwners(ctx context.Context, a *copyArgs) (complaint string, err error) {
+func (m places) copyOwners(ctx context.Context, a *copyArgs) (complaint string, err error) {
 	for _, one := range []struct {
 		to  *any
 		fun string
@@ -191,7 +187,7 @@ func (m *module) copyOwners(ctx context.Context, a *copyArgs) (complaint string,
 }
 
 // same reports whether two files have one content.
-func (m *module) same(ctx context.Context, a, b string) (bool, error) {
+func (m places) same(ctx context.Context, a, b string) (bool, error) {
 	if !paths.IsFile(a) || !paths.IsFile(b) {
 		return false, nil
 	}
@@ -203,7 +199,7 @@ func (m *module) same(ctx context.Context, a, b string) (bool, error) {
 	return x == y, err
 }
 
-func (m *module) copied(ctx context.Context, a copyArgs, asked, comment string) (*data.Map, error) {
+func (m places) copied(ctx context.Context, a copyArgs, asked, comment string) (*data.Map, error) {
 	if dir := dirname(a.Name); !paths.IsDir(dir) {
 		if !a.Makedirs {
 			return change.Failed(asked, "The target directory "+dir+" is not present"), nil
@@ -280,7 +276,7 @@ type renameArgs struct {
 //	/etc/new.conf:
 //	  file.rename:
 //	    - source: /etc/old.conf
-func (m *module) rename(ctx context.Context, a renameArgs) (any, error) {
+func (m places) rename(ctx context.Context, a renameArgs) (any, error) {
 	ret, err := m.renamed(ctx, a)
 	if err != nil {
 		return nil, err
@@ -288,7 +284,7 @@ func (m *module) rename(ctx context.Context, a renameArgs) (any, error) {
 	return ordered(ret.Map(), "name", "changes", "comment", "result"), nil
 }
 
-func (m *module) renamed(ctx context.Context, a renameArgs) (change.Result, error) {
+func (m places) renamed(ctx context.Context, a renameArgs) (change.Result, error) {
 	name, source := movable(a.Name), movable(a.Source)
 	switch {
 	case name == "":
@@ -330,7 +326,7 @@ func stays(source, name string, force bool) string {
 }
 
 // move moves a file to where what is there is removed before.
-func (m *module) move(ctx context.Context, source, name string, makedirs bool) error {
+func (m places) move(ctx context.Context, source, name string, makedirs bool) error {
 	if paths.LinkExists(name) {
 		if _, err := m.call(ctx, "file.remove", nil, name); err != nil {
 			return errors.New(`Failed to delete "` + name + `" in preparation for forced move`) //nolint:staticcheck // Salt's text
@@ -348,73 +344,4 @@ func (m *module) move(ctx context.Context, source, name string, makedirs bool) e
 		return errors.New(`Failed to move "` + source + `" to "` + name + `"`) //nolint:staticcheck // Salt's text
 	}
 	return nil
-}
-
-// contentOf returns what templates become, joined in a list.
-func (m *module) contentOf(ctx context.Context, t templates) ([]string, *data.Map, error) {
-	sources, _ := t.sources.([]any)
-	if data.Truth(t.source) {
-		sources = []any{t.source}
-	}
-	vars := data.NewMap()
-	for _, v := range []any{t.defaults, t.context} {
-		if more, ok := v.(*data.Map); ok {
-			vars.Update(more)
-		}
-	}
-	var out []string
-	for _, source := range sources {
-		v, err := m.call(ctx, "cp.get_template", data.NewMap("template", t.template, "saltenv", change.CallOf(ctx).SaltEnv, "context", vars), source, "")
-		if err != nil {
-			return nil, nil, err
-		}
-		file := data.Str(v)
-		if file == "" {
-			return nil, failedTemplate(source, "Failed to load template file "+data.Str(source)), nil
-		}
-		body, err := os.ReadFile(file)
-		if err != nil {
-			return nil, nil, loader.Exception("OSError", "%w", err)
-		}
-		if len(body) == 0 {
-			return nil, failedTemplate(source, "Failed to read rendered template file "+file+" ("+data.Str(source)+")"), nil
-		}
-		out = append(out, strings.ToValidUTF8(string(body), "\ufffd"))
-	}
-	return out, nil, nil
-}
-
-func failedTemplate(source any, comment string) *data.Map {
-	ret := change.Failed(source, comment)
-	ret.Set("data", []any{})
-	return ret
-}
-
-// templates are the sources of texts.
-type templates struct{ source, sourceHash, template, sources, sourceHashes, defaults, context any }
-
-func (t templates) any() bool { return data.Truth(t.source) || data.Truth(t.sources) }
-
-func (t templates) complaint() string {
-	switch {
-	case data.Truth(t.source) && data.Truth(t.sources):
-		return "source and sources are mutually exclusive"
-	case data.Truth(t.sourceHash) && data.Truth(t.sourceHashes):
-		return "source_hash and source_hashes are mutually exclusive"
-	}
-	return ""
-}
-
-// warnOfHash logs that the hash of a source is not looked at, where the source is not fetched from elsewhere.
-func (m *module) warnOfHash(source, hash any) {
-	if source == nil || !data.Truth(hash) {
-		return
-	}
-	for _, s := range texts(source) {
-		scheme, _, ok := strings.Cut(strings.ToLower(s), ":")
-		if ok && slices.Contains([]string{"http", "https", "ftp"}, scheme) {
-			return
-		}
-	}
-	m.env.Log.Warn("source_hash is only used with 'http', 'https' or 'ftp'")
 }

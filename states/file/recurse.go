@@ -68,7 +68,7 @@ type recurseArgs struct {
 //	  file.recurse:
 //	    - source: salt://code/flask
 //	    - include_empty: True
-func (m *module) recurse(ctx context.Context, a recurseArgs) (any, error) {
+func (m directories) recurse(ctx context.Context, a recurseArgs) (any, error) {
 	a.Name = home(a.Name)
 	a.User = m.ownerOf(a.User, a.Kwargs)
 	a.DirMode = normalMode(a.DirMode)
@@ -102,7 +102,7 @@ func (m *module) recurse(ctx context.Context, a recurseArgs) (any, error) {
 }
 
 // recurseSource finds the source that counts.
-func (m *module) recurseSource(ctx context.Context, a *recurseArgs) (string, error) {
+func (m directories) recurseSource(ctx context.Context, a *recurseArgs) (string, error) {
 	var sources []any
 	for _, source := range texts(a.Source) {
 		source = strings.TrimRight(source, "/")
@@ -131,7 +131,7 @@ func (m *module) recurseSource(ctx context.Context, a *recurseArgs) (string, err
 }
 
 // recurseDest makes the directory where there is none.
-func (m *module) recurseDest(ctx context.Context, a recurseArgs) (string, error) {
+func (m directories) recurseDest(ctx context.Context, a recurseArgs) (string, error) {
 	if complaint := strangersLink(a.Name); complaint != "" {
 		return complaint, nil
 	}
@@ -154,7 +154,7 @@ func saltPath(ctx context.Context, url string) (path, env string) {
 	return path, env
 }
 
-func (m *module) list(ctx context.Context, fun string, args ...any) ([]string, error) {
+func (m directories) list(ctx context.Context, fun string, args ...any) ([]string, error) {
 	v, err := m.call(ctx, fun, nil, args...)
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ type plan struct {
 }
 
 // plan lists what is on the file server.
-func (m *module) plan(ctx context.Context, a recurseArgs) (*plan, error) {
+func (m directories) plan(ctx context.Context, a recurseArgs) (*plan, error) {
 	root, env := saltPath(ctx, data.Str(a.Source))
 	root = strings.TrimPrefix(strings.TrimSuffix(root, "/")+"/", "/") // "" for all that is served
 	wanted, err := a.wanted()
@@ -227,7 +227,7 @@ func (m *module) plan(ctx context.Context, a recurseArgs) (*plan, error) {
 }
 
 // planEmpty adds directories that may be empty.
-func (m *module) planEmpty(ctx context.Context, a recurseArgs, p *plan, root, env string, wanted func(string) bool) error {
+func (m directories) planEmpty(ctx context.Context, a recurseArgs, p *plan, root, env string, wanted func(string) bool) error {
 	if !a.IncludeEmpty {
 		return nil
 	}
@@ -275,9 +275,9 @@ type sweep struct {
 	ret, comments *data.Map
 }
 
-func (s *sweep) run(ctx context.Context, m *module, p *plan) (any, error) {
+func (s *sweep) run(ctx context.Context, m directories, p *plan) (any, error) {
 	for _, link := range p.links {
-		ret, err := m.linked(ctx, symlinkArgs{Name: link[0], Target: link[1], Makedirs: true, Force: s.ForceSymlinks, User: s.User, Group: s.Group, Mode: s.SymMode})
+		ret, err := links{m.module}.linked(ctx, symlinkArgs{Name: link[0], Target: link[1], Makedirs: true, Force: s.ForceSymlinks, User: s.User, Group: s.Group, Mode: s.SymMode})
 		if err != nil {
 			return nil, err
 		}
@@ -329,7 +329,7 @@ func (s *sweep) merge(at string, ret *data.Map) {
 }
 
 // swap removes what is of the wrong kind, and reports whether there is nothing else to do.
-func (s *sweep) swap(ctx context.Context, m *module, at, would, done string) (bool, error) {
+func (s *sweep) swap(ctx context.Context, m directories, at, would, done string) (bool, error) {
 	if change.Test(ctx) {
 		s.merge(at, change.Would(s.Name, nil, would))
 		return true, nil
@@ -341,7 +341,7 @@ func (s *sweep) swap(ctx context.Context, m *module, at, would, done string) (bo
 	return false, nil
 }
 
-func (s *sweep) dir(ctx context.Context, m *module, at string) error {
+func (s *sweep) dir(ctx context.Context, m directories, at string) error {
 	if path.Base(at) == ".." {
 		return nil
 	}
@@ -357,7 +357,7 @@ func (s *sweep) dir(ctx context.Context, m *module, at string) error {
 	return err
 }
 
-func (s *sweep) file(ctx context.Context, m *module, at, source string) error {
+func (s *sweep) file(ctx context.Context, m directories, at, source string) error {
 	if complaint := strangersLink(filepath.Dir(at)); complaint != "" {
 		s.merge(at, change.Failed(at, complaint))
 		return nil
@@ -369,7 +369,7 @@ func (s *sweep) file(ctx context.Context, m *module, at, source string) error {
 	}
 	kwargs := s.Kwargs.Clone()
 	kwargs.Delete("makedirs")
-	ret, err := m.manage(ctx, managedArgs{Name: at, Source: source, SourceHash: "", KeepSource: s.KeepSource, User: s.User, Group: s.Group, Mode: s.FileMode,
+	ret, err := contents{m.module}.manage(ctx, managedArgs{Name: at, Source: source, SourceHash: "", KeepSource: s.KeepSource, User: s.User, Group: s.Group, Mode: s.FileMode,
 		Template: s.Template, Makedirs: true, Context: s.Context, Replace: s.Replace, Defaults: s.Defaults, Backup: s.Backup, ShowChanges: true, Create: true,
 		ContentsNewline: true, AllowEmpty: true, EncodingErrors: "strict", FollowSymlinks: true, VerifySSL: true, Kwargs: kwargs})
 	if err == nil {
@@ -379,7 +379,7 @@ func (s *sweep) file(ctx context.Context, m *module, at, source string) error {
 }
 
 // clean removes what is not to be there.
-func (s *sweep) clean(ctx context.Context, m *module, p *plan) error {
+func (s *sweep) clean(ctx context.Context, m directories, p *plan) error {
 	if !s.Clean {
 		return nil
 	}

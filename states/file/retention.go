@@ -39,7 +39,7 @@ type retentionArgs struct {
 //	        most_recent: 5
 //	        first_of_day: 7
 //	    - strptime_format: example_%Y%m%d_%H%M%S.tar.gz
-func (m *module) retentionSchedule(ctx context.Context, a retentionArgs) (change.Result, error) {
+func (m backlog) retentionSchedule(ctx context.Context, a retentionArgs) (change.Result, error) {
 	a.Name = home(a.Name)
 	switch {
 	case a.Name == "":
@@ -85,7 +85,7 @@ func deletable(backups *data.Map) []any {
 }
 
 // backups returns which backups stay, which go, and which are left alone.
-func (m *module) backups(ctx context.Context, a retentionArgs) (*data.Map, error) {
+func (m backlog) backups(ctx context.Context, a retentionArgs) (*data.Map, error) {
 	timed, ignored, err := m.timed(ctx, a)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ type timedFile struct {
 }
 
 // timed returns the files of a directory that have a time, and the names of the others.
-func (m *module) timed(ctx context.Context, a retentionArgs) (files []timedFile, ignored []string, err error) {
+func (m backlog) timed(ctx context.Context, a retentionArgs) (files []timedFile, ignored []string, err error) {
 	v, err := m.call(ctx, "file.readdir", nil, a.Name)
 	if err != nil {
 		return nil, nil, err
@@ -146,7 +146,7 @@ func (m *module) timed(ctx context.Context, a retentionArgs) (files []timedFile,
 	return files, ignored, nil
 }
 
-func (m *module) timeOf(ctx context.Context, a retentionArgs, name string) (timedFile, bool, error) {
+func (m backlog) timeOf(ctx context.Context, a retentionArgs, name string) (timedFile, bool, error) {
 	if data.Truth(a.StrptimeFormat) {
 		at, err := schedule.ParseTime(name, data.Str(a.StrptimeFormat))
 		return timedFile{name, at, float64(at.UnixMicro()) / 1e6}, err == nil, nil

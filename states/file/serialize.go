@@ -53,7 +53,7 @@ type serializeArgs struct {
 //	    - dataset:
 //	        name: naive
 //	    - serializer: json
-func (m *module) serialize(ctx context.Context, a serializeArgs) (any, error) {
+func (m contents) serialize(ctx context.Context, a serializeArgs) (any, error) {
 	ret, err := m.serializeTo(ctx, a)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (m *module) serialize(ctx context.Context, a serializeArgs) (any, error) {
 	return ordered(ret, "changes", "comment", "name", "result"), nil
 }
 
-func (m *module) serializeTo(ctx context.Context, a serializeArgs) (*data.Map, error) {
+func (m contents) serializeTo(ctx context.Context, a serializeArgs) (*data.Map, error) {
 	a.Name = home(a.Name)
 	a.Kwargs = a.Kwargs.Clone()
 	format := a.format()
@@ -187,7 +187,7 @@ func repacked(v any) *data.Map {
 }
 
 // serialized makes the file.
-func (m *module) serialized(ctx context.Context, a serializeArgs, contents, old any) (*data.Map, error) {
+func (m contents) serialized(ctx context.Context, a serializeArgs, contents, old any) (*data.Map, error) {
 	mode, saltenv := normalMode(a.Mode), change.CallOf(ctx).SaltEnv
 	if change.Test(ctx) {
 		v, err := m.call(ctx, "file.check_managed_changes", nil, a.Name, nil, data.NewMap(), nil, a.User, a.Group, mode, nil, nil, nil, nil, saltenv, contents)

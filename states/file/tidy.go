@@ -61,7 +61,7 @@ type tidiedArgs struct {
 //	    - age: 7
 //	    - matches:
 //	      - core\..*
-func (m *module) tidied(ctx context.Context, a tidiedArgs) (change.Result, error) {
+func (m backlog) tidied(ctx context.Context, a tidiedArgs) (change.Result, error) {
 	a.Name = home(a.Name)
 	switch {
 	case !filepath.IsAbs(a.Name):
@@ -117,7 +117,7 @@ func (a tidiedArgs) bound() *data.Map {
 
 // A tidying finds what is to be removed.
 type tidying struct {
-	m              *module
+	m              backlog
 	a              tidiedArgs
 	age, size      float64
 	only           string // age or size alone; or ""
@@ -128,7 +128,7 @@ type tidying struct {
 	old, removed   []any
 }
 
-func (m *module) newTidying(a tidiedArgs) (*tidying, error) {
+func (m backlog) newTidying(a tidiedArgs) (*tidying, error) {
 	t := &tidying{m: m, a: a, today: day(time.Now()), stamp: "atime", old: []any{}, removed: []any{}}
 	t.both = strings.EqualFold(a.AgeSizeLogicalOperator, "and")
 	if !t.both && !strings.EqualFold(a.AgeSizeLogicalOperator, "or") {
@@ -356,7 +356,7 @@ type prunedArgs struct {
 //	/srv/old:
 //	  file.pruned:
 //	    - recurse: True
-func (m *module) pruned(ctx context.Context, a prunedArgs) (change.Result, error) {
+func (m backlog) pruned(ctx context.Context, a prunedArgs) (change.Result, error) {
 	a.Name = home(a.Name)
 	p := &pruning{prunedArgs: a}
 	return change.Thing[bool]{
@@ -387,7 +387,7 @@ type pruning struct {
 	comment string
 }
 
-func (p *pruning) remove(ctx context.Context, m *module) error {
+func (p *pruning) remove(ctx context.Context, m backlog) error {
 	recurse := p.Recurse || p.IgnoreErrors
 	v, err := m.call(ctx, "file.rmdir", data.NewMap("recurse", recurse, "verbose", true, "older_than", p.OlderThan), p.Name)
 	if err != nil {
