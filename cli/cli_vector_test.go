@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -32,14 +33,30 @@ const fixture = "/tmp/s" // where the original ran
 // A site is the fixture of the vectors, laid out below a directory and running.
 type site struct {
 	root   string
+	user   string // who runs the test
 	ids    []string
 	master *testsalt.Master
 	later  map[string]string // see releaseTexts
 }
 
+func newSite(t *testing.T, ids ...string) *site {
+	t.Helper()
+	return &site{root: testsalt.Dir(t), user: userName(t), ids: ids}
+}
+
+// userName returns the name of the user who runs the test.
+func userName(t *testing.T) string {
+	t.Helper()
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return me.Username
+}
+
 func startSite(t *testing.T, f *vectors.File) *site {
 	t.Helper()
-	s := &site{root: testsalt.Dir(t), ids: []string{"web1", "web2", "db1"}}
+	s := newSite(t, "web1", "web2", "db1")
 	for name, text := range f.Top.Value("fixture_files").(*data.Map).All() {
 		s.write(t, strings.TrimPrefix(name.(string), fixture), text.(string))
 	}
@@ -53,7 +70,9 @@ func startSite(t *testing.T, f *vectors.File) *site {
 	cfg := s.masterConfig(t)
 	cfg.RetPort, cfg.PublishPort, cfg.AutoAccept = 0, 0, true
 	s.master = testsalt.StartMaster(t, cfg)
-	s.rewrite(t, "cli/master", map[string]any{"ret_port": cfg.RetPort, "publish_port": cfg.PublishPort, "gather_job_timeout": 1})
+	s.rewrite(t, "cli/master", map[string]any{
+		"ret_port": cfg.RetPort, "publish_port": cfg.PublishPort, "gather_job_timeout": 1, "user": s.user,
+	})
 	bus := s.master.Listen(t, "salt/minion/")
 	for _, id := range s.ids {
 		s.rewrite(t, id+"/etc/minion", map[string]any{"master_port": cfg.RetPort, "publish_port": cfg.PublishPort})
@@ -165,6 +184,8 @@ func (s *site) original(text string) string {
 	if id := s.master.Config.ID; id != "" {
 		text = strings.ReplaceAll(text, id, "node1.example.test_master")
 	}
+	user := regexp.MustCompile(`(__pub_user(?:\x1b\[[0-9;]*m|\W)*)` + regexp.QuoteMeta(s.user) + `\b`)
+	text = user.ReplaceAllString(text, "${1}root")                                  // for whom the original ran
 	port := regexp.MustCompile(`\b` + strconv.Itoa(s.master.Config.RetPort) + `\b`) // its digits may stand within a job id
 	return port.ReplaceAllString(text, "4606")
 }

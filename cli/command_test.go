@@ -139,7 +139,7 @@ func testReturn(t *testing.T, s *site) {
 
 // TestNotAccepted holds what happens while the minion's key waits.
 func TestNotAccepted(t *testing.T) {
-	s := &site{root: testsalt.Dir(t)}
+	s := newSite(t)
 	cfg := testsalt.MasterConfig(s.root + "/m")
 	cfg.AutoAccept = false
 	s.master = testsalt.StartMaster(t, cfg)

@@ -52,6 +52,15 @@ func openDoorFor(t *testing.T, rights ...any) *door {
 	return d
 }
 
+// handKey puts the key of the master's user where salt looks for that of the user who runs it.
+func (d *door) handKey(t *testing.T) {
+	t.Helper()
+	key := filepath.Join(d.root, "elsewhere", "."+userName(t)+"_key")
+	if err := os.Symlink(filepath.Join(d.master.Config.CacheDir, ".root_key"), key); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // salt runs salt with what is typed.
 func (d *door) salt(t *testing.T, typed string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
@@ -122,9 +131,7 @@ func TestSystemOfSalts(t *testing.T) {
 
 func TestNoTokenWithoutALogin(t *testing.T) {
 	d := openDoor(t)
-	if err := os.Symlink(filepath.Join(d.master.Config.CacheDir, ".root_key"), filepath.Join(d.root, "elsewhere/.root_key")); err != nil {
-		t.Fatal(err)
-	}
+	d.handKey(t)
 	stdout, stderr, code := d.salt(t, "", "-T", "web1", "test.ping")
 	if code != 0 || stdout != pong || stderr != "[WARNING ] -T makes a token only with a login, by -a; none is made\n" {
 		t.Errorf("salt -T: %d %s%s", code, stdout, stderr)
@@ -134,9 +141,7 @@ func TestNoTokenWithoutALogin(t *testing.T) {
 // A target that names nobody because it cannot be read is told; what Salt prints stays.
 func TestTargetsThatCannotBeRead(t *testing.T) {
 	d := openDoor(t)
-	if err := os.Symlink(filepath.Join(d.master.Config.CacheDir, ".root_key"), filepath.Join(d.root, "elsewhere/.root_key")); err != nil {
-		t.Fatal(err)
-	}
+	d.handKey(t)
 	for _, tt := range []struct {
 		args []string
 		why  string

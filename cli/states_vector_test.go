@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
@@ -33,6 +34,9 @@ func TestVectorStates(t *testing.T) {
 }
 
 func (s *site) checkStates(t *testing.T, c *vectors.Case, argv []string) {
+	if strings.HasPrefix(strings.Join(argv, " "), "web1 state.apply st.file") {
+		need.Root(t, "to give a link to root")
+	}
 	if strings.Join(argv, " ") == "web1 state.check_request" {
 		s.run(t, "salt", []string{"web1", "state.request", "st.ok"}) // a run that is not among the cases
 	}

@@ -145,6 +145,7 @@ func TestNothingIsWrittenOutside(t *testing.T) {
 		t.Run(strings.Join(members, ","), func(t *testing.T) {
 			out := t.TempDir()
 			dir := filepath.Join(out, "in")
+			t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "d"), 0o700) }) // else only root can remove it
 			if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(out, "secret"), []byte("old"), 0o600)); err != nil {
 				t.Fatal(err)
 			}

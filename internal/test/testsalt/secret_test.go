@@ -151,7 +151,7 @@ func secretsOf(t *testing.T, dir string) map[string]string {
 	for _, marker := range markersOfMinion() {
 		secrets[marker] = marker
 	}
-	for name, pattern := range map[string]string{"the root key": "var/cache/salt/master/.root_key", "a session key": "var/cache/salt/master/sessions/*",
+	for name, pattern := range map[string]string{"the root key": "var/cache/salt/master/.*_key", "a session key": "var/cache/salt/master/sessions/*",
 		"the key of the master": "etc/salt/pki/master/master.pem", "the key of the minion": "mpki/minion.pem"} {
 		files, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil || len(files) != 1 {
