@@ -68,7 +68,7 @@ func fileMaster(tb testing.TB, content []byte) *testsalt.Master {
 	if err := os.WriteFile(filepath.Join(srv, "big"), content, 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "master"), []byte("file_roots: {base: ["+srv+"]}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "master"), []byte("root_dir: "+dir+"\nfile_roots: {base: ["+srv+"]}\n"), 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	cfg, _, err := config.LoadMaster(dir, nil)

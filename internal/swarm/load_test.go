@@ -25,7 +25,7 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	conf := filepath.Join(dir, "master")
-	if err := os.WriteFile(conf, []byte("file_roots: {base: ["+srv+"]}\n"), 0o600); err != nil {
+	if err := os.WriteFile(conf, []byte("root_dir: "+dir+"\nfile_roots: {base: ["+srv+"]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cfg, _, err := config.LoadMaster(dir, nil)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/test/calls"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
 )
@@ -47,9 +48,7 @@ func registry(t *testing.T) *loader.Registry {
 }
 
 func TestCalls(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Setenv("HOME", "/root")
-	}
+	need.Root(t, "to make files of root")
 	calls.Check(t, "testdata/calls.json", registry(t).Invoke, "OUT", tree(t))
 }
 
