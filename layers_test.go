@@ -32,7 +32,7 @@ var layers = [][]string{
 		"render", "render/", "returners", "returners/record", "returners/returnertest", "returners/sqlcache", "runners",
 		"schedule", "serializers", "serializers/", "state", "state/", "tops", "master/batch", "master/metrics",
 		"master/mine", "master/presence", "master/queue", "internal/certificate", "internal/certificate/",
-		"internal/packages", "internal/packages/",
+		"internal/packages", "internal/packages/", "modules/calls",
 	},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillar/sources/"},
 	6: {"modules", "states", "wheel", "master", "minion", "syndic", "client", "netapi", "internal/swarm"},

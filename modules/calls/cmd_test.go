@@ -1,0 +1,98 @@
+package calls
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// heard is an Env that returns an answer and notes what is called.
+func heard(answer any, err error) (*loader.Env, *string) {
+	var call string
+	return &loader.Env{Call: func(_ context.Context, fun string, args []any, kwargs *data.Map) (any, error) {
+		call = fun + " " + data.Repr(args) + " " + data.Repr(kwargs)
+		return answer, err
+	}}, &call
+}
+
+func TestRun(t *testing.T) {
+	for _, tt := range []struct {
+		run  Run
+		want string
+	}{
+		{Run{Argv: []string{"ls", "-l"}}, "[['ls', '-l']] {'python_shell': False}"},
+		{Run{Line: "ls | wc", Shell: InShell}, "['ls | wc'] {'python_shell': True}"},
+		{Run{Line: "ls -l", Shell: CmdDecides}, "['ls -l'] {}"},
+		{
+			Run{
+				Argv: []string{"x"}, Dir: "/srv", As: "bob", Env: data.NewMap("A", "b"), CleanEnv: true, Stdin: "in",
+				Template: "jinja", Log: "quiet", IgnoreRetcode: true, MergeStderr: true, KeepNewline: true,
+			},
+			"[['x']] {'python_shell': False, 'cwd': '/srv', 'runas': 'bob', 'env': {'A': 'b'}, 'clean_env': True, " +
+				"'stdin': 'in', 'template': 'jinja', 'output_loglevel': 'quiet', 'ignore_retcode': True, " +
+				"'redirect_stderr': True, 'rstrip': False}",
+		},
+		{
+			Run{Argv: []string{"x"}, As: "bob", More: data.NewMap("runas", "eve", "timeout", int64(3))},
+			"[['x']] {'python_shell': False, 'runas': 'eve', 'timeout': 3}",
+		},
+	} {
+		env, call := heard("out", nil)
+		if out, err := RunStdout(t.Context(), env, tt.run); out != "out" || err != nil || *call != "cmd.run_stdout "+tt.want {
+			t.Errorf("RunStdout(%+v) = %q, %v\n called %s\nwant %s", tt.run, out, err, *call, tt.want)
+		}
+	}
+}
+
+func TestRunAll(t *testing.T) {
+	answer := data.NewMap("pid", int64(7), "retcode", int64(2), "stdout", "out", "stderr", "bad")
+	env, _ := heard(answer, nil)
+	ran, err := RunAll(t.Context(), env, Run{Argv: []string{"x"}})
+	if want := (Ran{PID: 7, Retcode: 2, Stdout: "out", Stderr: "bad", Map: answer}); ran != want || err != nil {
+		t.Errorf("RunAll = %+v, %v, want %+v", ran, err, want)
+	}
+	env, _ = heard(data.NewMap("pid", int64(7), "retcode", nil, "stdout", "", "stderr", "Timeout"), nil)
+	if ran, err := RunAll(t.Context(), env, Run{Argv: []string{"x"}}); ran.Retcode != 0 || ran.Stderr != "Timeout" || err != nil {
+		t.Errorf("RunAll without a return code = %+v, %v", ran, err)
+	}
+}
+
+func TestResultsOfOtherTypes(t *testing.T) {
+	all := func(env *loader.Env) error { _, err := RunAll(t.Context(), env, Run{Argv: []string{"x"}}); return err }
+	succeeds := func(env *loader.Env) error {
+		_, err := Succeeds(t.Context(), env, Run{Argv: []string{"x"}})
+		return err
+	}
+	for _, tt := range []struct {
+		call   func(*loader.Env) error
+		answer any
+		want   string
+	}{
+		{all, "out", "cmd.run_all: returned str, expected dict"},
+		{all, data.NewMap("retcode", "0"), "cmd.run_all: returned str as retcode, expected int"},
+		{succeeds, "0", "cmd.retcode: returned str, expected int"},
+	} {
+		env, _ := heard(tt.answer, nil)
+		if err := tt.call(env); err == nil || err.Error() != tt.want {
+			t.Errorf("answer %s: %v, want %s", data.Repr(tt.answer), err, tt.want)
+		}
+	}
+}
+
+func TestRetcode(t *testing.T) {
+	for code, want := range map[int64]bool{0: true, 3: false, -9: false} {
+		env, call := heard(code, nil)
+		ok, err := Succeeds(t.Context(), env, Run{Argv: []string{"x"}})
+		if ok != want || err != nil || *call != "cmd.retcode [['x']] {'python_shell': False}" {
+			t.Errorf("code %d: %v, %v, called %s", code, ok, err, *call)
+		}
+	}
+	broken := errors.New("no such user")
+	env, _ := heard(nil, broken)
+	if ok, err := Succeeds(t.Context(), env, Run{Argv: []string{"x"}}); ok || !errors.Is(err, broken) {
+		t.Errorf("Succeeds = %v, %v", ok, err)
+	}
+}
