@@ -16,6 +16,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -48,16 +49,7 @@ func (m *module) run(ctx context.Context, name string, args ...string) (string, 
 	if path == "" {
 		return "", loader.NotFound("%s: command not found", name)
 	}
-	out, err := m.env.Call(ctx, "cmd.run_stdout", []any{words(path, args)}, data.NewMap("python_shell", false))
-	return data.Str(out), err
-}
-
-func words(path string, args []string) []any {
-	list := []any{path}
-	for _, a := range args {
-		list = append(list, a)
-	}
-	return list
+	return calls.RunStdout(ctx, m.env, calls.Run{Argv: append([]string{path}, args...)})
 }
 
 type tagArgs struct {
@@ -223,15 +215,11 @@ func (m *module) at(ctx context.Context, a atArgs) (any, error) {
 		}
 		script = "### SALT: " + data.Str(tag) + "\n" + script
 	}
-	kwargs := data.NewMap("stdin", script, "python_shell", false)
-	if runas, ok := a.Kwargs.Get("runas"); ok {
-		kwargs.Set("runas", runas)
-	}
-	out, err := m.env.Call(ctx, "cmd.run", []any{words(process.Find("at"), operands(data.Str(a.Args[0])))}, kwargs)
+	argv := append([]string{process.Find("at")}, operands(data.Str(a.Args[0]))...)
+	said, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: argv, Stdin: script, As: calls.Text(a.Kwargs.Value("runas"))})
 	if err != nil {
 		return nil, err
 	}
-	said := data.Str(out)
 	number := created.FindStringSubmatch(said)
 	switch {
 	case strings.HasSuffix(said, "Garbled time"):

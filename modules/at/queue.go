@@ -11,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -66,15 +67,11 @@ func (m *module) list(ctx context.Context) (string, error) {
 	if path == "" {
 		return "", loader.NotFound("%s: command not found", name)
 	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{words(path, args)}, data.NewMap("python_shell", false))
-	if err != nil {
-		return "", err
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: append([]string{path}, args...)})
+	if err == nil && ran.Retcode != 0 {
+		err = loader.Execution("at: list the queue: %s", ran.Stderr)
 	}
-	out, _ := v.(*data.Map)
-	if data.Truth(out.Value("retcode")) {
-		return "", loader.Execution("at: list the queue: %s", out.Text("stderr"))
-	}
-	return out.Text("stdout"), nil
+	return ran.Stdout, err
 }
 
 // marker begins the line of a script that has the job's tag.

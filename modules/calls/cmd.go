@@ -130,3 +130,11 @@ func (r Run) kwargs() *data.Map {
 	kwargs.Update(r.More)
 	return kwargs
 }
+
+// Text returns an argument of an operator as a text: "" for None and whatever else is false in Python.
+func Text(v any) string {
+	if !data.Truth(v) {
+		return ""
+	}
+	return data.Str(v)
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -89,8 +90,9 @@ func (m *module) sedContains(ctx context.Context, a sedContainsArgs) (any, error
 		return nil, err
 	}
 	program := limited(data.Str(a.Limit), false) + "s/" + sedEscape(data.Str(a.Text), false) + "/$/p" + a.Flags
-	v, err := m.env.Call(ctx, "cmd.run", []any{argv(append(append([]string{"sed"}, options...), program, path))}, data.NewMap("python_shell", false))
-	return data.Truth(v), err
+	argv := append(append([]string{"sed"}, options...), program, path)
+	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: argv})
+	return out != "", err
 }
 
 // sedOptions returns options as the sed of this system has them.
@@ -120,17 +122,10 @@ func limited(limit string, all bool) string {
 	return "/" + sedEscape(limit, all) + "/ "
 }
 
-func argv(words []string) []any {
-	list := make([]any, len(words))
-	for i, word := range words {
-		list[i] = word
-	}
-	return list
-}
-
-// runAll runs a program without a shell, and returns its answer.
-func (m *module) runAll(ctx context.Context, words []string) (any, error) {
-	return m.env.Call(ctx, "cmd.run_all", []any{argv(words)}, data.NewMap("python_shell", false))
+// runAll runs a program and returns the result of cmd.run_all.
+func (m *module) runAll(ctx context.Context, argv []string) (any, error) {
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv})
+	return ran.Map, err
 }
 
 // readable returns an error for what a program would read for ever.
@@ -285,8 +280,7 @@ func (m *module) restorecon(ctx context.Context, a restoreconArgs) (any, error) 
 	if a.Recursive {
 		flags = "-FR"
 	}
-	v, err := m.env.Call(ctx, "cmd.retcode", []any{[]any{"restorecon", flags, a.Path}}, data.NewMap("python_shell", false))
-	return err == nil && !data.Truth(v), err
+	return calls.Succeeds(ctx, m.env, calls.Run{Argv: []string{"restorecon", flags, a.Path}})
 }
 
 type statvfsArgs struct{ Path string }

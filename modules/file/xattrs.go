@@ -11,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // attrLetters are those that lsattr prints.
@@ -29,12 +30,12 @@ func (m *module) lsattr(ctx context.Context, a pathArgs) (any, error) {
 	if _, err := os.Stat(a.Path); err != nil {
 		return nil, loader.Invocation("File or directory does not exist: %s", a.Path)
 	}
-	out, err := m.env.Call(ctx, "cmd.run", []any{[]any{"lsattr", a.Path}}, data.NewMap("ignore_retcode", true, "python_shell", false))
+	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"lsattr", a.Path}, IgnoreRetcode: true})
 	if err != nil {
 		return nil, err
 	}
 	found := data.NewMap()
-	for line := range strings.Lines(data.Str(out)) {
+	for line := range strings.Lines(out) {
 		attrs, file, ok := strings.Cut(strings.TrimRight(line, "\n"), " ")
 		if !ok || attrs == "lsattr:" {
 			continue
@@ -69,15 +70,15 @@ func (m *module) chattr(ctx context.Context, a chattrArgs) (any, error) {
 	if a.Kwargs.Value("attributes") == nil {
 		return nil, loader.Invocation("Need attributes: [aAcCdDeijPsStTu]")
 	}
-	command := []any{"chattr", sign + data.Str(a.Kwargs.Value("attributes"))}
+	command := []string{"chattr", sign + data.Str(a.Kwargs.Value("attributes"))}
 	if v := a.Kwargs.Value("flags"); v != nil {
 		command = append(command, "-"+data.Str(v))
 	}
 	if v := a.Kwargs.Value("version"); v != nil {
-		command = append(command, "-v", v)
+		command = append(command, "-v", data.Str(v))
 	}
-	out, err := m.env.Call(ctx, "cmd.run", []any{append(command, a.Files...)}, data.NewMap("python_shell", false))
-	return !data.Truth(out), err
+	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: append(command, data.Texts(a.Files)...)})
+	return err == nil && out == "", err
 }
 
 // attrsOf returns the letters of a file's attributes, and whether they are known.
@@ -153,12 +154,12 @@ func (m *module) permitAttrs(ctx context.Context, p *permit) error {
 //
 //	salt '*' file.get_selinux_context /etc/hosts
 func (m *module) getSelinuxContext(ctx context.Context, a pathArgs) (any, error) {
-	out, err := m.env.Call(ctx, "cmd.run_all", []any{[]any{"stat", "-c", "%C", a.Path}}, data.NewMap("python_shell", false))
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{"stat", "-c", "%C", a.Path}})
 	if err != nil {
 		return nil, err
 	}
-	if done, _ := out.(*data.Map); data.Equal(done.Value("retcode"), int64(0)) {
-		return done.Value("stdout"), nil
+	if ran.Retcode == 0 {
+		return ran.Stdout, nil
 	}
 	return "No selinux context information is available for " + a.Path, nil
 }
@@ -186,25 +187,26 @@ func (m *module) setSelinuxContext(ctx context.Context, a selinuxArgs) (any, err
 		return false, nil
 	}
 	if data.Truth(a.Persist) {
-		set, err := m.env.Call(ctx, "selinux.fcontext_add_policy", []any{a.Path}, data.NewMap("sel_type", a.Type, "sel_user", a.User, "sel_level", a.Range))
+		set, err := loader.CallAs[*data.Map](ctx, m.env, "selinux.fcontext_add_policy", []any{a.Path},
+			data.NewMap("sel_type", a.Type, "sel_user", a.User, "sel_level", a.Range))
 		if err != nil {
 			return nil, err
 		}
-		if done, _ := set.(*data.Map); !data.Equal(done.Value("retcode"), int64(0)) {
+		if !data.Equal(set.Value("retcode"), int64(0)) {
 			return nil, loader.Execution("Problem setting fcontext: %s", data.Str(set))
 		}
 	}
-	command := []any{"chcon"}
+	command := []string{"chcon"}
 	for _, part := range []struct {
 		option string
 		value  any
 	}{{"-u", a.User}, {"-r", a.Role}, {"-t", a.Type}, {"-l", a.Range}} {
 		if data.Truth(part.value) {
-			command = append(command, part.option, part.value)
+			command = append(command, part.option, data.Str(part.value))
 		}
 	}
-	code, err := m.env.Call(ctx, "cmd.retcode", []any{append(command, a.Path)}, data.NewMap("python_shell", false))
-	if err != nil || data.Truth(code) {
+	ok, err := calls.Succeeds(ctx, m.env, calls.Run{Argv: append(command, a.Path)})
+	if err != nil || !ok {
 		return false, err
 	}
 	return m.getSelinuxContext(ctx, pathArgs{a.Path})

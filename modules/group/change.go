@@ -8,14 +8,16 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
-// tool runs a program that changes groups below a directory, None being that of the minion's system, and returns its code.
-func (m *module) tool(ctx context.Context, program string, root any, args ...any) (int64, error) {
+// tool runs a program that changes groups below a directory, None being that of the minion's system, and
+// returns whether it succeeded.
+func (m *module) tool(ctx context.Context, program string, root any, args ...any) (bool, error) {
 	path := process.Find(program)
 	if path == "" {
-		return 0, loader.Execution("Command '%s' cannot be found", program)
+		return false, loader.Execution("Command '%s' cannot be found", program)
 	}
 	argv := []any{path}
 	if root == nil && m.env.Root != "" {
@@ -24,9 +26,7 @@ func (m *module) tool(ctx context.Context, program string, root any, args ...any
 	if root != nil {
 		argv = append(argv, rootOption(program), root)
 	}
-	v, err := m.env.Call(ctx, "cmd.retcode", []any{append(argv, args...)}, data.NewMap("python_shell", false))
-	code, _ := v.(int64)
-	return code, err
+	return calls.Succeeds(ctx, m.env, calls.Run{Argv: data.Texts(append(argv, args...))})
 }
 
 // rootOption returns the option of a program that names another root: gpasswd has a short one for something else.
@@ -35,12 +35,6 @@ func rootOption(program string) string {
 		return "--root"
 	}
 	return "-R"
-}
-
-// did runs a program and returns whether it succeeded.
-func (m *module) did(ctx context.Context, program string, root any, args ...any) (any, error) {
-	code, err := m.tool(ctx, program, root, args...)
-	return err == nil && code == 0, err
 }
 
 type addArgs struct {
@@ -83,7 +77,7 @@ func (m *module) add(ctx context.Context, a addArgs) (any, error) {
 	if data.Truth(a.System) {
 		args = append(args, "-r")
 	}
-	return m.did(ctx, "groupadd", a.Root, append(args, "--", a.Name)...)
+	return m.tool(ctx, "groupadd", a.Root, append(args, "--", a.Name)...)
 }
 
 type deleteArgs struct {
@@ -101,7 +95,7 @@ type deleteArgs struct {
 //
 //	salt '*' group.delete foo
 func (m *module) delete(ctx context.Context, a deleteArgs) (any, error) {
-	return m.did(ctx, "groupdel", a.Root, "--", a.Name)
+	return m.tool(ctx, "groupdel", a.Root, "--", a.Name)
 }
 
 type chgidArgs struct {
@@ -159,7 +153,7 @@ type userArgs struct {
 //
 //	salt '*' group.adduser foo bar
 func (m *module) adduser(ctx context.Context, a userArgs) (any, error) {
-	return m.did(ctx, "gpasswd", a.Root, "--add", a.Username, "--", a.Name)
+	return m.tool(ctx, "gpasswd", a.Root, "--add", a.Username, "--", a.Name)
 }
 
 // deluser takes a user out of a group, and returns whether it is not in it: also where there is no such group.
@@ -179,7 +173,7 @@ func (m *module) deluser(ctx context.Context, a userArgs) (any, error) {
 	if in, _ := now.Value("members").([]any); !slices.Contains(in, any(a.Username)) {
 		return true, nil
 	}
-	return m.did(ctx, "gpasswd", a.Root, "--del", a.Username, "--", a.Name)
+	return m.tool(ctx, "gpasswd", a.Root, "--del", a.Username, "--", a.Name)
 }
 
 type membersArgs struct {
@@ -198,5 +192,5 @@ type membersArgs struct {
 //
 //	salt '*' group.members foo 'user1,user2,user3'
 func (m *module) members(ctx context.Context, a membersArgs) (any, error) {
-	return m.did(ctx, "gpasswd", a.Root, "--members", a.MembersList, "--", a.Name)
+	return m.tool(ctx, "gpasswd", a.Root, "--members", a.MembersList, "--", a.Name)
 }

@@ -4,15 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -112,19 +113,15 @@ func (m *module) run(ctx context.Context, name, mod string) (said string, err er
 	if err != nil {
 		return "", err
 	}
-	words := []any{path}
-	for word := range strings.FieldsSeq(mod) {
-		words = append(words, word)
-	}
-	if err := process.Operands(strings.Fields(mod)...); err != nil {
+	words := strings.Fields(mod)
+	if err := process.Operands(words...); err != nil {
 		return "", loader.Execution("%w", err)
 	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{words}, data.NewMap("python_shell", false))
-	all, _ := v.(*data.Map)
-	if err != nil || !data.Truth(all.Value("retcode")) {
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: append([]string{path}, words...)})
+	if err != nil || ran.Retcode == 0 {
 		return "", err
 	}
-	return cmp.Or(all.Text("stderr"), "exit code "+data.Str(all.Value("retcode"))), nil
+	return cmp.Or(ran.Stderr, fmt.Sprintf("exit code %d", ran.Retcode)), nil
 }
 
 // file is where the modules stand that are loaded at boot.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -149,8 +150,8 @@ func (m *module) loaded(ctx context.Context) ([]loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := m.env.Call(ctx, "cmd.run", []any{[]any{path}}, data.NewMap("python_shell", false))
-	return parseLsmod(data.Str(out)), err
+	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{path}})
+	return parseLsmod(out), err
 }
 
 // lsmod returns what there is to tell of the modules that are loaded.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	programs "github.com/brineproject/brine/process"
 )
 
@@ -16,8 +17,7 @@ type nameArgs struct{ Name any }
 
 // run returns what a program prints.
 func (m *module) run(ctx context.Context, command string) (string, error) {
-	v, err := m.env.Call(ctx, "cmd.run", []any{command}, nil)
-	return data.Str(v), err
+	return calls.RunOutput(ctx, m.env, calls.Run{Line: command, Shell: calls.CmdDecides})
 }
 
 // found runs a program that must be there, and returns the lines that hold a name.

@@ -23,9 +23,9 @@ func (m *module) set(ctx context.Context, name string, s span, value, root any) 
 	if data.Equal(e.day(s.key), value) {
 		return true, nil
 	}
-	code, err := m.tool(ctx, "chage", root, s.option, value, "--", name)
+	ok, err := m.tool(ctx, "chage", root, s.option, value, "--", name)
 	if err != nil || s.trusted {
-		return err == nil && code == 0, err
+		return ok, err
 	}
 	e, err = m.entry(name, root)
 	return err == nil && data.Equal(e.day(s.key), value), err

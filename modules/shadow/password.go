@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/internal/accounts"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type setPasswordArgs struct {
@@ -86,12 +87,11 @@ func (m *module) known(name string, root any) (bool, error) {
 
 // hand gives the hash to the system's program by its input.
 func (m *module) hand(ctx context.Context, a setPasswordArgs) error {
-	argv := []any{"chpasswd", "-e"}
+	argv := []string{"chpasswd", "-e"}
 	if root := m.at(a.Root, ""); root != "/" {
 		argv = append(argv, "-R", root)
 	}
-	words := data.NewMap("python_shell", false, "stdin", a.Name+":"+a.Password, "output_loglevel", "quiet")
-	_, err := m.env.Call(ctx, "cmd.run", []any{argv}, words)
+	_, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: argv, Stdin: a.Name + ":" + a.Password, Log: "quiet"})
 	return err
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/pwhash"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type module struct{ env *loader.Env }
@@ -202,8 +203,8 @@ func (m *module) after(ctx context.Context, a nameArgs, program string, args ...
 	return m.entry(a.Name, a.Root)
 }
 
-// tool runs a program that changes users below a directory, None being that of the minion's system, and returns its code.
-func (m *module) tool(ctx context.Context, program string, root any, args ...any) (int64, error) {
+// tool runs a program that changes users below a directory, None being that of the minion's system, and returns whether it succeeded.
+func (m *module) tool(ctx context.Context, program string, root any, args ...any) (bool, error) {
 	argv := []any{program}
 	if root == nil && m.env.Root != "" {
 		root = m.env.Root
@@ -211,9 +212,7 @@ func (m *module) tool(ctx context.Context, program string, root any, args ...any
 	if root != nil {
 		argv = append(argv, "-R", root)
 	}
-	v, err := m.env.Call(ctx, "cmd.retcode", []any{append(argv, args...)}, data.NewMap("python_shell", false))
-	code, _ := v.(int64)
-	return code, err
+	return calls.Succeeds(ctx, m.env, calls.Run{Argv: data.Texts(append(argv, args...))})
 }
 
 func (e entry) locked() bool { return strings.HasPrefix(e.password, "!") }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // failed returns an answer that tells of an error, as Salt's functions of known hosts do.
@@ -85,13 +86,8 @@ func entries(text string, method any) ([]any, error) {
 }
 
 // run runs a program without a shell and returns what it says.
-func (m *module) run(ctx context.Context, quiet bool, argv ...any) (string, error) {
-	words := data.NewMap("python_shell", false)
-	if quiet {
-		words.Set("ignore_retcode", true)
-	}
-	v, err := m.env.Call(ctx, "cmd.run", []any{argv}, words)
-	return data.Str(v), err
+func (m *module) run(ctx context.Context, quiet bool, argv ...string) (string, error) {
+	return calls.RunOutput(ctx, m.env, calls.Run{Argv: argv, IgnoreRetcode: quiet})
 }
 
 func orNone(list []any) any {
@@ -175,17 +171,17 @@ func (m *module) recvKnownHostEntries(ctx context.Context, a recvArgs) (any, err
 }
 
 func (m *module) receive(ctx context.Context, a recvArgs) ([]any, error) {
-	argv := []any{"ssh-keyscan"}
+	argv := []string{"ssh-keyscan"}
 	if data.Truth(a.Port) {
-		argv = append(argv, "-p", a.Port)
+		argv = append(argv, "-p", data.Str(a.Port))
 	}
 	if data.Truth(a.Enc) {
-		argv = append(argv, "-t", a.Enc)
+		argv = append(argv, "-t", data.Str(a.Enc))
 	}
 	if data.Truth(a.HashKnownHosts) {
 		argv = append(argv, "-H")
 	}
-	argv = append(argv, "-T", data.Str(a.Timeout), "--", a.Hostname)
+	argv = append(argv, "-T", data.Str(a.Timeout), "--", data.Str(a.Hostname))
 	for range 5 {
 		said, err := m.run(ctx, false, argv...)
 		if err != nil {
@@ -255,7 +251,7 @@ func (m *module) rmKnownHost(ctx context.Context, a rmKnownArgs) (any, error) {
 }
 
 // rewrite has ssh-keygen write a file of known hosts anew. Its mode and owner stay.
-func (m *module) rewrite(ctx context.Context, user, config any, status string, words ...any) (any, error) {
+func (m *module) rewrite(ctx context.Context, user, config any, status string, words ...string) (any, error) {
 	p, refusal, err := m.knownFile(ctx, user, config)
 	if err != nil || refusal != nil {
 		return refusal, err
@@ -268,7 +264,7 @@ func (m *module) rewrite(ctx context.Context, user, config any, status string, w
 	if err != nil {
 		return nil, loader.Execution("write known hosts: %w", err)
 	}
-	said, err := m.run(ctx, false, append(append([]any{"ssh-keygen"}, words...), "-f", file)...)
+	said, err := m.run(ctx, false, append(append([]string{"ssh-keygen"}, words...), "-f", file)...)
 	if err == nil {
 		err = p.who.keep(file, info.Mode().Perm())
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -89,9 +90,9 @@ func (m *module) show(ctx context.Context, a showArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := m.env.Call(ctx, "cmd.run_stdout", []any{[]any{path, "-a"}}, data.NewMap("output_loglevel", "trace", "python_shell", false))
+	out, err := calls.RunStdout(ctx, m.env, calls.Run{Argv: []string{path, "-a"}, Log: "trace"})
 	found := &data.Map{}
-	for line := range strings.Lines(data.Str(out)) {
+	for line := range strings.Lines(out) {
 		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), " = "); ok {
 			found.Set(name, value)
 		}
@@ -140,7 +141,7 @@ func (m *module) get(ctx context.Context, a nameArgs) (any, error) {
 	if err := process.Operands(a.Name); err != nil {
 		return nil, loader.Execution("%w", err)
 	}
-	return m.env.Call(ctx, "cmd.run", []any{[]any{path, "-n", a.Name}}, data.NewMap("python_shell", false))
+	return calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{path, "-n", a.Name}})
 }
 
 type assignArgs struct {
@@ -163,15 +164,14 @@ func (m *module) assign(ctx context.Context, a assignArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{[]any{path, "-w", a.Name + "=" + value}}, data.NewMap("python_shell", false))
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{path, "-w", a.Name + "=" + value}})
 	if err != nil {
 		return nil, err
 	}
-	all, _ := v.(*data.Map)
-	out, said := all.Text("stdout"), all.Text("stderr")
+	out, said := ran.Stdout, ran.Stderr
 	pattern := regexp.MustCompile(`^` + regexp.QuoteMeta(a.Name) + `\s+=\s+` + regexp.QuoteMeta(value) + `\n?$`)
 	if !pattern.MatchString(out) || strings.Contains(said, "Invalid argument") {
-		if !data.Truth(all.Value("retcode")) || said == "" {
+		if ran.Retcode == 0 || said == "" {
 			said = out
 		}
 		return nil, loader.Execution("sysctl -w failed: %s", said)

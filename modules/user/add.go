@@ -90,7 +90,7 @@ func (m *module) add(ctx context.Context, a addArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o, err := m.tool(ctx, "useradd", a.Root, args...); err != nil || o.code != 0 {
+	if o, err := m.tool(ctx, "useradd", a.Root, args...); err != nil || o.Retcode != 0 {
 		return false, err
 	}
 	// The user is there now. What fails from here on is for the next run to see.
@@ -219,10 +219,10 @@ func (m *module) delete(ctx context.Context, a deleteArgs) (any, error) {
 		args = append(args, "-f")
 	}
 	o, err := m.tool(ctx, "userdel", a.Root, append(args, "--", a.Name)...)
-	if err != nil || o.code != 12 {
-		return err == nil && o.code == 0, err
+	if err != nil || o.Retcode != 12 {
+		return err == nil && o.Retcode == 0, err
 	}
 	// Debian's userdel ends so, too, where there is no mail to remove.
-	noMail := strings.Contains(o.stderr, "var/mail") || strings.Contains(o.stderr, "var/spool/mail")
+	noMail := strings.Contains(o.Stderr, "var/mail") || strings.Contains(o.Stderr, "var/spool/mail")
 	return m.env.GrainsNow().Text("os_family") == "Debian" && noMail, nil
 }

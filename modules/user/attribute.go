@@ -213,10 +213,10 @@ func (m *module) chgroups(ctx context.Context, a chgroupsArgs) (any, error) {
 		args = append(args, "-a")
 	}
 	o, err := m.tool(ctx, "usermod", a.Root, append(args, "-G", strings.Join(wanted, ","), "--", a.Name)...)
-	if err == nil && o.code != 0 && strings.Contains(o.stderr, "not found in") {
+	if err == nil && o.Retcode != 0 && strings.Contains(o.Stderr, "not found in") {
 		return m.join(ctx, a.Name, wanted, a.Root)
 	}
-	return err == nil && o.code == 0, err
+	return err == nil && o.Retcode == 0, err
 }
 
 // join puts a user that another service knows into local groups, which usermod does not.
@@ -227,7 +227,7 @@ func (m *module) join(ctx context.Context, name string, groups []string, root an
 		if err != nil {
 			return nil, err
 		}
-		all = all && o.code == 0
+		all = all && o.Retcode == 0
 	}
 	return all, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/accounts"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type module struct{ env *loader.Env }
@@ -176,5 +177,6 @@ func (m *module) listUsers(_ context.Context, a rootArgs) (any, error) {
 //
 //	salt '*' user.primary_group saltadmin
 func (m *module) primaryGroup(ctx context.Context, a nameArgs) (any, error) {
-	return m.env.Call(ctx, "cmd.run", []any{[]any{"id", "-g", "-n", "--", a.Name}}, nil)
+	argv := []string{"id", "-g", "-n", "--", a.Name}
+	return calls.RunOutput(ctx, m.env, calls.Run{Argv: argv, Shell: calls.CmdDecides})
 }
