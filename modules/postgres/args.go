@@ -1,82 +1,63 @@
 package postgres
 
-type versionArgs struct {
+// A login says how to connect to a server.
+type login struct {
 	User          any `default:"None"`
 	Host          any `default:"None"`
 	Port          any `default:"None"`
 	MaintenanceDB any `name:"maintenance_db" default:"None"`
 	Password      any `default:"None"`
-	Runas         any `default:"None"`
 }
 
-func (a versionArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
+// as returns the server that psql is to reach when it runs as a user of the system.
+func (l login) as(runas any) target {
+	return target{l.User, l.Host, l.Port, l.MaintenanceDB, l.Password, runas}
 }
+
+// A session is a login with the user of the system that psql runs as.
+type session struct {
+	login
+	Runas any `default:"None"`
+}
+
+func (s session) at() target { return s.as(s.Runas) }
+
+type versionArgs = session
 
 type psqlQueryArgs struct {
-	Query         string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Runas         any `default:"None"`
-	Write         any `default:"False"`
-}
-
-func (a psqlQueryArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
+	Query string
+	session
+	Write any `default:"False"`
 }
 
 type dbAlterArgs struct {
-	Name          string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Tablespace    any `default:"None"`
-	Owner         any `default:"None"`
-	OwnerRecurse  any `default:"False"`
-	Runas         any `default:"None"`
+	Name string
+	login
+	Tablespace   any `default:"None"`
+	Owner        any `default:"None"`
+	OwnerRecurse any `default:"False"`
+	Runas        any `default:"None"`
 }
 
-func (a dbAlterArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
-}
+func (a dbAlterArgs) at() target { return a.as(a.Runas) }
 
 type dbCreateArgs struct {
-	Name          string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Tablespace    any `default:"None"`
-	Encoding      any `default:"None"`
-	LcCollate     any `default:"None"`
-	LcCtype       any `default:"None"`
-	Owner         any `default:"None"`
-	Template      any `default:"None"`
-	Runas         any `default:"None"`
+	Name string
+	login
+	Tablespace any `default:"None"`
+	Encoding   any `default:"None"`
+	LcCollate  any `default:"None"`
+	LcCtype    any `default:"None"`
+	Owner      any `default:"None"`
+	Template   any `default:"None"`
+	Runas      any `default:"None"`
 }
 
-func (a dbCreateArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
-}
+func (a dbCreateArgs) at() target { return a.as(a.Runas) }
 
 type dbExistsArgs struct {
-	Name          string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Runas         any `default:"None"`
-}
-
-func (a dbExistsArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
+	Name string
+	session
 }
 
 type dbListArgs = versionArgs
@@ -98,159 +79,99 @@ func (a ownerToArgs) at() target {
 }
 
 type userCreateArgs struct {
-	Username      string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Createdb      any `default:"None"`
-	Createroles   any `default:"None"`
-	Inherit       any `default:"None"`
-	Login         any `default:"None"`
-	Connlimit     any `default:"None"`
-	Encrypted     any `default:"None"`
-	Superuser     any `default:"None"`
-	Replication   any `default:"None"`
-	Rolepassword  any `default:"None"`
-	ValidUntil    any `default:"None"`
-	Groups        any `default:"None"`
-	Runas         any `default:"None"`
+	Username string
+	login
+	Createdb     any `default:"None"`
+	Createroles  any `default:"None"`
+	Inherit      any `default:"None"`
+	Login        any `default:"None"`
+	Connlimit    any `default:"None"`
+	Encrypted    any `default:"None"`
+	Superuser    any `default:"None"`
+	Replication  any `default:"None"`
+	Rolepassword any `default:"None"`
+	ValidUntil   any `default:"None"`
+	Groups       any `default:"None"`
+	Runas        any `default:"None"`
 }
 
-func (a userCreateArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
-}
+func (a userCreateArgs) at() target { return a.as(a.Runas) }
 
 type userExistsArgs = dbExistsArgs
 
 type userListArgs struct {
-	User           any `default:"None"`
-	Host           any `default:"None"`
-	Port           any `default:"None"`
-	MaintenanceDB  any `name:"maintenance_db" default:"None"`
-	Password       any `default:"None"`
-	Runas          any `default:"None"`
+	session
 	ReturnPassword any `default:"False"`
-}
-
-func (a userListArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
 }
 
 type userRemoveArgs struct {
-	Username      string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Runas         any `default:"None"`
-}
-
-func (a userRemoveArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
+	Username string
+	session
 }
 
 type userUpdateArgs struct {
-	Username      string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Createdb      any `default:"None"`
-	Createroles   any `default:"None"`
-	Encrypted     any `default:"None"`
-	Superuser     any `default:"None"`
-	Inherit       any `default:"None"`
-	Login         any `default:"None"`
-	Connlimit     any `default:"None"`
-	Replication   any `default:"None"`
-	Rolepassword  any `default:"None"`
-	ValidUntil    any `default:"None"`
-	Groups        any `default:"None"`
-	Runas         any `default:"None"`
+	Username string
+	login
+	Createdb     any `default:"None"`
+	Createroles  any `default:"None"`
+	Encrypted    any `default:"None"`
+	Superuser    any `default:"None"`
+	Inherit      any `default:"None"`
+	Login        any `default:"None"`
+	Connlimit    any `default:"None"`
+	Replication  any `default:"None"`
+	Rolepassword any `default:"None"`
+	ValidUntil   any `default:"None"`
+	Groups       any `default:"None"`
+	Runas        any `default:"None"`
 }
 
-func (a userUpdateArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
-}
+func (a userUpdateArgs) at() target { return a.as(a.Runas) }
 
 type roleGetArgs struct {
-	Name           string
-	User           any `default:"None"`
-	Host           any `default:"None"`
-	Port           any `default:"None"`
-	MaintenanceDB  any `name:"maintenance_db" default:"None"`
-	Password       any `default:"None"`
-	Runas          any `default:"None"`
+	Name string
+	session
 	ReturnPassword any `default:"False"`
 }
 
-func (a roleGetArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
-}
-
 type groupCreateArgs struct {
-	Groupname     string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Createdb      any `default:"None"`
-	Createroles   any `default:"None"`
-	Encrypted     any `default:"None"`
-	Login         any `default:"None"`
-	Inherit       any `default:"None"`
-	Superuser     any `default:"None"`
-	Replication   any `default:"None"`
-	Rolepassword  any `default:"None"`
-	Groups        any `default:"None"`
-	Runas         any `default:"None"`
+	Groupname string
+	login
+	Createdb     any `default:"None"`
+	Createroles  any `default:"None"`
+	Encrypted    any `default:"None"`
+	Login        any `default:"None"`
+	Inherit      any `default:"None"`
+	Superuser    any `default:"None"`
+	Replication  any `default:"None"`
+	Rolepassword any `default:"None"`
+	Groups       any `default:"None"`
+	Runas        any `default:"None"`
 }
 
-func (a groupCreateArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
-}
+func (a groupCreateArgs) at() target { return a.as(a.Runas) }
 
 type groupRemoveArgs struct {
-	Groupname     string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Runas         any `default:"None"`
-}
-
-func (a groupRemoveArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
+	Groupname string
+	session
 }
 
 type groupUpdateArgs struct {
-	Groupname     string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Createdb      any `default:"None"`
-	Createroles   any `default:"None"`
-	Encrypted     any `default:"None"`
-	Inherit       any `default:"None"`
-	Login         any `default:"None"`
-	Superuser     any `default:"None"`
-	Replication   any `default:"None"`
-	Rolepassword  any `default:"None"`
-	Groups        any `default:"None"`
-	Runas         any `default:"None"`
+	Groupname string
+	login
+	Createdb     any `default:"None"`
+	Createroles  any `default:"None"`
+	Encrypted    any `default:"None"`
+	Inherit      any `default:"None"`
+	Login        any `default:"None"`
+	Superuser    any `default:"None"`
+	Replication  any `default:"None"`
+	Rolepassword any `default:"None"`
+	Groups       any `default:"None"`
+	Runas        any `default:"None"`
 }
 
-func (a groupUpdateArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
-}
+func (a groupUpdateArgs) at() target { return a.as(a.Runas) }
 
 type availableExtensionsArgs = versionArgs
 
@@ -265,54 +186,27 @@ type isAvailableExtensionArgs = dbExistsArgs
 type isInstalledExtensionArgs = dbExistsArgs
 
 type createMetadataArgs struct {
-	Name          string
-	ExtVersion    any `default:"None"`
-	Schema        any `default:"None"`
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Runas         any `default:"None"`
-}
-
-func (a createMetadataArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
+	Name       string
+	ExtVersion any `default:"None"`
+	Schema     any `default:"None"`
+	session
 }
 
 type createExtensionArgs struct {
-	Name          string
-	IfNotExists   any `default:"None"`
-	Schema        any `default:"None"`
-	ExtVersion    any `default:"None"`
-	FromVersion   any `default:"None"`
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Runas         any `default:"None"`
-}
-
-func (a createExtensionArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
+	Name        string
+	IfNotExists any `default:"None"`
+	Schema      any `default:"None"`
+	ExtVersion  any `default:"None"`
+	FromVersion any `default:"None"`
+	session
 }
 
 type dropExtensionArgs struct {
-	Name          string
-	IfExists      any `default:"None"`
-	Restrict      any `default:"None"`
-	Cascade       any `default:"None"`
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Runas         any `default:"None"`
-}
-
-func (a dropExtensionArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
+	Name     string
+	IfExists any `default:"None"`
+	Restrict any `default:"None"`
+	Cascade  any `default:"None"`
+	session
 }
 
 type privilegesListArgs struct {

@@ -1,79 +1,35 @@
 package postgres
 
-type tablespaceListArgs struct {
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Runas         any `default:"None"`
-}
-
-func (a tablespaceListArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
-}
+type tablespaceListArgs = session
 
 type tablespaceExistsArgs struct {
-	Name          string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Runas         any `default:"None"`
-}
-
-func (a tablespaceExistsArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
+	Name string
+	session
 }
 
 type tablespaceCreateArgs struct {
-	Name          string
-	Location      string
-	Options       any `default:"None"`
-	Owner         any `default:"None"`
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Runas         any `default:"None"`
-}
-
-func (a tablespaceCreateArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
+	Name     string
+	Location string
+	Options  any `default:"None"`
+	Owner    any `default:"None"`
+	session
 }
 
 type tablespaceAlterArgs struct {
-	Name          string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	NewName       any `default:"None"`
-	NewOwner      any `default:"None"`
-	SetOption     any `default:"None"`
-	ResetOption   any `default:"None"`
-	Runas         any `default:"None"`
+	Name string
+	login
+	NewName     any `default:"None"`
+	NewOwner    any `default:"None"`
+	SetOption   any `default:"None"`
+	ResetOption any `default:"None"`
+	Runas       any `default:"None"`
 }
 
-func (a tablespaceAlterArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
-}
+func (a tablespaceAlterArgs) at() target { return a.as(a.Runas) }
 
 type tablespaceRemoveArgs struct {
-	Name          string
-	User          any `default:"None"`
-	Host          any `default:"None"`
-	Port          any `default:"None"`
-	MaintenanceDB any `name:"maintenance_db" default:"None"`
-	Password      any `default:"None"`
-	Runas         any `default:"None"`
-}
-
-func (a tablespaceRemoveArgs) at() target {
-	return target{a.User, a.Host, a.Port, a.MaintenanceDB, a.Password, a.Runas}
+	Name string
+	session
 }
 
 type schemaCreateArgs struct {
