@@ -13,7 +13,7 @@ ROLE     ?= minion
 
 export CGO_ENABLED = 0
 
-.PHONY: help build test race lint fuzz bench coverage cross dist deb rpm rootfs demo golden generate clean
+.PHONY: help build test short race lint fuzz bench coverage cross dist deb rpm rootfs demo golden generate clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,10 @@ build: ## build all programs into bin/
 
 test: ## run all tests
 	$(GO) vet ./...
-	$(GO) test -timeout 30m ./...
+	$(GO) test -vet=off -timeout 30m ./...
+
+short: ## run the tests without those that take long
+	$(GO) test -vet=off -short -timeout 5m ./...
 
 race: ## run all tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/internal/sources"
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 // smallBudget is the most that the minion of a small build may have on armv7, in bytes: 3 % above what it had last.
@@ -54,10 +55,12 @@ func reachesNone(t *testing.T, tags, program string, without []string) {
 }
 
 func TestSmallMinionKeepsToItsSize(t *testing.T) {
+	need.Time(t, "it builds the minion for another processor")
 	keepsToSize(t, smallBudget, "small", "./cmd/salt-minion", "GOARCH=arm", "GOARM=7")
 }
 
 func TestMinionKeepsToItsSize(t *testing.T) {
+	need.Time(t, "it builds the minion")
 	keepsToSize(t, minionBudget, "", "./cmd/salt-minion", "GOARCH=amd64")
 }
 
@@ -93,6 +96,7 @@ func keepsToSize(t *testing.T, budget int64, tags, program string, env ...string
 
 // TestMinionBuildsForEverySystem compiles the minion for the systems on which these tests do not run.
 func TestMinionBuildsForEverySystem(t *testing.T) {
+	need.Time(t, "it builds the minion for three systems")
 	for _, target := range []string{"windows/amd64", "darwin/arm64", "freebsd/amd64"} {
 		t.Run(target, func(t *testing.T) {
 			system, machine, _ := strings.Cut(target, "/")

@@ -22,6 +22,7 @@ import (
 	"github.com/brineproject/brine/cli/saltrun"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/master/presence"
@@ -252,6 +253,7 @@ func TestVectorCLI(t *testing.T) {
 // check runs a case. Of one that differs the first lines, the exit code and standard error are the same, if any.
 func (s *site) check(t *testing.T, c *vectors.Case, r rule, differs bool) {
 	if section(t) == "offline" {
+		need.Time(t, "it waits for a minion that is away")
 		t.Parallel()
 	}
 	c.Only("program", "argv", "stdin", "exit_code", "stdout", "stderr", "volatile", "files_after", "seq", "minions_in_any_order", "python_traceback", "note")

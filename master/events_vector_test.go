@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -246,7 +247,12 @@ func lifeOfNewMinion(t *testing.T, cases map[string]*vectors.Case) {
 	cfg := testsalt.MasterConfig(dir)
 	cfg.AutoAccept = false
 	m := testsalt.StartMaster(t, cfg)
-	conf := fmt.Sprintf("pki_dir: %s\ncachedir: %s\nsock_dir: %s\nuser: root\nlog_file: %s/log\nkey_logfile: %[4]s/keylog\n", cfg.PKIDir, cfg.CacheDir, cfg.SockDir, dir)
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := fmt.Sprintf("pki_dir: %s\ncachedir: %s\nsock_dir: %s\nuser: %s\nlog_file: %s/log\nkey_logfile: %[5]s/keylog\n",
+		cfg.PKIDir, cfg.CacheDir, cfg.SockDir, me.Username, dir)
 	if err := os.WriteFile(filepath.Join(dir, "master"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/master/presence"
@@ -132,6 +133,7 @@ func (s *scene) awaitState(t *testing.T, id job.ID, minion string, want returner
 // TestPresenceOfMinionsBehindOneAddress has two minions of one address come and go: the file and the events tell exactly
 // who is there.
 func TestPresenceOfMinionsBehindOneAddress(t *testing.T) {
+	need.Time(t, "minions come back")
 	t.Parallel()
 	s := newScene(t)
 	web1 := s.minion(t, "web1")
@@ -241,6 +243,7 @@ func (s *scene) awaitEmpty(t *testing.T) {
 // TestQueuedJobIsNotRunTwiceAfterACrash puts the queue into the state of each moment at which the master could be killed
 // while it sends a job, before and after the minion has run it: the job runs once in all.
 func TestQueuedJobIsNotRunTwiceAfterACrash(t *testing.T) {
+	need.Time(t, "the master looks at its queue several times")
 	t.Parallel()
 	for _, tt := range []struct {
 		name       string
@@ -330,6 +333,7 @@ func (s *scene) settle(t *testing.T) {
 
 // TestQueuedJobExpires lets a queued job expire.
 func TestQueuedJobExpires(t *testing.T) {
+	need.Time(t, "the master looks at its queue several times")
 	t.Parallel()
 	s := newScene(t)
 	s.minion(t, "web1").Stop()
@@ -348,6 +352,7 @@ func TestQueuedJobExpires(t *testing.T) {
 // TestCommandLineKnowsWhy waits for a minion that answers, one that is away, one for which the job waits and one without
 // a key: each is told as what it is.
 func TestCommandLineKnowsWhy(t *testing.T) {
+	need.Time(t, "it waits for minions that are away")
 	t.Parallel()
 	s := newScene(t)
 	s.minion(t, "web1")

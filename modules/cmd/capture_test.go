@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/loader"
 )
 
 // TestEndlessOutputEndsTheCommand runs commands that write more than a return can hold, and one, with a child, for ever.
 func TestEndlessOutputEndsTheCommand(t *testing.T) {
+	need.Time(t, "commands write without end")
 	within, half := strconv.Itoa(mostOutput()), strconv.Itoa(mostOutput()/2+1)
 	for _, tt := range []struct {
 		name, line string

@@ -256,6 +256,7 @@ func TestTrust(t *testing.T) {
 
 // TestMessages signs, verifies, encrypts and decrypts.
 func TestMessages(t *testing.T) {
+	need.Time(t, "gpg makes keys")
 	need.Program(t, "gpg", "gpgconf")
 	h := newHost(t)
 	a := h.create("name_email", "a@ex.org")

@@ -102,6 +102,7 @@ func (h *host) has(want, fun string, words ...any) {
 }
 
 func TestPip(t *testing.T) {
+	need.Time(t, "it makes virtual environments")
 	h := newHost(t)
 	local := []any{"no_index", true, "find_links", h.find}
 	h.has("'", "version")

@@ -2,6 +2,7 @@ package saltutil_test
 
 import (
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +17,10 @@ import (
 
 // TestRunnerAndWheelOnTheMastersHost gives orders to a minion that shares its host with the master: it has the master run them.
 func TestRunnerAndWheelOnTheMastersHost(t *testing.T) {
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := testsalt.Dir(t)
 	m := testsalt.StartMaster(t, testsalt.MasterConfig(filepath.Join(dir, "m")))
 	cfg := testsalt.MinionConfig(filepath.Join(dir, "n"), "web1", m.Address)
@@ -37,7 +42,7 @@ func TestRunnerAndWheelOnTheMastersHost(t *testing.T) {
 	h.expect("runner with arguments", h.run("saltutil.runner", "test.arg", data.NewMap("__kwarg__", true, "arg", []any{"a"}, "kwarg", data.NewMap("b", int64(2)))),
 		data.NewMap("args", []any{"a"}, "kwargs", data.NewMap("b", int64(2))))
 	full := h.run("saltutil.runner", "test.arg", data.NewMap("__kwarg__", true, "full_return", true)).(*data.Map)
-	if full.Text("fun") != "runner.test.arg" || full.Value("success") != true || full.Text("user") != "root" {
+	if full.Text("fun") != "runner.test.arg" || full.Value("success") != true || full.Text("user") != me.Username {
 		t.Errorf("full_return gives %s", data.Repr(full))
 	}
 	wheel := h.run("saltutil.wheel", "key.list", "accepted").(*data.Map)

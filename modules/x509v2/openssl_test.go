@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -37,6 +38,7 @@ func openssl(t *testing.T, args ...string) string {
 }
 
 func TestOpenSSLReadsKeys(t *testing.T) {
+	need.Time(t, "it runs openssl for each kind of key")
 	r, dir := registry(t, nil), t.TempDir()
 	at := func(f string) string { return filepath.Join(dir, f) }
 	for _, algo := range []string{"rsa", "ec", "ed25519"} {

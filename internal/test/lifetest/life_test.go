@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 // TestLife runs a master and minions as processes.
@@ -20,6 +22,7 @@ func TestLife(t *testing.T) {
 	t.Parallel()
 	bin := build(t)
 	t.Run("stopped at random", func(t *testing.T) {
+		need.Time(t, "it gives 500 orders")
 		t.Parallel()
 		testStops(t, bin)
 	})
@@ -50,10 +53,7 @@ func seed(t *testing.T) uint64 {
 // testStops gives orders while master and minions are killed, told to end, and started again: nothing that was acknowledged
 // is lost, nothing runs or is recorded twice, each start succeeds, nothing is left.
 func testStops(t *testing.T, bin string) {
-	jobs, rounds := 500, 20
-	if testing.Short() {
-		jobs, rounds = 160, 8
-	}
+	const jobs, rounds = 500, 20
 	n := seed(t)
 	s := newSite(t, bin, "web1", "web2")
 	s.startAll(t)
@@ -209,7 +209,7 @@ func checkWitness(t *testing.T, j *judge, killers []*killer, jobs int) {
 	if killed == 0 || told == 0 || len(stopped(killers)) == 0 || spooled == 0 || j.interrupted == 0 {
 		t.Error("the run is void: the stops did not hit jobs and returns under way")
 	}
-	if long == 0 && !testing.Short() {
+	if long == 0 {
 		t.Error("the run is void: no minion was killed while a job had a long program")
 	}
 	if len(j.started) < jobs/2 {

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/jobstore"
@@ -31,6 +32,7 @@ const stormVar = "BRINE_STORM"
 
 // TestStorm gives orders in a stream while the master and single minions are killed again and again and started anew at once.
 func TestStorm(t *testing.T) {
+	need.Time(t, "two storms take half a minute each")
 	t.Parallel()
 	bin := build(t)
 	t.Run("with a queue", func(t *testing.T) {
@@ -47,9 +49,6 @@ func TestStorm(t *testing.T) {
 func stormTime(t *testing.T) time.Duration {
 	t.Helper()
 	long := 30 * time.Second
-	if testing.Short() {
-		long = 15 * time.Second
-	}
 	if text := os.Getenv(stormVar); text != "" {
 		var err error
 		if long, err = time.ParseDuration(text); err != nil {

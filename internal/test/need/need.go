@@ -60,6 +60,14 @@ func Root(t testing.TB, why string) {
 	}
 }
 
+// Time ends the test in short mode; why says what takes long.
+func Time(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("not in short mode: " + why)
+	}
+}
+
 // Network runs a test again in a network of its own, where it may set rules of the packet filter and addresses, and reports
 // whether this is that run. It takes root and the program unshare; filter are programs that must work in such a network.
 func Network(t *testing.T, filter ...string) bool {

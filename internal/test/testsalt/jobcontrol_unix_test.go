@@ -14,6 +14,7 @@ import (
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
@@ -110,6 +111,7 @@ func keyword(name string, v any) *data.Map { return data.NewMap("__kwarg__", tru
 
 // TestStatesOfARealMinionAreControlled lets a run of states wait, and gives orders about it from the master meanwhile.
 func TestStatesOfARealMinionAreControlled(t *testing.T) {
+	need.Time(t, "runs of states wait for one another")
 	t.Parallel()
 	dir := testsalt.Dir(t)
 	g := newGate(t, dir)

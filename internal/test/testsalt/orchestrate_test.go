@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/pki"
 )
@@ -165,6 +166,9 @@ func TestOrchestrate(t *testing.T) {
 		{"the master's pillar", "test.nop: [{name: \"{{ pillar.word }} {{ opts.id }} {{ opts.file_client }}\"}]", "s True Success!", "0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if strings.Contains(tt.sls, "gone1") {
+				need.Time(t, "it waits for a minion that is away")
+			}
 			c.write(t, "srv/orch.sls", "s:\n  "+tt.sls+"\n")
 			c.write(t, "srv/inner.sls", "i:\n  test.nop: []\n")
 			for range runs(tt.sls) {

@@ -77,9 +77,7 @@ func (s *said) Unwrap() error { return s.err }
 // require skips a test where no trees can be made, or fails it where everything is to be tested.
 func require(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it boots Debian systems, which takes minutes")
-	}
+	need.Time(t, "it boots Debian systems")
 	need.Root(t, "to make trees of Debian")
 	need.Program(t, "debootstrap", "unshare", "nsenter")
 }
