@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // Plugin returns the module aliases.
@@ -96,7 +97,7 @@ func (m *module) write(ctx context.Context, list []line) error {
 	if err != nil {
 		return nil // no mail system has a database of them
 	}
-	_, err = m.env.Call(ctx, "cmd.run", []any{program}, nil)
+	_, err = calls.RunOutput(ctx, m.env, calls.Run{Line: program, Shell: calls.CmdDecides})
 	return err
 }
 

@@ -49,10 +49,10 @@ type pathArgs struct{ Name, Path string }
 //	salt '*' alternatives.display editor
 func (m *module) display(ctx context.Context, a nameArgs) (any, error) {
 	o, err := m.run(ctx, true, "--display", a.Name)
-	if err != nil || o.failed() && o.stderr != "" {
-		return o.stderr, err
+	if err != nil || o.Retcode > 0 && o.Stderr != "" {
+		return o.Stderr, err
 	}
-	return o.stdout, nil
+	return o.Stdout, nil
 }
 
 // showLink returns the link of a name that all use, such as /usr/bin/editor; False where there is none.
@@ -68,10 +68,10 @@ func (m *module) showLink(ctx context.Context, a nameArgs) (any, error) {
 		return m.recorded(a.Name, "/var/lib/rpm/alternatives"), nil
 	}
 	o, err := m.run(ctx, true, "--query", a.Name)
-	if err != nil || o.failed() && o.stderr != "" {
+	if err != nil || o.Retcode > 0 && o.Stderr != "" {
 		return false, err
 	}
-	first, _, _ := strings.Cut(o.stdout, "\n\n")
+	first, _, _ := strings.Cut(o.Stdout, "\n\n")
 	for line := range strings.SplitSeq(first, "\n") {
 		if link, ok := strings.CutPrefix(line, "Link:"); ok {
 			return strings.TrimSpace(link), nil
@@ -120,10 +120,10 @@ func (m *module) current(name string) (string, error) {
 //	salt '*' alternatives.check_exists editor /usr/bin/vim.basic
 func (m *module) checkExists(ctx context.Context, a pathArgs) (any, error) {
 	o, err := m.run(ctx, true, "--display", a.Name)
-	if err != nil || o.failed() && o.stderr != "" {
+	if err != nil || o.Retcode > 0 && o.Stderr != "" {
 		return false, err
 	}
-	for line := range strings.Lines(o.stdout) {
+	for line := range strings.Lines(o.Stdout) {
 		if strings.HasPrefix(line, a.Path) {
 			return true, nil
 		}

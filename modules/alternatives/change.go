@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type installArgs struct {
@@ -18,10 +19,10 @@ type installArgs struct {
 //	salt '*' alternatives.install editor /usr/bin/editor /usr/bin/emacs23 50
 func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	o, err := m.run(ctx, false, "--install", a.Link, a.Name, a.Path, data.Str(a.Priority))
-	if err != nil || o.failed() && o.stderr != "" {
-		return o.stderr, err
+	if err != nil || o.Retcode > 0 && o.Stderr != "" {
+		return o.Stderr, err
 	}
-	return o.stdout, nil
+	return o.Stdout, nil
 }
 
 // remove takes a path from the alternatives of a name, and returns what the program says.
@@ -52,37 +53,19 @@ func (m *module) set(ctx context.Context, a pathArgs) (any, error) {
 }
 
 // told runs the program and returns what it says: its errors where it fails.
-func (m *module) told(ctx context.Context, args ...any) (any, error) {
+func (m *module) told(ctx context.Context, args ...string) (any, error) {
 	o, err := m.run(ctx, false, args...)
-	if err != nil || o.failed() {
-		return o.stderr, err
+	if err != nil || o.Retcode > 0 {
+		return o.Stderr, err
 	}
-	return o.stdout, nil
+	return o.Stdout, nil
 }
-
-// An outcome is what a run of the program gave.
-type outcome struct {
-	code           int64
-	stdout, stderr string
-}
-
-func (o outcome) failed() bool { return o.code > 0 }
 
 // run runs the program. With quiet true its failure is not that of the job.
-func (m *module) run(ctx context.Context, quiet bool, args ...any) (outcome, error) {
+func (m *module) run(ctx context.Context, quiet bool, args ...string) (calls.Ran, error) {
 	program := "update-alternatives"
 	if m.env.GrainsNow().Text("os_family") == "RedHat" {
 		program = "alternatives"
 	}
-	kwargs := data.NewMap("python_shell", false)
-	if quiet {
-		kwargs.Set("ignore_retcode", true)
-	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{append([]any{program}, args...)}, kwargs)
-	if err != nil {
-		return outcome{}, err
-	}
-	all, _ := v.(*data.Map)
-	code, _ := all.Value("retcode").(int64)
-	return outcome{code, all.Text("stdout"), all.Text("stderr")}, nil
+	return calls.RunAll(ctx, m.env, calls.Run{Argv: append([]string{program}, args...), IgnoreRetcode: quiet})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/unpack"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -58,13 +59,12 @@ func needs(program string) error {
 }
 
 // lines runs a program and returns the lines of its output.
-func (m *module) lines(ctx context.Context, argv []any, kwargs *data.Map) ([]any, error) {
-	kwargs.Set("python_shell", false)
-	v, err := m.env.Call(ctx, "cmd.run", []any{argv}, kwargs)
+func (m *module) lines(ctx context.Context, run calls.Run) ([]any, error) {
+	out, err := calls.RunOutput(ctx, m.env, run)
 	if err != nil {
 		return nil, err
 	}
-	return splitLines(data.Str(v)), nil
+	return splitLines(out), nil
 }
 
 func splitLines(s string) []any {
@@ -76,8 +76,8 @@ func splitLines(s string) []any {
 }
 
 // sources returns paths with the files that their wildcards stand for.
-func sources(v any) ([]any, error) {
-	out := []any{}
+func sources(v any) ([]string, error) {
+	out := []string{}
 	for _, source := range loader.SplitList(v) {
 		if !strings.ContainsAny(source, "*?[") {
 			out = append(out, source)

@@ -16,6 +16,7 @@ import (
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/internal/unpack"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -285,11 +286,11 @@ func (m *module) readRar(ctx context.Context, c *contents, name string) error {
 	if process.Find("rar") == "" {
 		return &listError{text: "rar command not available, is it installed?"}
 	}
-	v, err := m.env.Call(ctx, "cmd.run", []any{[]any{"rar", "lt", name}}, data.NewMap("python_shell", false, "ignore_retcode", false))
+	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"rar", "lt", name}})
 	if err != nil {
 		return err
 	}
-	for _, match := range rarMembers().FindAllStringSubmatch(data.Str(v), -1) {
+	for _, match := range rarMembers().FindAllStringSubmatch(out, -1) {
 		if match[2] == "Directory" {
 			c.dirs = append(c.dirs, match[1]+"/")
 		} else {
@@ -299,7 +300,7 @@ func (m *module) readRar(ctx context.Context, c *contents, name string) error {
 	if len(c.dirs)+len(c.files) == 0 {
 		return &listError{text: "Failed to list " + name + ", is it a rar file? If so, the installed version of rar may be too old to list " +
 			"data in a parsable format. Installing the rarfile Python module may be an easier workaround if newer rar is not readily available.",
-			said: data.Str(v)}
+			said: out}
 	}
 	return nil
 }

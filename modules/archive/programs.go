@@ -7,17 +7,18 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
 type tarArgs struct {
 	Options  any
 	Tarfile  any
-	Sources  any `default:"None"`
-	Dest     any `default:"None"`
-	Cwd      any `default:"None"`
-	Template any `default:"None"`
-	Runas    any `default:"None"`
+	Sources  any    `default:"None"`
+	Dest     any    `default:"None"`
+	Cwd      string `default:"None"`
+	Template string `default:"None"`
+	Runas    string `default:"None"`
 }
 
 // tar runs the program tar and returns the lines that it prints.
@@ -53,7 +54,7 @@ func (m *module) tar(ctx context.Context, a tarArgs) (any, error) {
 	if !data.Truth(a.Options) {
 		return nil, loader.Invocation("Tar options can not be empty")
 	}
-	argv := []any{"tar"}
+	argv := []string{"tar"}
 	for word := range strings.FieldsSeq(data.Str(a.Options)) {
 		argv = append(argv, word)
 	}
@@ -66,7 +67,7 @@ func (m *module) tar(ctx context.Context, a tarArgs) (any, error) {
 	if data.Truth(a.Dest) {
 		argv = append(argv, "-C", data.Str(a.Dest))
 	}
-	return orError(m.lines(ctx, argv, data.NewMap("cwd", a.Cwd, "template", a.Template, "runas", a.Runas)))
+	return orError(m.lines(ctx, calls.Run{Argv: argv, Dir: a.Cwd, Template: a.Template, As: a.Runas}))
 }
 
 // orError returns nil for a list that there is not.
@@ -79,9 +80,9 @@ func orError(list []any, err error) (any, error) {
 
 type gzipArgs struct {
 	Sourcefile any
-	Template   any `default:"None"`
-	Runas      any `default:"None"`
-	Options    any `default:"None"`
+	Template   string `default:"None"`
+	Runas      string `default:"None"`
+	Options    any    `default:"None"`
 }
 
 // gzip compresses a file by the program gzip, with one option where it is given, and returns the lines that it prints.
@@ -96,9 +97,9 @@ func (m *module) gzip(ctx context.Context, a gzipArgs) (any, error) {
 
 type gunzipArgs struct {
 	Gzipfile any
-	Template any `default:"None"`
-	Runas    any `default:"None"`
-	Options  any `default:"None"`
+	Template string `default:"None"`
+	Runas    string `default:"None"`
+	Options  any    `default:"None"`
 }
 
 // gunzip decompresses a file by the program gunzip, with one option where it is given, and returns the lines that it prints.
@@ -111,23 +112,23 @@ func (m *module) gunzip(ctx context.Context, a gunzipArgs) (any, error) {
 	return m.compress(ctx, "gunzip", a.Gzipfile, a.Options, a.Template, a.Runas)
 }
 
-func (m *module) compress(ctx context.Context, program string, file, options, template, runas any) (any, error) {
+func (m *module) compress(ctx context.Context, program string, file, options any, template, runas string) (any, error) {
 	if err := needs(program); err != nil {
 		return nil, err
 	}
-	argv := []any{program}
+	argv := []string{program}
 	if data.Truth(options) {
-		argv = append(argv, options)
+		argv = append(argv, data.Str(options))
 	}
-	return orError(m.lines(ctx, append(argv, data.Str(file)), data.NewMap("template", template, "runas", runas)))
+	return orError(m.lines(ctx, calls.Run{Argv: append(argv, data.Str(file)), Template: template, As: runas}))
 }
 
 type cmdZipArgs struct {
 	ZipFile  any
 	Sources  any
-	Template any `default:"None"`
-	Cwd      any `default:"None"`
-	Runas    any `default:"None"`
+	Template string `default:"None"`
+	Cwd      string `default:"None"`
+	Runas    string `default:"None"`
 }
 
 // cmdZip packs files by the program zip and returns the lines that it prints. sources is a list, or separated by commas; wildcards
@@ -137,10 +138,10 @@ type cmdZipArgs struct {
 //
 //	salt '*' archive.cmd_zip /tmp/zipfile.zip /tmp/sourcefile1,/tmp/sourcefile2
 func (m *module) cmdZip(ctx context.Context, a cmdZipArgs) (any, error) {
-	return m.pack(ctx, "zip", []any{"zip", "-r", data.Str(a.ZipFile)}, a)
+	return m.pack(ctx, "zip", []string{"zip", "-r", data.Str(a.ZipFile)}, a)
 }
 
-func (m *module) pack(ctx context.Context, program string, argv []any, a cmdZipArgs) (any, error) {
+func (m *module) pack(ctx context.Context, program string, argv []string, a cmdZipArgs) (any, error) {
 	if err := needs(program); err != nil {
 		return nil, err
 	}
@@ -148,18 +149,18 @@ func (m *module) pack(ctx context.Context, program string, argv []any, a cmdZipA
 	if err != nil {
 		return nil, err
 	}
-	return orError(m.lines(ctx, append(argv, list...), data.NewMap("cwd", a.Cwd, "template", a.Template, "runas", a.Runas)))
+	return orError(m.lines(ctx, calls.Run{Argv: append(argv, list...), Dir: a.Cwd, Template: a.Template, As: a.Runas}))
 }
 
 type cmdUnzipArgs struct {
 	ZipFile    any
 	Dest       any
-	Excludes   any `default:"None"`
-	Options    any `default:"None"`
-	Template   any `default:"None"`
-	Runas      any `default:"None"`
-	TrimOutput any `default:"False"`
-	Password   any `default:"None"`
+	Excludes   any    `default:"None"`
+	Options    any    `default:"None"`
+	Template   string `default:"None"`
+	Runas      string `default:"None"`
+	TrimOutput any    `default:"False"`
+	Password   any    `default:"None"`
 }
 
 // cmdUnzip unpacks a ZIP archive by the program unzip and returns the lines that it prints.
@@ -187,7 +188,7 @@ func (m *module) cmdUnzip(ctx context.Context, a cmdUnzipArgs) (any, error) {
 	if err := needs("unzip"); err != nil {
 		return nil, err
 	}
-	argv, level := []any{"unzip"}, "debug"
+	argv, level := []string{"unzip"}, "debug"
 	if data.Truth(a.Password) {
 		argv, level = append(argv, "-P", data.Str(a.Password)), "quiet"
 	}
@@ -196,35 +197,28 @@ func (m *module) cmdUnzip(ctx context.Context, a cmdUnzipArgs) (any, error) {
 		if err != nil {
 			return nil, loader.Exception("ValueError", "%w", err)
 		}
-		for _, word := range words {
-			argv = append(argv, word)
-		}
+		argv = append(argv, words...)
 	}
 	argv = append(argv, data.Str(a.ZipFile), "-d", data.Str(a.Dest))
 	if a.Excludes != nil {
-		argv = append(argv, "-x")
-		for _, name := range loader.SplitList(a.Excludes) {
-			argv = append(argv, name)
-		}
+		argv = append(append(argv, "-x"), loader.SplitList(a.Excludes)...)
 	}
-	kwargs := data.NewMap("template", a.Template, "runas", a.Runas, "python_shell", false, "redirect_stderr", true, "output_loglevel", level)
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{argv}, kwargs)
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, Template: a.Template, As: a.Runas, MergeStderr: true, Log: level})
 	if err != nil {
 		return nil, err
 	}
-	result, _ := v.(*data.Map)
-	if result.Value("retcode") != int64(0) {
-		return nil, loader.Execution("%s", result.Text("stdout"))
+	if ran.Retcode != 0 {
+		return nil, loader.Execution("%s", ran.Stdout)
 	}
-	return trimmed(splitLines(result.Text("stdout")), a.TrimOutput), nil
+	return trimmed(splitLines(ran.Stdout), a.TrimOutput), nil
 }
 
 type rarArgs struct {
 	Rarfile  any
 	Sources  any
-	Template any `default:"None"`
-	Cwd      any `default:"None"`
-	Runas    any `default:"None"`
+	Template string `default:"None"`
+	Cwd      string `default:"None"`
+	Runas    string `default:"None"`
 }
 
 // rar packs files by the program rar and returns the lines that it prints. sources is a list, or separated by commas; wildcards are
@@ -234,17 +228,17 @@ type rarArgs struct {
 //
 //	salt '*' archive.rar /tmp/rarfile.rar /tmp/sourcefile1,/tmp/sourcefile2
 func (m *module) rar(ctx context.Context, a rarArgs) (any, error) {
-	argv := []any{"rar", "a", "-idp", data.Str(a.Rarfile)}
+	argv := []string{"rar", "a", "-idp", data.Str(a.Rarfile)}
 	return m.pack(ctx, "rar", argv, cmdZipArgs{Sources: a.Sources, Cwd: a.Cwd, Template: a.Template, Runas: a.Runas})
 }
 
 type unrarArgs struct {
 	Rarfile    any
 	Dest       any
-	Excludes   any `default:"None"`
-	Template   any `default:"None"`
-	Runas      any `default:"None"`
-	TrimOutput any `default:"False"`
+	Excludes   any    `default:"None"`
+	Template   string `default:"None"`
+	Runas      string `default:"None"`
+	TrimOutput any    `default:"False"`
 }
 
 // unrar unpacks a RAR archive by the program unrar, or rar, and returns the lines that it prints. Members in excludes are left out;
@@ -258,11 +252,11 @@ func (m *module) unrar(ctx context.Context, a unrarArgs) (any, error) {
 	if program == "" {
 		return nil, loader.NotFound(`None of provided binaries(["'unrar'", "'rar'"]) were found in $PATH.`)
 	}
-	argv := []any{program, "x", "-idp", data.Str(a.Rarfile)}
+	argv := []string{program, "x", "-idp", data.Str(a.Rarfile)}
 	for _, name := range loader.SplitList(a.Excludes) {
 		argv = append(argv, "-x", name)
 	}
-	files, err := m.lines(ctx, append(argv, data.Str(a.Dest)), data.NewMap("template", a.Template, "runas", a.Runas))
+	files, err := m.lines(ctx, calls.Run{Argv: append(argv, data.Str(a.Dest)), Template: a.Template, As: a.Runas})
 	if err != nil {
 		return nil, err
 	}

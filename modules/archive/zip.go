@@ -58,12 +58,12 @@ func (m *module) zip(ctx context.Context, a zipArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	cwd, err := base(a.Cwd, data.Texts(list))
+	cwd, err := base(a.Cwd, list)
 	if err != nil {
 		return nil, err
 	}
 	var p packer
-	err = as(who, func() error { return p.pack(data.Str(a.ZipFile), cwd, data.Texts(list)) })
+	err = as(who, func() error { return p.pack(data.Str(a.ZipFile), cwd, list) })
 	if err != nil {
 		return nil, loader.Execution("Exception encountered creating zipfile: %w", loader.OSError(err))
 	}

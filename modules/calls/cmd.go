@@ -17,12 +17,14 @@ type Run struct {
 
 	Dir           string    // cwd: working directory
 	As            string    // runas: user to run it as
+	Password      string    // password: that of As, for Windows
 	Env           *data.Map // env: variables beside those of the minion
 	CleanEnv      bool      // clean_env: only the variables of Env
 	Stdin         string    // stdin: text for standard input
 	Template      string    // template: engine that renders the command
 	Log           string    // output_loglevel: log level of the output; quiet logs nothing
 	IgnoreRetcode bool      // ignore_retcode: a return code other than 0 is no failure of the job
+	Encoding      string    // output_encoding: that of the output
 	MergeStderr   bool      // redirect_stderr: Ran.Stdout has both streams
 	KeepNewline   bool      // rstrip False: the newline at the end of the output stays
 	More          *data.Map // further arguments by name; they count before the fields above
@@ -59,16 +61,17 @@ func RunAll(ctx context.Context, env *loader.Env, r Run) (Ran, error) {
 	return Ran{pid, code, all.Text("stdout"), all.Text("stderr"), all}, err
 }
 
-// number returns a number in the result of cmd.run_all, 0 for None as after a timeout with use_vt.
+// number returns a number in the result of cmd.run_all, -1 for None as after a timeout with use_vt.
 func number(all *data.Map, key string) (int, error) {
-	switch n := all.Value(key).(type) {
-	case nil:
-		return 0, nil
-	case int64:
+	v, ok := all.Get(key)
+	n, isInt := v.(int64)
+	switch {
+	case isInt || !ok:
 		return int(n), nil
-	default:
-		return 0, fmt.Errorf("cmd.run_all: returned %s as %s, expected int", loader.TypeName(n), key)
+	case v == nil:
+		return -1, nil
 	}
+	return 0, fmt.Errorf("cmd.run_all: returned %s as %s, expected int", loader.TypeName(v), key)
 }
 
 // RunOutput calls cmd.run and returns what a program prints on standard output and standard error.
@@ -119,12 +122,14 @@ func (r Run) kwargs() *data.Map {
 	set("python_shell", r.Shell != CmdDecides, r.Shell == InShell)
 	set("cwd", r.Dir != "", r.Dir)
 	set("runas", r.As != "", r.As)
+	set("password", r.Password != "", r.Password)
 	set("env", r.Env != nil, r.Env)
 	set("clean_env", r.CleanEnv, true)
 	set("stdin", r.Stdin != "", r.Stdin)
 	set("template", r.Template != "", r.Template)
 	set("output_loglevel", r.Log != "", r.Log)
 	set("ignore_retcode", r.IgnoreRetcode, true)
+	set("output_encoding", r.Encoding != "", r.Encoding)
 	set("redirect_stderr", r.MergeStderr, true)
 	set("rstrip", r.KeepNewline, false)
 	kwargs.Update(r.More)

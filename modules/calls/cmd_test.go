@@ -28,12 +28,12 @@ func TestRun(t *testing.T) {
 		{Run{Line: "ls -l", Shell: CmdDecides}, "['ls -l'] {}"},
 		{
 			Run{
-				Argv: []string{"x"}, Dir: "/srv", As: "bob", Env: data.NewMap("A", "b"), CleanEnv: true, Stdin: "in",
-				Template: "jinja", Log: "quiet", IgnoreRetcode: true, MergeStderr: true, KeepNewline: true,
+				Argv: []string{"x"}, Dir: "/srv", As: "bob", Password: "pw", Env: data.NewMap("A", "b"), CleanEnv: true, Stdin: "in",
+				Template: "jinja", Log: "quiet", Encoding: "latin1", IgnoreRetcode: true, MergeStderr: true, KeepNewline: true,
 			},
-			"[['x']] {'python_shell': False, 'cwd': '/srv', 'runas': 'bob', 'env': {'A': 'b'}, 'clean_env': True, " +
+			"[['x']] {'python_shell': False, 'cwd': '/srv', 'runas': 'bob', 'password': 'pw', 'env': {'A': 'b'}, 'clean_env': True, " +
 				"'stdin': 'in', 'template': 'jinja', 'output_loglevel': 'quiet', 'ignore_retcode': True, " +
-				"'redirect_stderr': True, 'rstrip': False}",
+				"'output_encoding': 'latin1', 'redirect_stderr': True, 'rstrip': False}",
 		},
 		{
 			Run{Argv: []string{"x"}, As: "bob", More: data.NewMap("runas", "eve", "timeout", int64(3))},
@@ -55,7 +55,7 @@ func TestRunAll(t *testing.T) {
 		t.Errorf("RunAll = %+v, %v, want %+v", ran, err, want)
 	}
 	env, _ = heard(data.NewMap("pid", int64(7), "retcode", nil, "stdout", "", "stderr", "Timeout"), nil)
-	if ran, err := RunAll(t.Context(), env, Run{Argv: []string{"x"}}); ran.Retcode != 0 || ran.Stderr != "Timeout" || err != nil {
+	if ran, err := RunAll(t.Context(), env, Run{Argv: []string{"x"}}); ran.Retcode != -1 || ran.Stderr != "Timeout" || err != nil {
 		t.Errorf("RunAll without a return code = %+v, %v", ran, err)
 	}
 }

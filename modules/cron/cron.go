@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/crontab"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -45,22 +46,20 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// program runs crontab for a user. It is asked for another user's crontab by the superuser alone; anybody else becomes that user.
-func (m *module) program(ctx context.Context, fun, user string, kwargs *data.Map, args ...any) (any, error) {
-	argv := []any{"crontab"}
-	kwargs.Set("python_shell", false)
+// program returns how crontab is run for a user. It is asked for another user's crontab by the superuser alone; anybody else becomes
+// that user.
+func (m *module) program(ctx context.Context, user, arg string) (calls.Run, error) {
+	run := calls.Run{Argv: []string{"crontab"}}
 	id, err := m.env.Call(ctx, "file.user_to_uid", []any{user}, nil)
-	if err != nil {
-		return nil, err
-	}
 	switch own := int64(os.Geteuid()); {
 	case id == own:
 	case own == 0:
-		argv = append(argv, "-u", user)
+		run.Argv = append(run.Argv, "-u", user)
 	default:
-		kwargs.Set("runas", user)
+		run.As = user
 	}
-	return m.env.Call(ctx, fun, []any{append(argv, args...)}, kwargs)
+	run.Argv = append(run.Argv, arg)
+	return run, err
 }
 
 type userArgs struct{ User string }
@@ -74,18 +73,22 @@ func (m *module) rawCron(ctx context.Context, a userArgs) (any, error) { return 
 
 // read returns the text of a user's crontab, "" where there is none.
 func (m *module) read(ctx context.Context, user string) (string, error) {
-	v, err := m.program(ctx, "cmd.run_all", user, data.NewMap("ignore_retcode", true, "rstrip", false), "-l")
+	run, err := m.program(ctx, user, "-l")
 	if err != nil {
 		return "", err
 	}
-	all, _ := v.(*data.Map)
-	text, said := all.Text("stdout"), strings.TrimSpace(all.Text("stderr"))
-	switch code := all.Value("retcode"); {
-	case code == int64(0):
+	run.IgnoreRetcode, run.KeepNewline = true, true
+	ran, err := calls.RunAll(ctx, m.env, run)
+	if err != nil {
+		return "", err
+	}
+	text, said := ran.Stdout, strings.TrimSpace(ran.Stderr)
+	switch code := ran.Retcode; {
+	case code == 0:
 	case text != "": // it may be a part of it
-		return "", loader.Execution("read the crontab of %s: crontab ended with %s: %s", user, data.Str(code), said)
-	case said == "" && code != int64(1): // as when it was killed
-		return "", loader.Execution("read the crontab of %s: crontab ended with %s", user, data.Str(code))
+		return "", loader.Execution("read the crontab of %s: crontab ended with %d: %s", user, code, said)
+	case said == "" && code != 1: // as when it was killed
+		return "", loader.Execution("read the crontab of %s: crontab ended with %d", user, code)
 	case !missing(said):
 		return "", loader.Execution("read the crontab of %s: %s", user, said)
 	}
@@ -138,12 +141,20 @@ func (m *module) write(ctx context.Context, user, text string) (complaint string
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", loader.Execution("write the crontab of %s: %w", user, err)
 	}
-	v, err := m.program(ctx, "cmd.run_all", user, &data.Map{}, f.Name())
-	all, _ := v.(*data.Map)
-	if err != nil || all.Value("retcode") == int64(0) {
+	ran, err := m.replace(ctx, user, f.Name())
+	if err != nil || ran.Retcode == 0 {
 		return "", err
 	}
-	return all.Text("stderr"), nil
+	return ran.Stderr, nil
+}
+
+// replace makes a file the crontab of a user.
+func (m *module) replace(ctx context.Context, user, file string) (calls.Ran, error) {
+	run, err := m.program(ctx, user, file)
+	if err != nil {
+		return calls.Ran{}, err
+	}
+	return calls.RunAll(ctx, m.env, run)
 }
 
 // lend lets a user read a file where crontab runs as that user.
@@ -166,8 +177,11 @@ type writeArgs struct{ User, Path string }
 //
 //	salt '*' cron.write_cron_file root /tmp/new_cron
 func (m *module) writeCronFile(ctx context.Context, a writeArgs) (any, error) {
-	code, err := m.program(ctx, "cmd.retcode", a.User, &data.Map{}, a.Path)
-	return err == nil && code == int64(0), err
+	run, err := m.program(ctx, a.User, a.Path)
+	if err != nil {
+		return nil, err
+	}
+	return calls.Succeeds(ctx, m.env, run)
 }
 
 // writeCronFileVerbose makes a file the crontab of a user, and returns what cmd.run_all does of it.
@@ -176,7 +190,8 @@ func (m *module) writeCronFile(ctx context.Context, a writeArgs) (any, error) {
 //
 //	salt '*' cron.write_cron_file_verbose root /tmp/new_cron
 func (m *module) writeCronFileVerbose(ctx context.Context, a writeArgs) (any, error) {
-	return m.program(ctx, "cmd.run_all", a.User, &data.Map{}, a.Path)
+	ran, err := m.replace(ctx, a.User, a.Path)
+	return ran.Map, err
 }
 
 // listTab returns a user's crontab in parts: the lines before those that Salt keeps, jobs by times, jobs by words, and variables.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // Plugin returns the module debconf. There is one where debconf-utils is installed.
@@ -57,7 +58,7 @@ func (m *module) getSelections(ctx context.Context, a getArgs) (any, error) {
 }
 
 func (m *module) selections(ctx context.Context, empty bool) (*data.Map, error) {
-	o, err := m.run(ctx, []any{"debconf-get-selections"}, nil)
+	o, err := m.run(ctx, "", "debconf-get-selections")
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func (m *module) set(ctx context.Context, a setArgs) (any, error) {
 	if strings.ContainsAny(line, "\n\r") {
 		return nil, loader.Invocation("the answer to %s of %s has more than one line", a.Question, a.Package)
 	}
-	_, err := m.run(ctx, []any{"debconf-set-selections"}, line+"\n")
+	_, err := m.run(ctx, line+"\n", "debconf-set-selections")
 	return err == nil, err
 }
 
@@ -173,20 +174,16 @@ func (m *module) setFile(ctx context.Context, a fileArgs) (any, error) {
 }
 
 func (m *module) load(ctx context.Context, path string) (any, error) {
-	_, err := m.run(ctx, []any{"debconf-set-selections", path}, nil)
+	_, err := m.run(ctx, "", "debconf-set-selections", path)
 	return err == nil, err
 }
 
-// run runs a program of debconf with an input, nil for none, and returns its output. What it says does not come to the log, as it
+// run runs a program of debconf with an input, "" for none, and returns its output. What it says does not come to the log, as it
 // may tell passwords.
-func (m *module) run(ctx context.Context, command []any, stdin any) (string, error) {
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{command}, data.NewMap("python_shell", false, "stdin", stdin, "output_loglevel", "quiet"))
-	if err != nil {
-		return "", err
+func (m *module) run(ctx context.Context, stdin string, argv ...string) (string, error) {
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, Stdin: stdin, Log: "quiet"})
+	if err == nil && ran.Retcode != 0 {
+		err = loader.Execution("Running %s failed: %s", argv[0], ran.Stderr)
 	}
-	ran, _ := v.(*data.Map)
-	if code, _ := ran.Value("retcode").(int64); code != 0 {
-		return "", loader.Execution("Running %s failed: %s", data.Str(command[0]), ran.Text("stderr"))
-	}
-	return ran.Text("stdout"), nil
+	return ran.Stdout, err
 }

@@ -46,10 +46,10 @@ func (m *module) blkid(ctx context.Context, a blkidArgs) (any, error) {
 		argv = append(argv, "-t", data.Str(a.Token))
 	}
 	out, err := m.run(ctx, argv...)
-	if err != nil || out.code > 0 {
+	if err != nil || out.Retcode > 0 {
 		return data.NewMap(), err
 	}
-	return tags(out.stdout), nil
+	return tags(out.Stdout), nil
 }
 
 // tags reads lines as blkid prints them: /dev/sda1: UUID="…" TYPE="ext4".
@@ -91,11 +91,11 @@ func (m *module) dump(ctx context.Context, a dumpArgs) (any, error) {
 		return nil, err
 	}
 	out, err := m.run(ctx, append(argv, a.Device)...)
-	if err != nil || out.code != 0 {
+	if err != nil || out.Retcode != 0 {
 		return false, err
 	}
 	all, n := data.NewMap(), 0
-	for line := range strings.Lines(out.stdout) {
+	for line := range strings.Lines(out.Stdout) {
 		if line = strings.TrimSpace(line); line != "" && n < len(shown) {
 			all.Set(shown[n], line)
 			n++
@@ -169,10 +169,10 @@ func (m *module) wipe(ctx context.Context, a deviceArgs) (any, error) {
 		return nil, err
 	}
 	out, err := m.run(ctx, "wipefs", "-a", a.Device)
-	if err != nil || out.code == 0 {
+	if err != nil || out.Retcode == 0 {
 		return err == nil, err
 	}
-	m.env.Log.Errorf("Error wiping device %s: %s", a.Device, out.stderr)
+	m.env.Log.Errorf("Error wiping device %s: %s", a.Device, out.Stderr)
 	return false, nil
 }
 
@@ -186,7 +186,7 @@ func (m *module) resize2fs(ctx context.Context, a deviceArgs) (any, error) {
 		return nil, err
 	}
 	out, err := m.run(ctx, "resize2fs", a.Device)
-	if err != nil || out.code != 0 {
+	if err != nil || out.Retcode != 0 {
 		return nil, err
 	}
 	return true, nil
@@ -226,7 +226,7 @@ func (m *module) format(ctx context.Context, a formatArgs) (any, error) {
 		return nil, err
 	}
 	synced, err := m.run(ctx, "sync")
-	return made.code == 0 && synced.code == 0, err
+	return made.Retcode == 0 && synced.Retcode == 0, err
 }
 
 func (a formatArgs) argv() []string {
@@ -281,7 +281,7 @@ func (m *module) fstype(ctx context.Context, a deviceArgs) (any, error) {
 // second returns the second line that a program prints.
 func (m *module) second(ctx context.Context, argv ...string) (string, error) {
 	out, err := m.run(ctx, argv...)
-	lines := strings.Split(out.stdout, "\n")
+	lines := strings.Split(out.Stdout, "\n")
 	if err != nil || len(lines) < 2 {
 		return "", err
 	}

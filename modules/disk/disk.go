@@ -13,8 +13,8 @@ package disk
 import (
 	"context"
 
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -51,12 +51,6 @@ func needs(programs ...string) error {
 	return nil
 }
 
-// An outcome is what a program did.
-type outcome struct {
-	code           int64
-	stdout, stderr string
-}
-
 // plain refuses devices that a program would take for options.
 func plain(devices ...string) error {
 	if err := process.Operands(devices...); err != nil {
@@ -66,16 +60,6 @@ func plain(devices ...string) error {
 }
 
 // run runs a program.
-func (m *module) run(ctx context.Context, argv ...string) (outcome, error) {
-	words := make([]any, len(argv))
-	for i, w := range argv {
-		words[i] = w
-	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{words}, data.NewMap("python_shell", false))
-	if err != nil {
-		return outcome{}, err
-	}
-	ret, _ := v.(*data.Map)
-	code, err := loader.Int(ret.Value("retcode"))
-	return outcome{code, data.Str(ret.Value("stdout")), data.Str(ret.Value("stderr"))}, err
+func (m *module) run(ctx context.Context, argv ...string) (calls.Ran, error) {
+	return calls.RunAll(ctx, m.env, calls.Run{Argv: argv})
 }

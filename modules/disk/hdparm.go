@@ -65,15 +65,15 @@ func (m *module) parameters(ctx context.Context, a hdparmsArgs) (*data.Map, erro
 // hdparm runs the program and returns what it prints. Only a hard failure is an error.
 func (m *module) hdparm(ctx context.Context, hard bool, args ...string) (string, error) {
 	out, err := m.run(ctx, append([]string{"hdparm"}, args...)...)
-	if err != nil || out.code == 0 {
-		return out.stdout, err
+	if err != nil || out.Retcode == 0 {
+		return out.Stdout, err
 	}
-	text := "hdparm " + strings.Join(args, " ") + ": " + out.stderr
+	text := "hdparm " + strings.Join(args, " ") + ": " + out.Stderr
 	if hard {
 		return "", loader.Execution("%s", text)
 	}
 	m.env.Log.Warn(text)
-	return out.stdout, nil
+	return out.Stdout, nil
 }
 
 // parameters reads what hdparm prints of a disk.

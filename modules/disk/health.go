@@ -41,10 +41,10 @@ func (m *module) smartAttributes(ctx context.Context, a smartArgs) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	if out.code != 0 {
-		return nil, loader.Execution("%s", out.stderr)
+	if out.Retcode != 0 {
+		return nil, loader.Execution("%s", out.Stderr)
 	}
-	return attributes(out.stdout, chosen(a.Attributes), chosen(a.Values)), nil
+	return attributes(out.Stdout, chosen(a.Attributes), chosen(a.Values)), nil
 }
 
 // chosen returns a choice as texts; nil chooses all.
@@ -158,7 +158,7 @@ func (m *module) iostat(ctx context.Context, a iostatArgs) (any, error) {
 		}
 	}
 	out, err := m.run(ctx, argv...)
-	return averages(out.stdout), err
+	return averages(out.Stdout), err
 }
 
 // A series is the rows of one table, to be averaged.

@@ -66,7 +66,7 @@ func (m *module) usage(ctx context.Context, a flagArgs) (any, error) {
 		return nil, err
 	}
 	all := data.NewMap()
-	for _, row := range rows(out.stdout) {
+	for _, row := range rows(out.Stdout) {
 		all.Set(row[5], data.NewMap("filesystem", row[0], "1K-blocks", row[1], "used", row[2], "available", row[3], "capacity", row[4]))
 	}
 	return all, nil
@@ -112,7 +112,7 @@ func (m *module) inodeusage(ctx context.Context, a flagArgs) (any, error) {
 		return nil, err
 	}
 	all := data.NewMap()
-	for line := range strings.Lines(out.stdout) {
+	for line := range strings.Lines(out.Stdout) {
 		row := strings.Fields(line)
 		if !strings.HasPrefix(line, "Filesystem") && len(row) >= 6 {
 			all.Set(row[5], data.NewMap("inodes", row[1], "used", row[2], "free", row[3], "use", row[4], "filesystem", row[0]))
@@ -132,7 +132,7 @@ func (m *module) percent(ctx context.Context, a flagArgs) (any, error) {
 		return nil, err
 	}
 	all := data.NewMap()
-	for _, row := range rows(out.stdout) {
+	for _, row := range rows(out.Stdout) {
 		all.Set(row[5], row[4])
 	}
 	if !data.Truth(a.Args) {

@@ -169,7 +169,7 @@ func (m *module) fetch(ctx context.Context, a fetchArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fetched(result.Text("stdout")), nil
+	return fetched(result.Stdout), nil
 }
 
 // fetched returns what git fetch says of refs (fetch of the original).

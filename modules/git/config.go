@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -36,10 +37,10 @@ func (s store) place() string {
 func (m *module) values(ctx context.Context, s store, key string) ([]any, error) {
 	s.soft = true
 	result, err := m.git(ctx, s.run, []string{"config", s.place(), "--get-all", key})
-	if err != nil || result.Value("retcode") == int64(1) {
+	if err != nil || result.Retcode == 1 {
 		return nil, err
 	}
-	return lines(result.Text("stdout")), nil
+	return lines(result.Stdout), nil
 }
 
 type configGetArgs struct {
@@ -114,7 +115,7 @@ func (m *module) configGetRegexp(ctx context.Context, a configRegexpArgs) (any, 
 		return nil, err
 	}
 	ret := data.NewMap()
-	for line := range strings.Lines(result.Text("stdout")) {
+	for line := range strings.Lines(result.Stdout) {
 		if key, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), " "); ok && value != "" {
 			grow(ret, key, value)
 		}
@@ -215,18 +216,18 @@ func (m *module) configUnset(ctx context.Context, a configUnsetArgs) (any, error
 	if err != nil {
 		return nil, err
 	}
-	switch code := result.Value("retcode"); code {
-	case int64(0):
+	switch code := result.Retcode; code {
+	case 0:
 		return true, nil
-	case int64(1):
+	case 1:
 		return nil, loader.Execution("Section or key is invalid")
-	case int64(5):
+	case 5:
 		return nil, m.notUnset(ctx, s, key, a.ValueRegex)
-	case int64(6):
+	case 6:
 		return nil, loader.Execution("The value_regex is invalid")
 	default:
-		text := "Failed to unset key '" + key + "', git config returned exit code " + data.Str(code)
-		if said := result.Text("stderr"); said != "" {
+		text := "Failed to unset key '" + key + "', git config returned exit code " + strconv.Itoa(code)
+		if said := result.Stderr; said != "" {
 			text += "; " + said
 		}
 		return nil, loader.Execution("%s", text)

@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/accounts"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 
 	"os"
@@ -159,14 +160,14 @@ func lines(s string) []any {
 }
 
 // stdout returns what a run printed.
-func stdout(r *data.Map, err error) (any, error) {
+func stdout(r calls.Ran, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.Text("stdout"), nil
+	return r.Stdout, nil
 }
 
-func done(_ *data.Map, err error) (any, error) {
+func done(_ calls.Ran, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, _, _ := strings.Cut(r.Text("stdout"), "(")
+	said, _, _ := strings.Cut(r.Stdout, "(")
 	said, _, _ = strings.Cut(strings.TrimSpace(said), ".windows")
 	words := strings.Fields(said)
 	version := "unknown"

@@ -113,7 +113,7 @@ func (m *module) listBranches(ctx context.Context, a listBranchesArgs) (any, err
 	if err != nil {
 		return nil, err
 	}
-	return lines(result.Text("stdout")), nil
+	return lines(result.Stdout), nil
 }
 
 // listTags returns the tags of a repository. The other arguments are as in git.clone.
@@ -126,7 +126,7 @@ func (m *module) listTags(ctx context.Context, a repoArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lines(result.Text("stdout")), nil
+	return lines(result.Stdout), nil
 }
 
 type revParseArgs struct {
@@ -192,7 +192,7 @@ func (m *module) status(ctx context.Context, a repoArgs) (any, error) {
 	}
 	names := map[string]string{"M": "modified", "A": "new", "D": "deleted", "??": "untracked"}
 	ret := data.NewMap()
-	for entry := range strings.SplitSeq(result.Text("stdout"), "\x00") {
+	for entry := range strings.SplitSeq(result.Stdout, "\x00") {
 		entry = strings.TrimLeft(entry, " ")
 		state, file, ok := strings.Cut(entry, " ")
 		if file = strings.TrimLeft(file, " "); !ok || file == "" {
@@ -257,11 +257,11 @@ func (m *module) mergeBase(ctx context.Context, a mergeBaseArgs) (any, error) {
 		args = append(args, "--fork-point", data.Str(a.ForkPoint))
 	}
 	result, err := m.git(ctx, r, append(args, refs...))
-	switch bases := lines(result.Text("stdout")); {
+	switch bases := lines(result.Stdout); {
 	case err != nil:
 		return nil, err
 	case a.IsAncestor:
-		return result.Value("retcode") == int64(0), nil
+		return result.Retcode == 0, nil
 	case all:
 		return bases, nil
 	case len(bases) == 0:

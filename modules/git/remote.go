@@ -102,7 +102,7 @@ func (m *module) refs(ctx context.Context, r run, args []string, remote string, 
 		return nil, err
 	}
 	ret := data.NewMap()
-	for line := range strings.Lines(result.Text("stdout")) {
+	for line := range strings.Lines(result.Stdout) {
 		if words := strings.Fields(line); len(words) == 2 {
 			ret.Set(words[1], words[0])
 		}
@@ -139,7 +139,7 @@ func (m *module) allRemotes(ctx context.Context, r run, hide bool) (*data.Map, e
 		return nil, err
 	}
 	ret := data.NewMap()
-	for line := range strings.Lines(result.Text("stdout")) {
+	for line := range strings.Lines(result.Stdout) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		url, action, ok := cutLast(rest)
 		if action = strings.ToLower(strings.Trim(action, "()")); !ok || action != "fetch" && action != "push" {

@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // A run is how the program is run.
@@ -73,46 +74,35 @@ func (r run) environment() *data.Map {
 	return env
 }
 
-// git runs git with these arguments, and returns what cmd.run_all does.
-func (m *module) git(ctx context.Context, r run, args []string) (*data.Map, error) {
+// git runs git with these arguments.
+func (m *module) git(ctx context.Context, r run, args []string) (calls.Ran, error) {
 	if data.Truth(r.identity) {
 		return m.withKeys(ctx, r, args)
 	}
 	result, err := m.execute(ctx, r, args, r.environment())
-	if err != nil || result.Value("retcode") == int64(0) || r.soft {
+	if err != nil || result.Retcode == 0 || r.soft {
 		return result, err
 	}
 	text := "Command '" + redact(strings.Join(append([]string{"git"}, args...), " ")) + "' failed"
 	if said := r.complaint(result); said != "" {
 		text += ": " + said
 	}
-	return nil, loader.Execution("%s", text)
+	return calls.Ran{}, loader.Execution("%s", text)
 }
 
 // complaint is what the program says of its failure.
-func (r run) complaint(result *data.Map) string {
+func (r run) complaint(result calls.Ran) string {
 	if r.merged {
-		return redact(result.Text("stdout"))
+		return redact(result.Stdout)
 	}
-	return redact(result.Text("stderr"))
+	return redact(result.Stderr)
 }
 
-func (m *module) execute(ctx context.Context, r run, args []string, env *data.Map) (*data.Map, error) {
-	argv := []any{"git"}
-	for _, arg := range args {
-		argv = append(argv, arg)
-	}
-	var cwd any
-	if r.cwd != "" {
-		cwd = r.cwd
-	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{argv}, data.NewMap("cwd", cwd, "runas", r.user, "password", r.password, "env", env,
-		"python_shell", false, "ignore_retcode", r.quiet, "redirect_stderr", r.merged, "output_encoding", r.encoding))
-	if err != nil {
-		return nil, err
-	}
-	result, _ := v.(*data.Map)
-	return result, nil
+func (m *module) execute(ctx context.Context, r run, args []string, env *data.Map) (calls.Ran, error) {
+	return calls.RunAll(ctx, m.env, calls.Run{
+		Argv: append([]string{"git"}, args...), Dir: r.cwd, As: calls.Text(r.user), Password: calls.Text(r.password), Env: env,
+		IgnoreRetcode: r.quiet, MergeStderr: r.merged, Encoding: calls.Text(r.encoding),
+	})
 }
 
 // sshCommand is how git calls ssh with a key; the shell that git starts puts the key in.
@@ -120,9 +110,9 @@ const sshCommand = `ssh -oStrictHostKeyChecking=no -oPasswordAuthentication=no `
 	`-oKbdInteractiveAuthentication=no -oChallengeResponseAuthentication=no -i "$GIT_IDENTITY"`
 
 // withKeys runs git with one key after the other until one fits.
-func (m *module) withKeys(ctx context.Context, r run, args []string) (*data.Map, error) {
+func (m *module) withKeys(ctx context.Context, r run, args []string) (calls.Ran, error) {
 	var errs, missing []string
-	var last *data.Map
+	var last *calls.Ran
 	keys, ok := r.identity.([]any)
 	if !ok {
 		keys = []any{r.identity}
@@ -130,7 +120,7 @@ func (m *module) withKeys(ctx context.Context, r run, args []string) (*data.Map,
 	for _, key := range data.Texts(keys) {
 		file, drop, err := m.key(ctx, r, key)
 		if err != nil {
-			return nil, err
+			return calls.Ran{}, err
 		}
 		if file == "" {
 			if !strings.Contains(key, "salt://") {
@@ -140,15 +130,15 @@ func (m *module) withKeys(ctx context.Context, r run, args []string) (*data.Map,
 		}
 		result, said, err := m.withKey(ctx, r, args, file)
 		drop()
-		if err != nil || said == "" && result.Value("retcode") == int64(0) {
+		if err != nil || said == "" && result.Retcode == 0 {
 			return result, err
 		}
-		if last = result; said != "" {
+		if last = &result; said != "" {
 			errs = append(errs, said)
 		}
 	}
 	if r.soft && last != nil {
-		return last, nil
+		return *last, nil
 	}
 	text := "Unable to authenticate using identity file:\n\n" + strings.Join(errs, "\n")
 	if missing != nil {
@@ -157,20 +147,20 @@ func (m *module) withKeys(ctx context.Context, r run, args []string) (*data.Map,
 		}
 		text += "The following identity file(s) were not found: " + strings.Join(missing, ", ")
 	}
-	return nil, loader.Execution("%s", text)
+	return calls.Ran{}, loader.Execution("%s", text)
 }
 
 // withKey runs git with one key, and returns what it says where that fails.
-func (m *module) withKey(ctx context.Context, r run, args []string, file string) (*data.Map, string, error) {
+func (m *module) withKey(ctx context.Context, r run, args []string, file string) (calls.Ran, string, error) {
 	if refused, err := m.refuses(file); refused || err != nil {
-		return nil, "Identity file " + file + " is passphrase-protected and cannot be used in a non-interactive command. Using salt-call from the " +
+		return calls.Ran{}, "Identity file " + file + " is passphrase-protected and cannot be used in a non-interactive command. Using salt-call from the " +
 			"minion will allow a passphrase-protected key to be used.", err
 	}
 	env := r.environment()
 	env.Set("GIT_IDENTITY", file)
 	env.Set("GIT_SSH_COMMAND", sshCommand)
 	result, err := m.execute(ctx, r, args, env)
-	if err != nil || result.Value("retcode") == int64(0) {
+	if err != nil || result.Retcode == 0 {
 		return result, "", err
 	}
 	return result, r.complaint(result), nil
@@ -241,7 +231,7 @@ func (m *module) keepLogin(ctx context.Context, r run, remote, variable string, 
 	if err != nil {
 		return err
 	}
-	dir := result.Text("stdout")
+	dir := result.Stdout
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(r.cwd, dir)
 	}

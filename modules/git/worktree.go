@@ -32,10 +32,10 @@ func (m *module) worktree(ctx context.Context, r run) (any, error) {
 	}
 	r.soft = true
 	result, err := m.git(ctx, r, []string{"rev-parse", "--show-toplevel"})
-	if err != nil || result.Value("retcode") != int64(0) {
+	if err != nil || result.Retcode != 0 {
 		return false, err
 	}
-	src, err := os.ReadFile(filepath.Join(result.Text("stdout"), ".git"))
+	src, err := os.ReadFile(filepath.Join(result.Stdout, ".git"))
 	if err != nil {
 		return false, nil //nolint:nilerr // a directory, or none
 	}
@@ -73,7 +73,7 @@ func (m *module) listWorktrees(ctx context.Context, a listWorktreesArgs) (any, e
 		return nil, err
 	}
 	ret := data.NewMap()
-	for block := range strings.SplitSeq(strings.TrimSpace(result.Text("stdout")), "\n\n") {
+	for block := range strings.SplitSeq(strings.TrimSpace(result.Stdout), "\n\n") {
 		path, tree := parseWorktree(block)
 		if tree == nil {
 			m.env.Log.Errorf("git.worktree: Incomplete worktree data: %s", block)
@@ -87,7 +87,7 @@ func (m *module) listWorktrees(ctx context.Context, a listWorktreesArgs) (any, e
 			if err != nil {
 				return nil, err
 			}
-			if list := lines(tags.Text("stdout")); len(list) > 0 {
+			if list := lines(tags.Stdout); len(list) > 0 {
 				tree.Set("tags", list)
 			}
 		}
@@ -226,10 +226,10 @@ func (m *module) worktreePrune(ctx context.Context, a worktreePruneArgs) (any, e
 	if err != nil {
 		return nil, err
 	}
-	if said := result.Text("stderr"); said != "" {
+	if said := result.Stderr; said != "" {
 		return said, nil
 	}
-	return result.Text("stdout"), nil
+	return result.Stdout, nil
 }
 
 type worktreeRmArgs struct {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // Plugin returns the module iptables. There is one where there is the program iptables.
@@ -65,14 +66,14 @@ func program(family any) (string, error) {
 	return path, nil
 }
 
-// stdout returns what a command line of a family's program prints; suffix follows the program's name.
-func (m *module) stdout(ctx context.Context, family any, suffix string, kwargs *data.Map) (string, error) {
+// stdout returns what a command line of a family's program prints; suffix follows the program's name, and
+// log is the log level of the output, "" for the default.
+func (m *module) stdout(ctx context.Context, family any, suffix, log string) (string, error) {
 	path, err := program(family)
 	if err != nil {
 		return "", err
 	}
-	out, err := m.env.Call(ctx, "cmd.run_stdout", []any{path + suffix}, kwargs)
-	return data.Str(out), err
+	return calls.RunStdout(ctx, m.env, calls.Run{Line: path + suffix, Shell: calls.CmdDecides, Log: log})
 }
 
 // saved returns what iptables-save prints of all tables, or of one. That it fails is an error.
@@ -81,20 +82,16 @@ func (m *module) saved(ctx context.Context, family any, options string) (string,
 	if err != nil {
 		return "", err
 	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{path + "-save" + options}, nil)
-	if err != nil {
-		return "", err
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Line: path + "-save" + options, Shell: calls.CmdDecides})
+	if err == nil && ran.Retcode != 0 {
+		err = loader.Execution("read the rules by %s-save%s: %s", path, options, ran.Stderr)
 	}
-	all, _ := v.(*data.Map)
-	if code := all.Value("retcode"); code != int64(0) {
-		return "", loader.Execution("read the rules by %s-save%s: %s", path, options, all.Text("stderr"))
-	}
-	return all.Text("stdout"), nil
+	return ran.Stdout, err
 }
 
 // hasOption reports whether the program of a family knows an option.
 func (m *module) hasOption(ctx context.Context, option string, family any) (bool, error) {
-	help, err := m.stdout(ctx, family, " --help", data.NewMap("output_loglevel", "quiet"))
+	help, err := m.stdout(ctx, family, " --help", "quiet")
 	return strings.Contains(help, option), err
 }
 
@@ -119,8 +116,7 @@ func (m *module) stderr(ctx context.Context, family, table any, words ...string)
 	if err != nil {
 		return "", err
 	}
-	out, err := m.env.Call(ctx, "cmd.run_stderr", []any{line}, nil)
-	return data.Str(out), err
+	return calls.RunStderr(ctx, m.env, calls.Run{Line: line, Shell: calls.CmdDecides})
 }
 
 type familyArgs struct {
@@ -134,7 +130,7 @@ type familyArgs struct {
 //	salt '*' iptables.version
 //	salt '*' iptables.version family=ipv6
 func (m *module) version(ctx context.Context, a familyArgs) (any, error) {
-	out, err := m.stdout(ctx, a.Family, " --version", nil)
+	out, err := m.stdout(ctx, a.Family, " --version", "")
 	if err != nil {
 		return nil, err
 	}
@@ -176,9 +172,8 @@ func (m *module) check(ctx context.Context, a ruleArgs) (any, error) {
 		return nil, err
 	}
 	line := path + " -t " + data.Str(a.Table) + " -C " + data.Str(a.Chain) + " " + data.Str(a.Rule)
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{line}, data.NewMap("output_loglevel", "quiet"))
-	all, _ := v.(*data.Map)
-	return all.Value("retcode") == int64(0), err
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Line: line, Shell: calls.CmdDecides, Log: "quiet"})
+	return err == nil && ran.Retcode == 0, err
 }
 
 // probeChain is the chain in which compare has iptables write a rule down.
@@ -192,7 +187,8 @@ func (m *module) compare(ctx context.Context, a ruleArgs) (any, error) {
 		return nil, err
 	}
 	run := func(words string) error {
-		_, err := m.env.Call(ctx, "cmd.run", []any{path + " -t " + data.Str(a.Table) + " " + words}, nil)
+		line := path + " -t " + data.Str(a.Table) + " " + words
+		_, err := calls.RunOutput(ctx, m.env, calls.Run{Line: line, Shell: calls.CmdDecides})
 		return err
 	}
 	if err := errors.Join(run("-N "+probeChain), run("-A "+probeChain+" "+data.Str(a.Rule))); err != nil {

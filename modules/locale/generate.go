@@ -74,9 +74,9 @@ func (m *module) genLocale(ctx context.Context, a genArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, ok, err := m.run(ctx, line...)
+	ran, ok, err := m.run(ctx, line...)
 	if data.Truth(a.Kwargs.Value("verbose")) {
-		return all, err
+		return ran.Map, err
 	}
 	return ok, err
 }
@@ -131,21 +131,21 @@ func (m *module) replace(ctx context.Context, list, pattern, text string) error 
 }
 
 // generator returns the command line that makes a locale.
-func (m *module) generator(a genArgs, n name, ubuntu bool) ([]any, error) {
+func (m *module) generator(a genArgs, n name, ubuntu bool) ([]string, error) {
 	at := n.language + "_" + n.territory
 	switch {
 	case process.Find("locale-gen") != "" && m.env.GrainsNow().Text("os_family") == "Gentoo":
-		return []any{"locale-gen", "--generate", a.Locale}, nil
+		return []string{"locale-gen", "--generate", a.Locale}, nil
 	case process.Find("locale-gen") != "" && ubuntu:
-		return []any{"locale-gen", parse(a.Locale).normal()}, nil
+		return []string{"locale-gen", parse(a.Locale).normal()}, nil
 	case process.Find("locale-gen") != "":
-		return []any{"locale-gen", a.Locale}, nil
+		return []string{"locale-gen", a.Locale}, nil
 	case process.Find("localedef") != "":
 		how := "--quiet"
 		if data.Truth(a.Kwargs.Value("verbose")) {
 			how = "--verbose"
 		}
-		return []any{"localedef", "--force", "-i", at, "-f", n.codeset, at + "." + n.codeset, how}, nil
+		return []string{"localedef", "--force", "-i", at, "-f", n.codeset, at + "." + n.codeset, how}, nil
 	}
 	return nil, loader.Execution("Command \"locale-gen\" or \"localedef\" was not found on this system.")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -47,11 +48,10 @@ func (m *module) family(name string) bool {
 	return strings.Contains(m.env.GrainsNow().Text("os_family"), name)
 }
 
-// run runs a program and returns what it said, and whether it succeeded.
-func (m *module) run(ctx context.Context, line ...any) (*data.Map, bool, error) {
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{line}, data.NewMap("python_shell", false))
-	all, _ := v.(*data.Map)
-	return all, err == nil && !data.Truth(all.Value("retcode")), err
+// run runs a program and reports whether it succeeded.
+func (m *module) run(ctx context.Context, argv ...string) (ran calls.Ran, ok bool, err error) {
+	ran, err = calls.RunAll(ctx, m.env, calls.Run{Argv: argv})
+	return ran, err == nil && ran.Retcode == 0, err
 }
 
 // asks tells whether localectl is to be asked. On SLES 12 it is not, as other programs write its files anew.
@@ -75,8 +75,8 @@ func (m *module) listAvail(ctx context.Context, _ loader.NoArgs) (any, error) {
 }
 
 func (m *module) list(ctx context.Context) ([]string, error) {
-	all, _, err := m.run(ctx, "locale", "-a")
-	return strings.Split(all.Text("stdout"), "\n"), err
+	ran, _, err := m.run(ctx, "locale", "-a")
+	return strings.Split(ran.Stdout, "\n"), err
 }
 
 // systemLocale returns the variables of the system's locale as localectl tells them, in their order.
@@ -84,11 +84,11 @@ func (m *module) systemLocale(ctx context.Context) (*data.Map, error) {
 	if process.Find("localectl") == "" {
 		return nil, loader.Execution("Unable to find \"localectl\"")
 	}
-	all, _, err := m.run(ctx, "localectl", "status")
+	ran, _, err := m.run(ctx, "localectl", "status")
 	if err != nil {
 		return nil, err
 	}
-	sections := parseStatus(all.Text("stdout"))
+	sections := parseStatus(ran.Stdout)
 	if sections.Len() == 0 {
 		return nil, loader.Execution("Unable to parse result of \"localectl\"")
 	}
@@ -173,8 +173,8 @@ func (m *module) getLocale(ctx context.Context, _ loader.NoArgs) (any, error) {
 		return "", err
 	}
 	if m.family("Gentoo") {
-		all, _, err := m.run(ctx, "eselect", "--brief", "locale", "show")
-		return strings.TrimSpace(all.Text("stdout")), err
+		ran, _, err := m.run(ctx, "eselect", "--brief", "locale", "show")
+		return strings.TrimSpace(ran.Stdout), err
 	}
 	p, ok := m.place()
 	if !ok {
@@ -241,7 +241,7 @@ func (m *module) tell(ctx context.Context, locale string) (any, error) {
 		return nil, err
 	}
 	found.Set("LANG", locale)
-	line := []any{"localectl", "set-locale"}
+	line := []string{"localectl", "set-locale"}
 	for name, v := range found.All() {
 		if v != nil && name != "data" {
 			line = append(line, data.Str(name)+"="+data.Str(v))

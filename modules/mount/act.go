@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -75,13 +76,13 @@ func command(opts []string, fstype any) []string {
 }
 
 // run runs a program as a user and returns True, or what it says where it fails.
-func (m *module) run(ctx context.Context, user any, line []string) (any, error) {
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{data.Values(line)}, data.NewMap("runas", user, "python_shell", false))
+func (m *module) run(ctx context.Context, user any, argv []string) (any, error) {
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, As: calls.Text(user)})
 	if err != nil {
 		return nil, err
 	}
-	if all, _ := v.(*data.Map); data.Truth(all.Value("retcode")) {
-		return all.Text("stderr"), nil
+	if ran.Retcode != 0 {
+		return ran.Stderr, nil
 	}
 	return true, nil
 }
@@ -174,8 +175,8 @@ func (m *module) isFuseExec(ctx context.Context, a cmdArgs) (any, error) {
 	case process.Find("ldd") == "":
 		return nil, loader.NotFound("ldd")
 	}
-	out, err := m.env.Call(ctx, "cmd.run", []any{[]any{"ldd", path}}, data.NewMap("python_shell", false))
-	return strings.Contains(data.Str(out), "libfuse"), err
+	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"ldd", path}})
+	return strings.Contains(out, "libfuse"), err
 }
 
 // swaps returns the swap that is in use.
@@ -225,11 +226,11 @@ func (m *module) swapon(ctx context.Context, a swaponArgs) (any, error) {
 	if err := process.Operands(a.Name); err != nil {
 		return nil, loader.Execution("%w", err)
 	}
-	line := []any{"swapon", a.Name}
+	line := []string{"swapon", a.Name}
 	if data.Truth(a.Priority) {
 		line = append(line, "-p", data.Str(a.Priority))
 	}
-	if _, err := m.env.Call(ctx, "cmd.run", []any{line}, data.NewMap("python_shell", false)); err != nil {
+	if _, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: line}); err != nil {
 		return nil, err
 	}
 	if on, err = m.swapsNow(); err != nil || !on.Has(a.Name) {
@@ -248,7 +249,7 @@ func (m *module) swapoff(ctx context.Context, a nameArgs) (any, error) {
 	if err != nil || !on.Has(a.Name) {
 		return nil, err
 	}
-	if _, err := m.env.Call(ctx, "cmd.run", []any{[]any{"swapoff", a.Name}}, data.NewMap("python_shell", false)); err != nil {
+	if _, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"swapoff", a.Name}}); err != nil {
 		return nil, err
 	}
 	on, err = m.swapsNow()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -108,8 +109,8 @@ func (m *module) mounts(ctx context.Context, extended bool) (*data.Map, error) {
 
 // listed returns the device of each directory as the program mount tells it.
 func (m *module) listed(ctx context.Context) (map[string]string, error) {
-	out, err := m.env.Call(ctx, "cmd.run_stdout", []any{[]any{"mount", "-l"}}, data.NewMap("python_shell", false))
-	return parseList(data.Str(out)), err
+	out, err := calls.RunStdout(ctx, m.env, calls.Run{Argv: []string{"mount", "-l"}})
+	return parseList(out), err
 }
 
 // parseList reads the output of mount: the device, a word, the directory, and more.
@@ -177,14 +178,13 @@ func (m *module) blkid(ctx context.Context) *data.Map {
 	if process.Find("blkid") == "" {
 		return nil
 	}
-	kwargs := data.NewMap("python_shell", false, "ignore_retcode", true, "output_loglevel", "quiet")
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{[]any{"blkid", "-o", "export"}}, kwargs)
+	run := calls.Run{Argv: []string{"blkid", "-o", "export"}, IgnoreRetcode: true, Log: "quiet"}
+	ran, err := calls.RunAll(ctx, m.env, run)
 	if err != nil {
 		m.env.Log.Debugf("Unable to ask for UUIDs and labels of devices: %v", err)
 		return nil
 	}
-	all, _ := v.(*data.Map)
-	known := parseBlkid(all.Text("stdout"))
+	known := parseBlkid(ran.Stdout)
 	job.Set(key, known)
 	return known
 }
@@ -247,9 +247,9 @@ var parens = regexp.MustCompile(`\((.*?)\)`)
 
 // macMounts returns what is mounted on macOS.
 func (m *module) macMounts(ctx context.Context) (*data.Map, error) {
-	out, err := m.env.Call(ctx, "cmd.run_stdout", []any{"mount"}, nil)
+	out, err := calls.RunStdout(ctx, m.env, calls.Run{Line: "mount", Shell: calls.CmdDecides})
 	found := &data.Map{}
-	for line := range strings.SplitSeq(data.Str(out), "\n") {
+	for line := range strings.SplitSeq(out, "\n") {
 		words, match := strings.Fields(line), parens.FindStringSubmatch(line)
 		if len(words) < 3 || match == nil {
 			continue

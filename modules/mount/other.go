@@ -11,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type filesystemsArgs struct {
@@ -133,7 +134,7 @@ func (m *module) rmAutomaster(ctx context.Context, a rmAutomasterArgs) (any, err
 	if err := m.write(a.Config, b.String()); err != nil {
 		return nil, loader.Execution("Couldn't write to %s: %w", a.Config, loader.OSError(err))
 	}
-	_, err = m.env.Call(ctx, "cmd.run", []any{[]any{"automount", "-cv"}}, data.NewMap("python_shell", false))
+	_, err = calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"automount", "-cv"}})
 	return err == nil, err
 }
 

@@ -37,11 +37,11 @@ func (m *module) getBufsize(ctx context.Context, a ifaceArgs) (any, error) {
 	if there, err := m.hasEthtool(); err != nil || !there {
 		return data.NewMap(), err
 	}
-	v, err := m.env.Call(ctx, "cmd.run", []any{[]any{ethtool, "-g", a.Iface}}, nil)
+	out, err := m.said(ctx, ethtool, "-g", a.Iface)
 	if err != nil {
 		return nil, err
 	}
-	return bufferSizes(data.Str(v)), nil
+	return bufferSizes(out), nil
 }
 
 // bufferSizes reads what ethtool -g prints.
@@ -82,7 +82,7 @@ func (m *module) modBufsize(ctx context.Context, a modBufsizeArgs) (any, error) 
 		return false, err
 	}
 	no := func(text string) (any, error) { return data.NewMap("result", false, "comment", text), nil }
-	var sizes []any
+	var sizes []string
 	for _, name := range []string{"rx", "tx", "rx-mini", "rx-jumbo"} {
 		if v := a.Kwargs.Value(name); v != nil {
 			sizes = append(sizes, name, data.Str(v))
@@ -96,12 +96,12 @@ func (m *module) modBufsize(ctx context.Context, a modBufsizeArgs) (any, error) 
 	case strings.HasPrefix(a.Iface, "-"):
 		return nil, loader.Invocation("%s is not the name of an interface", data.Repr(a.Iface))
 	}
-	v, err := m.env.Call(ctx, "cmd.run", []any{append([]any{ethtool, "-G", a.Iface}, sizes...)}, nil)
+	out, err := m.said(ctx, append([]string{ethtool, "-G", a.Iface}, sizes...)...)
 	if err != nil {
 		return nil, err
 	}
-	if out := data.Str(v); out != "" {
+	if out != "" {
 		return no(out)
 	}
-	return data.NewMap("result", true, "comment", strings.Join(data.Texts(sizes), " ")), nil
+	return data.NewMap("result", true, "comment", strings.Join(sizes, " ")), nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // traceroute returns the hosts on the way to another, with the milliseconds that each took to answer.
@@ -18,17 +19,17 @@ func (m *module) traceroute(ctx context.Context, a hostArgs) (any, error) {
 	if err := m.needs("traceroute"); err != nil {
 		return nil, err
 	}
-	out, err := m.env.Call(ctx, "cmd.run", []any{[]any{"traceroute", hostName(a.Host)}}, nil)
+	out, err := m.said(ctx, "traceroute", hostName(a.Host))
 	if err != nil {
 		return nil, err
 	}
-	version, err := m.env.Call(ctx, "cmd.run", []any{"traceroute --version"}, nil)
+	version, err := calls.RunOutput(ctx, m.env, calls.Run{Line: "traceroute --version", Shell: calls.CmdDecides})
 	if err != nil {
 		return nil, err
 	}
-	read := hopOf(data.Str(version))
+	read := hopOf(version)
 	hops := []any{}
-	for line := range strings.Lines(data.Str(out)) {
+	for line := range strings.Lines(out) {
 		line = strings.TrimRight(line, "\r\n")
 		if strings.Contains(line, " ") && !strings.HasPrefix(line, "traceroute") {
 			hops = append(hops, read(line))

@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type hostnameArgs struct{ Hostname any }
@@ -48,26 +49,28 @@ func (m *module) rename(ctx context.Context, name string) (old string, done bool
 			return "", false, loader.NotFound("neither hostnamectl nor hostname was found in $PATH")
 		}
 		if old, err = m.fullHostname(ctx); err == nil {
-			_, err = m.env.Call(ctx, "cmd.run", []any{[]any{program, name}}, nil)
+			_, err = m.said(ctx, program, name)
 		}
 		return old, err == nil, err
 	}
 	if old, err = m.staticName(ctx, program); err != nil {
 		return "", false, err
 	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{[]any{program, "set-hostname", name}}, nil)
-	ret, _ := v.(*data.Map)
-	return old, err == nil && data.Equal(ret.Value("retcode"), int64(0)), err
+	ran, err := m.hostnamectl(ctx, program, "set-hostname", name)
+	return old, err == nil && ran.Retcode == 0, err
+}
+
+func (m *module) hostnamectl(ctx context.Context, argv ...string) (calls.Ran, error) {
+	return calls.RunAll(ctx, m.env, calls.Run{Argv: argv, Shell: calls.CmdDecides})
 }
 
 // staticName returns the name that hostnamectl tells, or what the host calls itself.
 func (m *module) staticName(ctx context.Context, program string) (string, error) {
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{[]any{program, "status"}}, nil)
+	ran, err := m.hostnamectl(ctx, program, "status")
 	if err != nil {
 		return "", err
 	}
-	ret, _ := v.(*data.Map)
-	for line := range strings.Lines(ret.Text("stdout")) {
+	for line := range strings.Lines(ran.Stdout) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.Contains(key, "Static hostname") {
 			return strings.TrimSpace(value), nil
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // hostName returns a text without what no name of a host has, so that it is one word of a command line, and no option.
@@ -65,17 +66,22 @@ type pingArgs struct {
 //	salt '*' network.ping example.org
 //	salt '*' network.ping example.org return_boolean=True timeout=3
 func (m *module) ping(ctx context.Context, a pingArgs) (any, error) {
-	line := []any{"ping"}
+	line := []string{"ping"}
 	if data.Truth(a.Timeout) {
 		line = append(line, "-W", data.Str(a.Timeout))
 	}
 	line = append(line, "-c", "4", hostName(a.Host))
+	run := calls.Run{Argv: line, Shell: calls.CmdDecides}
 	if !a.ReturnBoolean {
-		return m.env.Call(ctx, "cmd.run", []any{line}, nil)
+		return calls.RunOutput(ctx, m.env, run)
 	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{line}, nil)
-	ret, _ := v.(*data.Map)
-	return err == nil && data.Equal(ret.Value("retcode"), int64(0)), err
+	ran, err := calls.RunAll(ctx, m.env, run)
+	return err == nil && ran.Retcode == 0, err
+}
+
+// said returns what a program prints.
+func (m *module) said(ctx context.Context, argv ...string) (string, error) {
+	return calls.RunOutput(ctx, m.env, calls.Run{Argv: argv, Shell: calls.CmdDecides})
 }
 
 type hostArgs struct{ Host any }
@@ -89,7 +95,7 @@ func (m *module) dig(ctx context.Context, a hostArgs) (any, error) {
 	if err := m.needs("dig"); err != nil {
 		return nil, err
 	}
-	return m.env.Call(ctx, "cmd.run", []any{[]any{"dig", hostName(a.Host)}}, nil)
+	return m.said(ctx, "dig", hostName(a.Host))
 }
 
 type connectArgs struct {

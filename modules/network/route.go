@@ -7,6 +7,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // A route is a row of a routing table, with the words of netstat.
@@ -79,17 +80,13 @@ func (m *module) routeList(ctx context.Context, family any, wanted func(route) b
 }
 
 // lines returns the words of the lines that a command prints.
-func (m *module) lines(ctx context.Context, command string, shell bool) ([][]string, error) {
-	kwargs := data.NewMap()
-	if shell {
-		kwargs.Set("python_shell", true)
-	}
-	v, err := m.env.Call(ctx, "cmd.run", []any{command}, kwargs)
+func (m *module) lines(ctx context.Context, command string, shell calls.Shell) ([][]string, error) {
+	out, err := calls.RunOutput(ctx, m.env, calls.Run{Line: command, Shell: shell})
 	if err != nil {
 		return nil, err
 	}
 	var list [][]string
-	for line := range strings.Lines(data.Str(v)) {
+	for line := range strings.Lines(out) {
 		if words := strings.Fields(line); len(words) > 0 {
 			list = append(list, words)
 		}
@@ -99,7 +96,7 @@ func (m *module) lines(ctx context.Context, command string, shell bool) ([][]str
 
 // netstatRoutes reads the tables of netstat, without their two lines of titles.
 func (m *module) netstatRoutes(ctx context.Context) ([]route, error) {
-	v4, err := m.lines(ctx, "netstat -A inet -rn | tail -n+3", true)
+	v4, err := m.lines(ctx, "netstat -A inet -rn | tail -n+3", calls.InShell)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +106,7 @@ func (m *module) netstatRoutes(ctx context.Context) ([]route, error) {
 			list = append(list, route{"inet", w[0], w[1], w[2], w[3], w[7]})
 		}
 	}
-	v6, err := m.lines(ctx, "netstat -A inet6 -rn | tail -n+3", true)
+	v6, err := m.lines(ctx, "netstat -A inet6 -rn | tail -n+3", calls.InShell)
 	for _, w := range v6 {
 		if len(w) == 6 || len(w) == 7 {
 			list = append(list, route{"inet6", w[0], w[1], "", w[2], w[len(w)-1]})
@@ -120,7 +117,7 @@ func (m *module) netstatRoutes(ctx context.Context) ([]route, error) {
 
 // ipRoutes reads the tables of the program ip, and tells them in the words of netstat.
 func (m *module) ipRoutes(ctx context.Context) ([]route, error) {
-	v4, err := m.lines(ctx, "ip -4 route show table main", true)
+	v4, err := m.lines(ctx, "ip -4 route show table main", calls.InShell)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +127,7 @@ func (m *module) ipRoutes(ctx context.Context) ([]route, error) {
 			list = append(list, r)
 		}
 	}
-	v6, err := m.lines(ctx, "ip -6 route show table all", true)
+	v6, err := m.lines(ctx, "ip -6 route show table all", calls.InShell)
 	for _, w := range v6 {
 		if r, ok := ipRoute6(w); ok {
 			list = append(list, r)
@@ -190,11 +187,11 @@ func (m *module) getRoute(ctx context.Context, a routeArgs) (any, error) {
 	if err := m.onLinux(); err != nil {
 		return nil, err
 	}
-	v, err := m.env.Call(ctx, "cmd.run", []any{[]any{"ip", "route", "get", data.Str(a.IP)}}, data.NewMap("python_shell", false))
+	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"ip", "route", "get", data.Str(a.IP)}})
 	if err != nil {
 		return nil, err
 	}
-	line, _, _ := strings.Cut(data.Str(v), "\n")
+	line, _, _ := strings.Cut(out, "\n")
 	form := regexp.MustCompile(`(?:via\s+([\w.:]+))?\s+dev\s+([\w.:-]+)\s+.*src\s+([\w.:]+)`)
 	found := form.FindStringSubmatch(line)
 	if found == nil {

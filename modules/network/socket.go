@@ -16,6 +16,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // netstat returns the sockets of the host with their states, users and programs, as netstat tells them, or ss where there is no
@@ -32,7 +33,7 @@ func (m *module) netstat(ctx context.Context, _ loader.NoArgs) (any, error) {
 	if m.find("netstat") == "" {
 		command, read = "ss -tulpnea", ssLine
 	}
-	lines, err := m.lines(ctx, command, false)
+	lines, err := m.lines(ctx, command, calls.CmdDecides)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +170,7 @@ func (m *module) arp(ctx context.Context, _ loader.NoArgs) (any, error) {
 	if err := m.needs("arp"); err != nil {
 		return nil, err
 	}
-	lines, err := m.lines(ctx, "arp -an", false)
+	lines, err := m.lines(ctx, "arp -an", calls.CmdDecides)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -69,7 +70,7 @@ func (m *module) uptime(ctx context.Context, _ loader.NoArgs) (any, error) {
 	if process.Find("who") == "" {
 		return all, nil
 	}
-	out, err := m.run(ctx, "who -s", false)
+	out, err := m.run(ctx, "who -s", calls.CmdDecides)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (m *module) diskusage(_ context.Context, a usageArgs) (any, error) {
 //
 //	salt '*' status.nproc
 func (m *module) nproc(ctx context.Context, _ loader.NoArgs) (any, error) {
-	out, err := m.run(ctx, "nproc", false)
+	out, err := m.run(ctx, "nproc", calls.CmdDecides)
 	return number(strings.TrimSpace(out)), err
 }
 
@@ -137,7 +138,7 @@ func (m *module) nproc(ctx context.Context, _ loader.NoArgs) (any, error) {
 //
 //	salt '*' status.w
 func (m *module) w(ctx context.Context, _ loader.NoArgs) (any, error) {
-	out, err := m.run(ctx, "w -fh", false)
+	out, err := m.run(ctx, "w -fh", calls.CmdDecides)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +160,7 @@ func (m *module) w(ctx context.Context, _ loader.NoArgs) (any, error) {
 //
 //	salt '*' status.procs
 func (m *module) procs(ctx context.Context, _ loader.NoArgs) (any, error) {
-	out, err := m.run(ctx, m.env.GrainsNow().Text("ps"), true)
+	out, err := m.run(ctx, m.env.GrainsNow().Text("ps"), calls.InShell)
 	if err != nil {
 		return nil, err
 	}
@@ -205,13 +206,13 @@ func (m *module) pid(ctx context.Context, a pidArgs) (any, error) {
 	if err != nil {
 		return nil, loader.Exception("re.error", "%w", err)
 	}
-	v, err := m.env.Call(ctx, "cmd.run_stdout", []any{m.env.GrainsNow().Text("ps")}, data.NewMap("python_shell", true))
+	out, err := calls.RunStdout(ctx, m.env, calls.Run{Line: m.env.GrainsNow().Text("ps"), Shell: calls.InShell})
 	if err != nil {
 		return nil, err
 	}
 	own := strconv.Itoa(os.Getpid())
 	var pids []string
-	for line := range strings.Lines(data.Str(v)) {
+	for line := range strings.Lines(out) {
 		words := strings.Fields(line)
 		if len(words) > 1 && !strings.Contains(line, own) && fits.Match(strings.TrimSuffix(line, "\n")) {
 			pids = append(pids, words[1])

@@ -17,6 +17,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type module struct{ env *loader.Env }
@@ -47,13 +48,8 @@ func (m *module) read(path string) (text string, ok bool) {
 }
 
 // run returns what a program prints.
-func (m *module) run(ctx context.Context, command string, shell bool) (string, error) {
-	kwargs := data.NewMap()
-	if shell {
-		kwargs.Set("python_shell", true)
-	}
-	v, err := m.env.Call(ctx, "cmd.run", []any{command}, kwargs)
-	return data.Str(v), err
+func (m *module) run(ctx context.Context, command string, shell calls.Shell) (string, error) {
+	return calls.RunOutput(ctx, m.env, calls.Run{Line: command, Shell: shell})
 }
 
 // allStatus returns what the other functions return, by their names.

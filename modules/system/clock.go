@@ -8,6 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -200,19 +201,18 @@ func (a setDateTimeArgs) apply(t time.Time) (time.Time, error) {
 }
 
 // run runs a program and tells whether it failed, and what it said of that.
-func (m *module) run(ctx context.Context, quiet bool, line ...any) (failed bool, said string, err error) {
-	kwargs := data.NewMap("python_shell", false)
+func (m *module) run(ctx context.Context, quiet bool, argv ...string) (failed bool, said string, err error) {
+	run := calls.Run{Argv: argv, IgnoreRetcode: quiet}
 	if quiet {
-		kwargs.Update(data.NewMap("output_loglevel", "quiet", "ignore_retcode", true))
+		run.Log = "quiet"
 	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{line}, kwargs)
-	all, _ := v.(*data.Map)
-	return data.Truth(all.Value("retcode")), all.Text("stderr"), err
+	ran, err := calls.RunAll(ctx, m.env, run)
+	return ran.Retcode != 0, ran.Stderr, err
 }
 
 // date sets the clock of the kernel, to the minute where date cannot do better.
 func (m *module) date(ctx context.Context, t time.Time, utc bool) error {
-	line := []any{"date"}
+	line := []string{"date"}
 	if utc {
 		line, t = append(line, "-u"), t.UTC()
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -59,8 +60,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 func (m *module) at(path string) string { return filepath.Join("/", m.env.Root, path) }
 
 // said runs a program and returns what it says.
-func (m *module) said(ctx context.Context, line ...any) (any, error) {
-	return m.env.Call(ctx, "cmd.run", []any{line}, data.NewMap("python_shell", false))
+func (m *module) said(ctx context.Context, argv ...string) (string, error) {
+	return calls.RunOutput(ctx, m.env, calls.Run{Argv: argv})
 }
 
 // halt halts the system.
@@ -143,7 +144,7 @@ var pretty = regexp.MustCompile(`^\s*PRETTY_HOSTNAME=(.*)$`)
 func (m *module) getComputerDesc(ctx context.Context, _ loader.NoArgs) (any, error) {
 	if ctl := process.Find("hostnamectl"); ctl != "" {
 		out, err := m.said(ctx, ctl, "status", "--pretty")
-		return unescaped(data.Str(out)), err
+		return unescaped(out), err
 	}
 	src, err := os.ReadFile(m.at(machineInfo))
 	if err != nil {
@@ -182,8 +183,7 @@ type descArgs struct{ Desc string }
 func (m *module) setComputerDesc(ctx context.Context, a descArgs) (any, error) {
 	desc := strings.NewReplacer(`"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(a.Desc)
 	if ctl := process.Find("hostnamectl"); ctl != "" {
-		code, err := m.env.Call(ctx, "cmd.retcode", []any{[]any{ctl, "set-hostname", "--pretty", desc}}, data.NewMap("python_shell", false))
-		return err == nil && !data.Truth(code), err
+		return calls.Succeeds(ctx, m.env, calls.Run{Argv: []string{ctl, "set-hostname", "--pretty", desc}})
 	}
 	src, err := os.ReadFile(m.at(machineInfo))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

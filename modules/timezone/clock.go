@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // getHwclock tells what the clock of the hardware keeps: UTC or localtime.
@@ -113,8 +113,7 @@ func (m *module) setHwclock(ctx context.Context, a clockArgs) (any, error) {
 		local = "true"
 	}
 	if ok {
-		code, err := m.env.Call(ctx, "cmd.retcode", []any{[]any{"timedatectl", "set-local-rtc", local}}, data.NewMap("python_shell", false))
-		return err == nil && !data.Truth(code), err
+		return calls.Succeeds(ctx, m.env, calls.Run{Argv: []string{"timedatectl", "set-local-rtc", local}})
 	}
 	if m.family("NILinuxRT") {
 		if !strings.EqualFold(a.Clock, "utc") {

@@ -17,9 +17,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -71,15 +71,14 @@ func (m *module) asked(ctx context.Context) (said string, ok bool, err error) {
 	if process.Find("timedatectl") == "" {
 		return "", false, nil
 	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{[]any{"timedatectl"}}, data.NewMap("python_shell", false, "ignore_retcode", true))
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{"timedatectl"}, IgnoreRetcode: true})
 	if err != nil {
 		return "", false, err
 	}
-	all, _ := v.(*data.Map)
-	if !data.Truth(all.Value("retcode")) {
-		return all.Text("stdout"), true, nil
+	if ran.Retcode == 0 {
+		return ran.Stdout, true, nil
 	}
-	if why := all.Text("stderr"); !strings.Contains(why, "connect to bus") && !strings.Contains(why, "booted with systemd") {
+	if why := ran.Stderr; !strings.Contains(why, "connect to bus") && !strings.Contains(why, "booted with systemd") {
 		return "", false, loader.Execution("timedatectl failed: %s", why)
 	}
 	return "", false, nil
@@ -217,7 +216,7 @@ func reason(err error) string {
 //
 //	salt '*' timezone.get_zonecode
 func (m *module) getZonecode(ctx context.Context, _ loader.NoArgs) (any, error) {
-	return m.env.Call(ctx, "cmd.run", []any{[]any{"date", "+%Z"}}, data.NewMap("python_shell", false))
+	return calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"date", "+%Z"}})
 }
 
 // getOffset returns the distance from UTC, such as +0100.
@@ -226,7 +225,7 @@ func (m *module) getZonecode(ctx context.Context, _ loader.NoArgs) (any, error) 
 //
 //	salt '*' timezone.get_offset
 func (m *module) getOffset(ctx context.Context, _ loader.NoArgs) (any, error) {
-	return m.env.Call(ctx, "cmd.run", []any{[]any{"date", "+%z"}}, data.NewMap("python_shell", false))
+	return calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"date", "+%z"}})
 }
 
 type zoneArgs struct{ Timezone string }
@@ -245,8 +244,8 @@ func (m *module) setZone(ctx context.Context, a zoneArgs) (any, error) {
 		return "Zone does not exist: " + file, nil
 	}
 	if _, _, err := m.asked(ctx); err == nil && process.Find("timedatectl") != "" {
-		kwargs := data.NewMap("python_shell", false, "ignore_retcode", true)
-		if _, err := m.env.Call(ctx, "cmd.run", []any{[]any{"timedatectl", "set-timezone", a.Timezone}}, kwargs); err != nil {
+		argv := []string{"timedatectl", "set-timezone", a.Timezone}
+		if _, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: argv, IgnoreRetcode: true}); err != nil {
 			m.env.Log.Debugf("timedatectl set no time zone: %v", err)
 		}
 	}
