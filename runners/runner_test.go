@@ -97,8 +97,12 @@ func TestEndsAreSalts(t *testing.T) {
 		{Call{Fun: "x.pair", Low: data.NewMap("a", "x", "more", int64(1), "token", "t")}, "['x', 2, {'more': 1}]", true, nil, 2},
 		{Call{Fun: "x.pair", Low: data.NewMap("arg", []any{"y"}, "kwarg", data.NewMap("b", int64(3)))}, "['y', 3, {}]", true, nil, 2},
 		{Call{Fun: "x.strict", Low: data.NewMap("match", "m")}, "m", true, nil, 2},
-		{Call{Fun: "x.strict", Low: data.NewMap("username", "u")}, "Exception occurred in runner x.strict: Traceback (most recent call last):…salt.exceptions.SaltInvocationError: strict takes at least 1 argument (0 given)", false, int64(1), 1},
-		{Call{Fun: "x.strict", Low: data.NewMap("match", "m", "q", int64(1))}, "Exception occurred in runner x.strict: Traceback (most recent call last):…salt.exceptions.SaltInvocationError: 'q' is an invalid keyword argument for 'runner.x.strict'", false, int64(1), 1},
+		{Call{Fun: "x.strict", Low: data.NewMap("username", "u")}, "Exception occurred in runner x.strict: " +
+			"Traceback (most recent call last):…salt.exceptions.SaltInvocationError: strict takes at " +
+			"least 1 argument (0 given)", false, int64(1), 1},
+		{Call{Fun: "x.strict", Low: data.NewMap("match", "m", "q", int64(1))}, "Exception occurred in runner x.strict: " +
+			"Traceback (most recent call last):…salt.exceptions.SaltInvocationError: 'q' is an invalid " +
+			"keyword argument for 'runner.x.strict'", false, int64(1), 1},
 	} {
 		t.Run(tt.call.Fun, func(t *testing.T) {
 			w := &world{}

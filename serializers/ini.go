@@ -287,7 +287,9 @@ const (
 
 func (p *interpolation) text(rest string, depth int) (string, error) {
 	if depth > 10 {
-		return "", fmt.Errorf("Recursion limit exceeded in value substitution: option %s in section %s contains an interpolation key which cannot be substituted in 10 steps. Raw value: %s", //nolint:staticcheck // Python's text
+		return "", fmt.Errorf("Recursion limit exceeded in value substitution: option %s in "+
+			"section %s contains an interpolation key which cannot be substituted in 10 steps. Raw "+
+			"value: %s", //nolint:staticcheck // Python's text
 			data.Repr(p.option), data.Repr(p.section), data.Repr(rest))
 	}
 	var b strings.Builder

@@ -88,13 +88,20 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 // What Salt goes on with, and a drop-in replacement too, is told.
 func TestDoubtsOfTheConfiguration(t *testing.T) {
 	for name, tt := range map[string]struct{ conf, want string }{
-		"a system":                {"external_auth:\n  PAM:\n    bob: [test.ping]\n", "DIR/master:2: external_auth: PAM: there is no authentication system 'PAM', nobody can log in there; is pam meant? There are file, ldap, pam"},
-		"a system of Salt's":      {"external_auth:\n  keystone:\n    bob: [test.ping]\n", "DIR/master:2: external_auth: keystone: Salt's authentication system keystone is not built in, nobody can log in there; there are file, ldap, pam, rest, sharedsecret. Use one of them (rest asks a web service of yours), or remove the entry"},
+		"a system": {"external_auth:\n  PAM:\n    bob: [test.ping]\n", "DIR/master:2: external_auth: PAM: there " +
+			"is no authentication system 'PAM', nobody can log in there; is pam meant? There are file, " +
+			"ldap, pam"},
+		"a system of Salt's": {"external_auth:\n  keystone:\n    bob: [test.ping]\n", "DIR/master:2: external_auth: keystone: " +
+			"Salt's authentication system keystone is not built in, nobody can log in there; there are " +
+			"file, ldap, pam, rest, sharedsecret. Use one of them (rest asks a web service of yours), " +
+			"or remove the entry"},
 		"a system that cannot be": {"external_auth:\n  file:\n    bob: [test.ping]\n", "DIR/master:2: external_auth: file: nobody can log in there: "},
 		"a text for a list":       {"publisher_acl:\n  bob: test.ping\n", `DIR/master:2: publisher_acl: bob: expected a list of functions, got the text "test.ping", which is taken as a list of one`},
-		"a mapping for a list":    {"publisher_acl:\n  bob:\n    test.ping:\n", "DIR/master:2: publisher_acl: bob: expected a list of functions, got a mapping of 1, whose names are taken as the list; begin each function with a dash: - test.ping"},
-		"an expression":           {"publisher_acl:\n  bob:\n    - test.ping\n    - '('\n", "DIR/master:4: publisher_acl: bob: entry 2: '(' is no regular expression that can be used, and allows nothing"},
-		"a backend":               {"fileserver_backend: [roots, svn]\n", "DIR/master:1: fileserver_backend: entry 2: Salt's backend of the file server svnfs is not built in"},
+		"a mapping for a list": {"publisher_acl:\n  bob:\n    test.ping:\n", "DIR/master:2: publisher_acl: bob: " +
+			"expected a list of functions, got a mapping of 1, whose names are taken as the list; " +
+			"begin each function with a dash: - test.ping"},
+		"an expression": {"publisher_acl:\n  bob:\n    - test.ping\n    - '('\n", "DIR/master:4: publisher_acl: bob: entry 2: '(' is no regular expression that can be used, and allows nothing"},
+		"a backend":     {"fileserver_backend: [roots, svn]\n", "DIR/master:1: fileserver_backend: entry 2: Salt's backend of the file server svnfs is not built in"},
 		"git without a remote": {"fileserver_backend: [git, roots]\n",
 			"DIR/master:1: fileserver_backend: entry 1: gitfs has no repository to serve; set gitfs_remotes"},
 		"a file of users": {"external_auth:\n  file: {^filename: /nothere/users, bob: ['.*']}\n",

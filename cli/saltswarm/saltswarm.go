@@ -24,9 +24,11 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	defer stop()
 	app := &urfave.App{
 		Name: "salt-swarm", HelpName: "salt-swarm", Writer: stdout, ErrWriter: stderr,
-		Usage:     "run a crowd of simulated minions against a master",
-		UsageText: "salt-swarm [options]\n\nEach minion has its own key and connections, signs in and answers jobs (test.ping, test.echo, grains.items).\nThe master must accept the keys: auto_accept: True, or salt-key -A. SIGINT ends the crowd.",
-		Flags:     flags(), HideHelpCommand: true, Action: func(c *urfave.Context) error { return act(c, stdout, stderr) },
+		Usage: "run a crowd of simulated minions against a master",
+		UsageText: "salt-swarm [options]\n\nEach minion has its own key and connections, signs " +
+			"in and answers jobs (test.ping, test.echo, grains.items).\nThe master must accept the " +
+			"keys: auto_accept: True, or salt-key -A. SIGINT ends the crowd.",
+		Flags: flags(), HideHelpCommand: true, Action: func(c *urfave.Context) error { return act(c, stdout, stderr) },
 		ExitErrHandler: func(*urfave.Context, error) {},
 		OnUsageError:   func(_ *urfave.Context, err error, _ bool) error { return &usageError{err} },
 	}

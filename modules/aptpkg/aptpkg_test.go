@@ -68,7 +68,10 @@ func TestParse(t *testing.T) {
 	if !data.Equal(l.removed, data.NewMap("mc", []any{"3:4.8"})) || !data.Equal(l.purge, data.NewMap("curl", []any{"7"})) {
 		t.Errorf("got %s and %s", data.Repr(l.removed), data.Repr(l.purge))
 	}
-	policy := parsePolicy("hello:\n  Installed: (none)\n  Candidate: 2.10-3\n  Version table:\n     2.10-3 500\n        500 http://deb.debian.org/debian bookworm/main amd64 Packages\nmail-transport-agent:\n  Installed: (none)\n  Candidate: (none)\n  Version table:\nlibc6:i386:\n  Installed: (none)\n  Candidate: 2.36-9\n")
+	policy := parsePolicy("hello:\n  Installed: (none)\n  Candidate: 2.10-3\n" +
+		"  Version table:\n     2.10-3 500\n        500 http://deb.debian.org/debian bookworm/main " +
+		"amd64 Packages\nmail-transport-agent:\n  Installed: (none)\n  Candidate: (none)\n" +
+		"  Version table:\nlibc6:i386:\n  Installed: (none)\n  Candidate: 2.36-9\n")
 	if len(policy) != 3 || policy["hello"] != "2.10-3" || policy["mail-transport-agent"] != "" || policy["libc6:i386"] != "2.36-9" {
 		t.Errorf("got %v", policy)
 	}

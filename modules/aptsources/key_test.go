@@ -180,7 +180,10 @@ func TestAptKey(t *testing.T) {
 		case args[0] == "del" && !known[last]:
 			return 1, "no such key"
 		case args[0] == "adv" && args[2] == "--list-public-keys":
-			return 0, "tru::1:1\npub:-:2048:1:4528B6CD9E61EF26:1427227952:::-:::scESC::::::23::0:\nfpr:::::::::759D690F60992D526A358C824528B6CD9E61EF26:\nuid:-::::1427227952::H::SaltStack:\nsub:-:2048:1:0A0F1C7DFBE4D4D3:1427227952::::::e:\nfpr:::::::::AAAA:\n"
+			return 0, "tru::1:1\n" +
+				"pub:-:2048:1:4528B6CD9E61EF26:1427227952:::-:::scESC::::::23::0:\n" +
+				"fpr:::::::::759D690F60992D526A358C824528B6CD9E61EF26:\nuid:-::::1427227952::H::SaltStack:\n" +
+				"sub:-:2048:1:0A0F1C7DFBE4D4D3:1427227952::::::e:\nfpr:::::::::AAAA:\n"
 		case last == "00FF":
 			return 2, "no such server"
 		default:

@@ -96,7 +96,9 @@ func TestAnswers(t *testing.T) {
 		kwargs *data.Map
 		want   string
 	}{
-		{"usage", nil, nil, "{'/': {'filesystem': '/dev/vda1', '1K-blocks': '100', 'used': '60', 'available': '40', 'capacity': '60%'}, '/mnt': {'filesystem': 'my share', '1K-blocks': '10', 'used': '5', 'available': '5', 'capacity': '50%'}}"},
+		{"usage", nil, nil, "{'/': {'filesystem': '/dev/vda1', '1K-blocks': '100', 'used': '60', " +
+			"'available': '40', 'capacity': '60%'}, '/mnt': {'filesystem': 'my share', '1K-blocks': " +
+			"'10', 'used': '5', 'available': '5', 'capacity': '50%'}}"},
 		{"usage", []any{"k"}, nil, "{'/': {'filesystem': '/dev/vda1', '1K-blocks': '100', 'used': '60', 'available': '40', 'capacity': '60%'}}"},
 		{"usage", []any{"z"}, nil, "ERROR Invalid flag passed to disk.usage"},
 		{"inodeusage", nil, nil, "{'/': {'inodes': '10', 'used': '4', 'free': '6', 'use': '40%', 'filesystem': '/dev/vda1'}}"},

@@ -189,7 +189,11 @@ func literalSum(text string) (*data.Map, error) {
 }
 
 func badSourceHash(v any) error {
-	return loader.Execution("Source hash %s format is invalid. The supported formats are: 1) a hash, 2) an expression in the format <hash_type>=<hash>, or 3) either a path to a local file containing hashes, or a URI of a remote hash file. Supported protocols for remote hash files are: %s. The hash may also not be of a valid length, the following are supported hash types and lengths: %s.",
+	return loader.Execution("Source hash %s format is invalid. The supported formats are: 1) a "+
+		"hash, 2) an expression in the format <hash_type>=<hash>, or 3) either a path to a local "+
+		"file containing hashes, or a URI of a remote hash file. Supported protocols for remote "+
+		"hash files are: %s. The hash may also not be of a valid length, the following are "+
+		"supported hash types and lengths: %s.",
 		data.Str(v), strings.Join(validProtos(), ", "), hashList())
 }
 

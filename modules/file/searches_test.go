@@ -226,7 +226,9 @@ func TestNodes(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode() != os.ModeNamedPipe|0o604 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if _, err := r.Invoke(t.Context(), "file.mknod", []any{path, "x"}, nil); calls.Text(err) != "salt.exceptions.SaltInvocationError: Node type unavailable: 'x'. Available node types are character ('c'), block ('b'), and pipe ('p')." {
+	if _, err := r.Invoke(t.Context(), "file.mknod", []any{path, "x"}, nil); calls.Text(err) != "salt.exceptions.SaltInvocationError: "+
+		"Node type unavailable: 'x'. Available node types are character ('c'), block ('b'), and "+
+		"pipe ('p')." {
 		t.Errorf("%v", err)
 	}
 }

@@ -150,7 +150,9 @@ func (m *module) fromPkgs(ctx context.Context, a targetsArgs) (any, error) {
 		packed.Set(normal, version)
 	}
 	if list, ok := a.Pkgs.([]any); ok && len(list) != packed.Len() {
-		return nil, loader.Invocation("You are passing a list of packages that contains duplicated packages names: %s. This cannot be processed. In case you are targeting different versions of the same package, please target them individually", data.Repr(a.Pkgs))
+		return nil, loader.Invocation("You are passing a list of packages that contains "+
+			"duplicated packages names: %s. This cannot be processed. In case you are targeting "+
+			"different versions of the same package, please target them individually", data.Repr(a.Pkgs))
 	}
 	if packed.Len() == 0 {
 		return m.none("")

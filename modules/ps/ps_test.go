@@ -22,26 +22,39 @@ const statLine = "7 (my (odd) name) S 1 7 7 0 -1 4194560 100 0 0 0 150 50 10 20 
 
 func files() map[string]string {
 	return map[string]string{
-		"proc/stat":           "cpu  100 20 30 400 50 6 7 8 0 0\ncpu0 60 10 10 200 50 6 7 8 0 0\ncpu1 40 10 20 200 0 0 0 0 0 0\nbtime 1700000000\n",
-		"proc/meminfo":        "MemTotal: 1000 kB\nMemFree: 200 kB\nMemAvailable: 600 kB\nBuffers: 50 kB\nCached: 300 kB\nSReclaimable: 20 kB\nActive: 1 kB\nInactive: 2 kB\nShmem: 3 kB\nSlab: 4 kB\nSwapTotal: 100 kB\nSwapFree: 75 kB\n",
-		"proc/vmstat":         "pswpin 1\npswpout 2\n",
-		"proc/filesystems":    "nodev\tproc\n\text4\n",
-		"proc/self/mounts":    "proc /proc proc rw 0 0\n/dev/vda1 /my\\040disk ext4 rw,noatime 0 0\n",
-		"proc/net/dev":        "Inter-|\n face |\n  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n    lo: 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n",
-		"proc/diskstats":      " 253 0 vda 1 2 3 4 5 6 7 8 9 10 11\n 253 1 vda1 1 1 1 1 1 1 1 1 1 1 1\n",
-		"sys/block/vda/size":  "1",
-		"proc/7/stat":         statLine,
-		"proc/7/cmdline":      "/bin/my\x00-x\x00",
-		"proc/7/status":       "Name:\tmy\nUid:\t0\t0\t0\t0\nGid:\t5\t5\t5\t5\nvoluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t4\n",
-		"proc/7/statm":        "25600 256 100 10 0 50 0\n",
-		"proc/7/io":           "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\n",
-		"proc/7/fdinfo/1":     "pos:\t17\nflags:\t0100001\nmnt_id:\t1\n",
-		"proc/7/fdinfo/2":     "pos:\t0\nflags:\t0102001\n",
-		"proc/7/fdinfo/3":     "pos:\t5\nflags:\t0100002\n",
-		"proc/7/fdinfo/10":    "pos:\t0\nflags:\t02100000\n",
-		"proc/7/net/tcp":      "sl local\n 0: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000 106 0 901 1\n 1: 0200000A:0016 0100000A:D431 01 00000000:00000000 02:0 0 0 0 902 2\n 2: 0200000A:0016 0100000A:D432 01 00000000:00000000 02:0 0 0 0 999 2\n",
-		"proc/7/net/udp6":     "sl local\n 0: 000000FD000000000000000001000000:0044 00000000000000000000000000000000:0000 07 00000000:00000000 00:00000000 00000000 0 0 903 2\n",
-		"proc/7/smaps":        "55d0-55d1 r--p 00000000 fe:00 18500                      /bin/my odd\nSize: 4 kB\nRss: 4 kB\nPss: 2 kB\nShared_Clean: 4 kB\nShared_Dirty: 0 kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: 0 kB\nReferenced: 0 kB\nAnonymous: 0 kB\nSwap: 0 kB\nVmFlags: rd mr\n55d1-55d2 rw-p 00001000 fe:00 18500                      /bin/my odd\nSize: 8 kB\nRss: 8 kB\nPss: 8 kB\nShared_Clean: 0 kB\nShared_Dirty: 0 kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: 8 kB\nReferenced: 8 kB\nAnonymous: 8 kB\nSwap: 1 kB\nVmFlags: rd mr\n7f00-7f01 rw-p 00000000 00:00 0 \nSize: 16 kB\nRss: 0 kB\nPss: 0 kB\nShared_Clean: 0 kB\nShared_Dirty: 0 kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: 0 kB\nReferenced: 0 kB\nAnonymous: 0 kB\nSwap: 0 kB\nVmFlags: rd mr\n",
+		"proc/stat": "cpu  100 20 30 400 50 6 7 8 0 0\ncpu0 60 10 10 200 50 6 7 8 0 0\ncpu1 40 10 20 200 0 0 0 0 0 0\nbtime 1700000000\n",
+		"proc/meminfo": "MemTotal: 1000 kB\nMemFree: 200 kB\nMemAvailable: 600 kB\n" +
+			"Buffers: 50 kB\nCached: 300 kB\nSReclaimable: 20 kB\nActive: 1 kB\n" +
+			"Inactive: 2 kB\nShmem: 3 kB\nSlab: 4 kB\nSwapTotal: 100 kB\nSwapFree: 75 kB\n",
+		"proc/vmstat":        "pswpin 1\npswpout 2\n",
+		"proc/filesystems":   "nodev\tproc\n\text4\n",
+		"proc/self/mounts":   "proc /proc proc rw 0 0\n/dev/vda1 /my\\040disk ext4 rw,noatime 0 0\n",
+		"proc/net/dev":       "Inter-|\n face |\n  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n    lo: 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n",
+		"proc/diskstats":     " 253 0 vda 1 2 3 4 5 6 7 8 9 10 11\n 253 1 vda1 1 1 1 1 1 1 1 1 1 1 1\n",
+		"sys/block/vda/size": "1",
+		"proc/7/stat":        statLine,
+		"proc/7/cmdline":     "/bin/my\x00-x\x00",
+		"proc/7/status":      "Name:\tmy\nUid:\t0\t0\t0\t0\nGid:\t5\t5\t5\t5\nvoluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t4\n",
+		"proc/7/statm":       "25600 256 100 10 0 50 0\n",
+		"proc/7/io":          "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\n",
+		"proc/7/fdinfo/1":    "pos:\t17\nflags:\t0100001\nmnt_id:\t1\n",
+		"proc/7/fdinfo/2":    "pos:\t0\nflags:\t0102001\n",
+		"proc/7/fdinfo/3":    "pos:\t5\nflags:\t0100002\n",
+		"proc/7/fdinfo/10":   "pos:\t0\nflags:\t02100000\n",
+		"proc/7/net/tcp": "sl local\n 0: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 " +
+			"00:00000000 00000000 106 0 901 1\n 1: 0200000A:0016 0100000A:D431 01 00000000:00000000 " +
+			"02:0 0 0 0 902 2\n 2: 0200000A:0016 0100000A:D432 01 00000000:00000000 02:0 0 0 0 999 2\n",
+		"proc/7/net/udp6": "sl local\n 0: 000000FD000000000000000001000000:0044 00000000000000000000000000000000:0000 07 00000000:00000000 00:00000000 00000000 0 0 903 2\n",
+		"proc/7/smaps": "55d0-55d1 r--p 00000000 fe:00 18500                      /bin/my " +
+			"odd\nSize: 4 kB\nRss: 4 kB\nPss: 2 kB\nShared_Clean: 4 kB\nShared_Dirty: 0 kB\n" +
+			"Private_Clean: 0 kB\nPrivate_Dirty: 0 kB\nReferenced: 0 kB\nAnonymous: 0 kB\n" +
+			"Swap: 0 kB\nVmFlags: rd mr\n55d1-55d2 rw-p 00001000 fe:00 18500                      " +
+			"/bin/my odd\nSize: 8 kB\nRss: 8 kB\nPss: 8 kB\nShared_Clean: 0 kB\n" +
+			"Shared_Dirty: 0 kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: 8 kB\nReferenced: 8 kB\n" +
+			"Anonymous: 8 kB\nSwap: 1 kB\nVmFlags: rd mr\n7f00-7f01 rw-p 00000000 00:00 0 \n" +
+			"Size: 16 kB\nRss: 0 kB\nPss: 0 kB\nShared_Clean: 0 kB\nShared_Dirty: 0 kB\n" +
+			"Private_Clean: 0 kB\nPrivate_Dirty: 0 kB\nReferenced: 0 kB\nAnonymous: 0 kB\n" +
+			"Swap: 0 kB\nVmFlags: rd mr\n",
 		"proc/7/smaps_rollup": "55d0-7f01 ---p 00000000 00:00 0      [rollup]\nRss: 12 kB\nPss: 10 kB\nPss_Dirty: 7 kB\nPrivate_Clean: 3 kB\nPrivate_Dirty: 8 kB\nPrivate_Hugetlb: 1 kB\nSwap: 1 kB\nSwapPss: 9 kB\n",
 		"proc/7/environ":      "A=1\x00B=x=y\x00",
 		"proc/7/task/7/stat":  statLine,
@@ -100,7 +113,9 @@ func TestAnswers(t *testing.T) {
 		{"cpu_times", nil, nil, "{'user': 1.0, 'nice': 0.2, 'system': 0.3, 'idle': 4.0, 'iowait': 0.5, 'irq': 0.06, 'softirq': 0.07, 'steal': 0.08, 'guest': 0.0, 'guest_nice': 0.0}"},
 		{"cpu_percent", []any{0.0}, nil, "0.0"},
 		{"cpu_percent", []any{0.0, true}, nil, "[0.0, 0.0]"},
-		{"virtual_memory", nil, nil, "{'total': 1024000, 'available': 614400, 'percent': 40.0, 'used': 440320, 'free': 204800, 'active': 1024, 'inactive': 2048, 'buffers': 51200, 'cached': 327680, 'shared': 3072, 'slab': 4096}"},
+		{"virtual_memory", nil, nil, "{'total': 1024000, 'available': 614400, 'percent': 40.0, " +
+			"'used': 440320, 'free': 204800, 'active': 1024, 'inactive': 2048, 'buffers': 51200, " +
+			"'cached': 327680, 'shared': 3072, 'slab': 4096}"},
 		{"total_physical_memory", nil, nil, "1024000"},
 		{"swap_memory", nil, nil, "{'total': 102400, 'used': 25600, 'free': 76800, 'percent': 25.0, 'sin': 4096, 'sout': 8192}"},
 		{"disk_partitions", nil, nil, "[{'device': '/dev/vda1', 'mountpoint': '/my disk', 'fstype': 'ext4', 'opts': 'rw,noatime', 'maxfile': 255, 'maxpath': 4096}]"},
@@ -112,9 +127,20 @@ func TestAnswers(t *testing.T) {
 		{"disk_io_counters", []any{"sdz"}, nil, "False"},
 		{"get_users", nil, nil, "[]"},
 		{"proc_info", []any{int64(7), []any{"pid", "ppid", "name", "cmdline", "status", "username", "uids", "gids", "nice", "num_threads", "cpu_times", "create_time", "num_ctx_switches", "io_counters", "environ", "threads", "terminal"}}, nil,
-			"{'pid': 7, 'ppid': 1, 'name': 'my (odd) name', 'cmdline': ['/bin/my', '-x'], 'status': 'sleeping', 'username': 'root', 'uids': [0, 0, 0], 'gids': [5, 5, 5], 'nice': 0, 'num_threads': 3, 'cpu_times': [1.5, 0.5, 0.1, 0.2, 0.25], 'create_time': 1700000010.0, 'num_ctx_switches': [3, 4], 'io_counters': [3, 4, 5, 6, 1, 2], 'environ': {'A': '1', 'B': 'x=y'}, 'threads': [[7, 1.5, 0.5]], 'terminal': None}"},
-		{"proc_info", []any{int64(7), []any{"open_files", "num_fds", "memory_full_info", "memory_maps"}}, nil, "{'open_files': [['/etc/passwd', 1, 17, 'w', 32769], ['/etc/passwd', 2, 0, 'a', 33793], ['/etc/passwd', 3, 5, 'r+', 32770], ['/etc/passwd', 10, 0, 'r', 557056]], 'num_fds': 10, 'memory_full_info': [1048576, 104857600, 409600, 40960, 0, 204800, 0, 12288, 10240, 1024], 'memory_maps': [['/bin/my odd', 12288, 12288, 10240, 4096, 0, 0, 8192, 8192, 8192, 1024], ['[anon]', 0, 16384, 0, 0, 0, 0, 0, 0, 0, 0]]}"},
-		{"proc_info", []any{int64(7), []any{"connections"}}, nil, "{'connections': [[4, 2, 1, ['127.0.0.1', 3306], [], 'LISTEN'], [5, 2, 1, ['10.0.0.2', 22], ['10.0.0.1', 54321], 'ESTABLISHED'], [6, 10, 2, ['fd00::1', 68], [], 'NONE']]}"},
+			"{'pid': 7, 'ppid': 1, 'name': 'my (odd) name', 'cmdline': ['/bin/my', '-x'], " +
+				"'status': 'sleeping', 'username': 'root', 'uids': [0, 0, 0], 'gids': [5, 5, 5], 'nice': " +
+				"0, 'num_threads': 3, 'cpu_times': [1.5, 0.5, 0.1, 0.2, 0.25], 'create_time': " +
+				"1700000010.0, 'num_ctx_switches': [3, 4], 'io_counters': [3, 4, 5, 6, 1, 2], 'environ': " +
+				"{'A': '1', 'B': 'x=y'}, 'threads': [[7, 1.5, 0.5]], 'terminal': None}"},
+		{"proc_info", []any{int64(7), []any{"open_files", "num_fds", "memory_full_info", "memory_maps"}}, nil, "{'open_files': [['/etc/passwd', 1, 17, " +
+			"'w', 32769], ['/etc/passwd', 2, 0, 'a', 33793], ['/etc/passwd', 3, 5, 'r+', 32770], " +
+			"['/etc/passwd', 10, 0, 'r', 557056]], 'num_fds': 10, 'memory_full_info': [1048576, " +
+			"104857600, 409600, 40960, 0, 204800, 0, 12288, 10240, 1024], 'memory_maps': [['/bin/my " +
+			"odd', 12288, 12288, 10240, 4096, 0, 0, 8192, 8192, 8192, 1024], ['[anon]', 0, 16384, 0, " +
+			"0, 0, 0, 0, 0, 0, 0]]}"},
+		{"proc_info", []any{int64(7), []any{"connections"}}, nil, "{'connections': [[4, 2, 1, " +
+			"['127.0.0.1', 3306], [], 'LISTEN'], [5, 2, 1, ['10.0.0.2', 22], ['10.0.0.1', 54321], " +
+			"'ESTABLISHED'], [6, 10, 2, ['fd00::1', 68], [], 'NONE']]}"},
 		{"proc_info", []any{int64(7), []any{"ionice"}}, nil, "{'ionice': None}"},
 		{"proc_info", []any{int64(9)}, nil, "ERROR process PID not found (pid=9)"},
 		{"proc_info", []any{int64(7), []any{"nope"}}, nil, "ERROR invalid attr name 'nope'"},

@@ -292,7 +292,9 @@ func TestOrders(t *testing.T) {
 			"'*' test.ping [] batch=2"},
 		{"cmd * test.ping batch=10%", "{'a': {'out': 'highstate', 'ret': True}, 'b': {'out': 'highstate', 'ret': True}, 'c': {'out': 'highstate', 'ret': True}}",
 			"'*' test.ping [] batch=10%"},
-		{"cmd * test.ping batch=1 failhard=True _cmd_meta=True", "{'a': {'out': 'highstate', 'ret': True, 'retcode': None, 'jid': None}, 'b': {'out': 'highstate', 'ret': True, 'retcode': None, 'jid': None}, 'c': {'out': 'highstate', 'ret': True, 'retcode': None, 'jid': None}}",
+		{"cmd * test.ping batch=1 failhard=True _cmd_meta=True", "{'a': {'out': 'highstate', 'ret': True, " +
+			"'retcode': None, 'jid': None}, 'b': {'out': 'highstate', 'ret': True, 'retcode': None, " +
+			"'jid': None}, 'c': {'out': 'highstate', 'ret': True, 'retcode': None, 'jid': None}}",
 			"'*' test.ping [] batch=1 failhard=True"},
 		{"cmd * test.ping expect_minions=True ret_config=alt ret_kwargs={h:1} gather_job_timeout=3 timeout=2", "{'a': {'ret': True}, 'b': {'ret': True}, 'c': {'ret': True}}",
 			"'*' test.ping [] expect_minions=True ret_config=alt ret_kwargs={'h': 1} gather_job_timeout=3"},

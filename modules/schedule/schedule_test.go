@@ -177,7 +177,9 @@ func TestCallsTwice(t *testing.T) {
 			{"modify | job3 | seconds=60", "{'comment': 'Job job3 does not exist in schedule.', 'changes': {}, 'result': False}"},
 			{"modify | job2 | seconds=60 | cron=2", `{'comment': 'Error: Unable to use "seconds", "minutes", "hours", or "days" with "when" option.', 'changes': {}, 'result': False}`},
 			{"modify | job2 | when=2400 | cron=2", `{'comment': 'Unable to use "when" and "cron" options together.  Ignoring.', 'changes': {}, 'result': False}`},
-			{"list | return_yaml=False", "{'pillared': {'function': 'test.fib', 'days': 1, 'name': 'pillared', 'enabled': True}, 'job1': {" + ping + "'hours': 1, 'maxrunning': 1, 'name': 'job1', 'enabled': True, 'jid_include': True}, 'job2': {" + ping + "'seconds': 60, " + rest + "}}"},
+			{"list | return_yaml=False", "{'pillared': {'function': 'test.fib', 'days': 1, " +
+				"'name': 'pillared', 'enabled': True}, 'job1': {" + ping + "'hours': 1, 'maxrunning': 1, 'name': " +
+				"'job1', 'enabled': True, 'jid_include': True}, 'job2': {" + ping + "'seconds': 60, " + rest + "}}"},
 			{"list | return_yaml=False | where=pillar", "{'pillared': {'function': 'test.fib', 'days': 1, 'name': 'pillared', 'enabled': True}}"},
 			{"disable_job | job1 | test=True", "{'comment': 'Job: job1 would be disabled in schedule.', 'result': True, 'changes': {}}"},
 			{"disable_job | job1", "{'comment': 'Disabled Job job1 in schedule.', 'result': True, 'changes': {'job1': 'disabled'}}"},
@@ -320,8 +322,12 @@ func TestBuildScheduleItem(t *testing.T) {
 			{"job1 | function=test.args | job_kwargs=[{'key1': 'value1'}]", "{'comment': 'job_kwargs is not a dict. please correct and try again.', 'result': False}"},
 			{"job1 | function=test.args | job_args={'positional': 1}", "{'comment': 'job_args is not a list. please correct and try again.', 'result': False}"},
 			{"job1 | function=test.ping | days=2 | return_job=False | metadata={a: 1} | job_args=[1] | job_kwargs={b: 2} | maxrunning=3 | enabled=False | jid_include=False | splay={end: 2, start: 1}",
-				"{'function': 'test.ping', 'days': 2, 'return_job': False, 'metadata': {'a': 1}, 'args': [1], 'kwargs': {'b': 2}, 'maxrunning': 3, 'name': 'job1', 'enabled': False, 'jid_include': False, 'splay': {'start': 1, 'end': 2}}"},
-			{"job1 | function=test.ping | when=[4pm, Monday 5pm] | splay=5 | until=6pm | other=1", "{'function': 'test.ping', 'maxrunning': 1, 'name': 'job1', 'enabled': True, 'jid_include': True, 'splay': 5, 'when': ['4pm', 'Monday 5pm'], 'until': '6pm'}"},
+				"{'function': 'test.ping', 'days': 2, 'return_job': False, 'metadata': {'a': 1}, " +
+					"'args': [1], 'kwargs': {'b': 2}, 'maxrunning': 3, 'name': 'job1', 'enabled': False, " +
+					"'jid_include': False, 'splay': {'start': 1, 'end': 2}}"},
+			{"job1 | function=test.ping | when=[4pm, Monday 5pm] | splay=5 | until=6pm | other=1", "{'function': 'test.ping', 'maxrunning': " +
+				"1, 'name': 'job1', 'enabled': True, 'jid_include': True, 'splay': 5, 'when': ['4pm', " +
+				"'Monday 5pm'], 'until': '6pm'}"},
 		} {
 			for range 2 {
 				f.expect("build_schedule_item | "+c[0], c[1])
@@ -347,7 +353,11 @@ func TestOffline(t *testing.T) {
 			{"add | job3 | function=test.ping | seconds=3600 | offline=True", "{'comment': 'Added job: job3 to schedule.', 'result': True, 'changes': {'job3': 'added'}}", added},
 			{"add | job3 | function=test.ping | seconds=3600 | offline=True", "{'comment': 'Job job3 already exists in schedule.', 'result': False, 'changes': {}}", added},
 			{"list | offline=True", data.Repr("schedule:\n  job3:\n    enabled: true\n    function: test.ping\n    jid_include: true\n    maxrunning: 1\n    name: job3\n    saved: true\n    seconds: 3600\n"), added},
-			{"modify | job3 | seconds=60 | offline=True", "{'comment': 'Modified job: job3 in schedule.', 'changes': {'job3': {'old': {'function': 'test.ping', 'seconds': 3600, 'maxrunning': 1, 'name': 'job3', 'enabled': True, 'jid_include': True}, 'new': {'function': 'test.ping', 'seconds': 60, 'maxrunning': 1, 'name': 'job3', 'enabled': True, 'jid_include': True}}}, 'result': True}",
+			{"modify | job3 | seconds=60 | offline=True", "{'comment': 'Modified job: job3 in " +
+				"schedule.', 'changes': {'job3': {'old': {'function': 'test.ping', 'seconds': 3600, " +
+				"'maxrunning': 1, 'name': 'job3', 'enabled': True, 'jid_include': True}, 'new': " +
+				"{'function': 'test.ping', 'seconds': 60, 'maxrunning': 1, 'name': 'job3', 'enabled': " +
+				"True, 'jid_include': True}}}, 'result': True}",
 				strings.Replace(added, "3600", "60", 1)},
 			{"modify | job3 | seconds=60 | offline=True", "{'comment': 'Job job3 in correct state', 'changes': {}, 'result': True}", strings.Replace(added, "3600", "60", 1)},
 			{"delete | job3 | offline=True", "{'comment': 'Deleted Job job3 from schedule.', 'result': True, 'changes': {'job3': 'removed'}}", "schedule: {}\n"},

@@ -80,17 +80,27 @@ func TestAnswers(t *testing.T) {
 		args []any
 		want string
 	}{
-		{"cpustats", nil, "{'cpu': {'user': 10, 'nice': 2, 'system': 3, 'idle': 4, 'iowait': 5, 'irq': 6, 'softirq': 7, 'steal': 8}, 'cpu0': 10, 'intr': {'total': 9, 'irqs': [1, 2]}, 'ctxt': 77, 'btime': 1700000000, 'softirq': {'total': 5, 'softirqs': [3, 2]}}"},
+		{"cpustats", nil, "{'cpu': {'user': 10, 'nice': 2, 'system': 3, 'idle': 4, 'iowait': 5, " +
+			"'irq': 6, 'softirq': 7, 'steal': 8}, 'cpu0': 10, 'intr': {'total': 9, 'irqs': [1, 2]}, " +
+			"'ctxt': 77, 'btime': 1700000000, 'softirq': {'total': 5, 'softirqs': [3, 2]}}"},
 		{"meminfo", nil, "{'MemTotal': {'value': '2048', 'unit': 'kB'}, 'HugePages_Total': {'value': '0'}}"},
 		{"cpuinfo", nil, "{'processor': '0', 'flags': ['fpu', 'vme'], 'bugs': ''}"},
-		{"diskstats", nil, "{'vda': {'major': 253, 'minor': 0, 'device': 'vda', 'reads_issued': 1, 'reads_merged': 2, 'sectors_read': 3, 'ms_spent_reading': 4, 'writes_completed': 5, 'writes_merged': 6, 'sectors_written': 7, 'ms_spent_writing': 8, 'io_in_progress': 9, 'ms_spent_in_io': 10, 'weighted_ms_spent_in_io': 11}}"},
+		{"diskstats", nil, "{'vda': {'major': 253, 'minor': 0, 'device': 'vda', 'reads_issued': " +
+			"1, 'reads_merged': 2, 'sectors_read': 3, 'ms_spent_reading': 4, 'writes_completed': 5, " +
+			"'writes_merged': 6, 'sectors_written': 7, 'ms_spent_writing': 8, 'io_in_progress': 9, " +
+			"'ms_spent_in_io': 10, 'weighted_ms_spent_in_io': 11}}"},
 		{"vmstats", nil, "{'nr_free_pages': 12}"},
 		{"netstats", nil, "{'TcpExt': {'A': 1, 'B': 2}, 'IpExt': {'X': 4}}"},
-		{"netdev", nil, "{'eth0': {'iface': 'eth0', 'rx_bytes': 999, 'rx_packets': 1, 'rx_errs': 2, 'rx_drop': 3, 'rx_fifo': 4, 'rx_frame': 5, 'rx_compressed': 6, 'rx_multicast': 7, 'tx_bytes': 8, 'tx_packets': 9, 'tx_errs': 10, 'tx_drop': 11, 'tx_fifo': 12, 'tx_colls': 13, 'tx_carrier': 14, 'tx_compressed': 15}}"},
+		{"netdev", nil, "{'eth0': {'iface': 'eth0', 'rx_bytes': 999, 'rx_packets': 1, 'rx_errs': " +
+			"2, 'rx_drop': 3, 'rx_fifo': 4, 'rx_frame': 5, 'rx_compressed': 6, 'rx_multicast': 7, " +
+			"'tx_bytes': 8, 'tx_packets': 9, 'tx_errs': 10, 'tx_drop': 11, 'tx_fifo': 12, 'tx_colls': " +
+			"13, 'tx_carrier': 14, 'tx_compressed': 15}}"},
 		{"version", nil, "'Linux version 6.1'"},
 		{"loadavg", nil, "{'1-min': 0.1, '5-min': 0.2, '15-min': 0.3}"},
 		{"nproc", nil, "2"},
-		{"w", nil, "[{'idle': '1:07', 'jcpu': '0.05s', 'login': '10:02', 'pcpu': '0.01s', 'tty': 'tty1', 'user': 'root', 'what': '-bash'}, {'idle': '3.00s', 'jcpu': '0.02s', 'login': '10:10', 'pcpu': '0.02s', 'tty': 'pts/0', 'user': 'ann', 'what': 'vi a b'}]"},
+		{"w", nil, "[{'idle': '1:07', 'jcpu': '0.05s', 'login': '10:02', 'pcpu': '0.01s', 'tty': " +
+			"'tty1', 'user': 'root', 'what': '-bash'}, {'idle': '3.00s', 'jcpu': '0.02s', 'login': " +
+			"'10:10', 'pcpu': '0.02s', 'tty': 'pts/0', 'user': 'ann', 'what': 'vi a b'}]"},
 		{"procs", nil, "{'1': {'user': 'root', 'cmd': '/sbin/init splash'}, '4711': {'user': 'ann', 'cmd': 'vi a b'}}"},
 		{"pid", []any{"vi|init"}, "'1\\n4711'"},
 		{"pid", []any{"nosuch"}, "''"},

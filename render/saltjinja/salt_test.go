@@ -160,7 +160,9 @@ func TestTemplateErrors(t *testing.T) {
 		{"a template above the roots", `{% include "../../../etc/passwd" %}`, "Jinja error: ../../../etc/passwd\n"},
 		{"an absolute one", `{% include "/etc/passwd" %}`, "Jinja error: /etc/passwd\n"},
 		{"a name that is not exported", `{% from "lib.j" import nope %}{{ nope }}`, "Jinja variable the template 'lib.j' (imported on line 1) does not export the requested name 'nope'; line 1\n"},
-		{"a macro of another file", "{% from 'lib.j' import m %}\n\n{{ m({}) }}", "Jinja variable 'dict object' has no attribute 'x'\nROOT/lib.j(2):\n---\n{% macro m(a) %}\n{{ a.x }}    <======================\n{% endmacro %}\n---"},
+		{"a macro of another file", "{% from 'lib.j' import m %}\n\n{{ m({}) }}", "Jinja variable 'dict object' has no " +
+			"attribute 'x'\nROOT/lib.j(2):\n---\n{% macro m(a) %}\n{{ a.x }}    " +
+			"<======================\n{% endmacro %}\n---"},
 		{"a relative import after one from afar", `{% from "sub/lib.j" import m %}{% from "./lib2.j" import m %}`, "Jinja error: ./lib2.j\n"},
 		{"a block", "{% extends 'base.j' %}{% block a %}\n{{ 1 / 0 }}{% endblock %}",
 			"Jinja error: division by zero\nROOT/base.j(3):\n---\nx\ny\n{% block a %}{% endblock %}    <======================\n---\nTraceback (most recent call last):\n"},

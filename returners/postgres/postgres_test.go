@@ -236,7 +236,8 @@ func TestOldRowsOfSaltGo(t *testing.T) {
 		c := opened(t, name, opts, nil)
 		for _, id := range []string{"20260101000000000000", "20260102000000000000"} {
 			exec(t, db, "INSERT INTO jids VALUES ($1, '{}')", id)
-			exec(t, db, "INSERT INTO salt_returns (fun, jid, return, id, success, full_ret, alter_time) VALUES ('test.ping', $1, 'true', 'web1', 'true', '{}', to_timestamp($2))", id, len(rows(t, db, "SELECT jid FROM jids"))*1000000)
+			exec(t, db, "INSERT INTO salt_returns (fun, jid, return, id, success, full_ret, "+
+				"alter_time) VALUES ('test.ping', $1, 'true', 'web1', 'true', '{}', to_timestamp($2))", id, len(rows(t, db, "SELECT jid FROM jids"))*1000000)
 		}
 		exec(t, db, "INSERT INTO salt_events (tag, data, alter_time, master_id) VALUES ('a', '{}', to_timestamp(1000000), 'm'), ('b', '{}', to_timestamp(2000000), 'm')")
 		for range 2 {

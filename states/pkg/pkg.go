@@ -126,7 +126,9 @@ func (m *module) repack(ctx context.Context, pkgs any, normalize bool) (*data.Ma
 		packed.Set(normal, version)
 	}
 	if list, ok := pkgs.([]any); ok && len(list) != packed.Len() {
-		return nil, loader.Invocation("You are passing a list of packages that contains duplicated packages names: %s. This cannot be processed. In case you are targeting different versions of the same package, please target them individually", data.Repr(pkgs))
+		return nil, loader.Invocation("You are passing a list of packages that contains "+
+			"duplicated packages names: %s. This cannot be processed. In case you are targeting "+
+			"different versions of the same package, please target them individually", data.Repr(pkgs))
 	}
 	return packed, nil
 }

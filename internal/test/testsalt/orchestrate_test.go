@@ -151,7 +151,9 @@ func TestOrchestrate(t *testing.T) {
 		{"a function that may fail", "salt.function: [{name: test.false}, {tgt: 'web*'}, {fail_minions: [web1, web2]}]", "s True Function ran successfully. Function test.false ran on web1, web2.", "0"},
 		{"a function with arguments in one text", "salt.function: [{name: test.arg}, {tgt: web1}, {arg: '1 2'}]", "s True Function ran successfully. Function test.arg ran on web1.", "0"},
 		{"a function and one away", "salt.function: [{name: test.ping}, {tgt: 'web1,gone1'}, {tgt_type: list}]", "s True Function ran successfully. Function test.ping ran on web1.", "0"},
-		{"a function that all must answer", "salt.function: [{name: test.ping}, {tgt: 'web1,gone1'}, {tgt_type: list}, {expect_minions: True}]", "s False Running function test.ping failed on minions: gone1 Function test.ping ran on web1, gone1.", "1"},
+		{"a function that all must answer", "salt.function: [{name: test.ping}, {tgt: " +
+			"'web1,gone1'}, {tgt_type: list}, {expect_minions: True}]", "s False Running function test.ping " +
+			"failed on minions: gone1 Function test.ping ran on web1, gone1.", "1"},
 		{"a function for nobody", "salt.function: [{name: test.ping}, {tgt: 'db*'}]", "s False No minions responded", "1"},
 		{"a function in batches", "salt.function: [{name: cmd.run}, {tgt: 'web*'}, {arg: ['exit 3']}, {batch: 1}]", "s False Running function cmd.run failed on minions: web1, web2 Function cmd.run ran on web1, web2.", "1"},
 		{"a runner", "salt.runner: [{name: test.arg}, {x: 1}]", "s True Runner function 'test.arg' executed.", "0"},
@@ -198,8 +200,10 @@ func TestOrchestrationAsAWhole(t *testing.T) {
 		"srv/hard.sls":  "first:\n  salt.state: [{tgt: web1}, {sls: bad}, {failhard: True}]\nsecond:\n  salt.function: [{name: test.ping}, {tgt: web1}]\n",
 		"srv/needs.sls": "second:\n  salt.function: [{name: test.ping}, {tgt: web1}, {require: [{salt: first}]}]\nfirst:\n  salt.state: [{tgt: web1}, {sls: bad}]\n",
 		"srv/bad.sls":   failing,
-		"srv/dry.sls":   "f:\n  salt.function: [{name: cmd.run}, {tgt: web1}, {arg: ['touch " + os.DevNull + "/x']}]\ns:\n  salt.state: [{tgt: web1}, {sls: good}]\nr:\n  salt.runner: [{name: test.arg}]\nw:\n  salt.wheel: [{name: key.list_all}]\n",
-		"srv/said.sls":  "{{ pillar.get('what', 'nothing') }}:\n  salt.runner: [{name: test.arg}]\nout:\n  test.nop: []\n",
+		"srv/dry.sls": "f:\n  salt.function: [{name: cmd.run}, {tgt: web1}, {arg: ['touch " + os.DevNull + "/x']}]\ns:\n  salt.state: [{tgt: web1}, " +
+			"{sls: good}]\nr:\n  salt.runner: [{name: test.arg}]\nw:\n  salt.wheel: [{name: " +
+			"key.list_all}]\n",
+		"srv/said.sls": "{{ pillar.get('what', 'nothing') }}:\n  salt.runner: [{name: test.arg}]\nout:\n  test.nop: []\n",
 	})
 	orchestrate := func(words *data.Map, mods ...any) string { return played(t, c.run(t, "state.orch", mods, words)) }
 	if got := orchestrate(nil, "hard"); got != "first False Run failed on minions: web1" {
@@ -239,7 +243,9 @@ func (c *conductor) checkJob(t *testing.T) {
 	t.Helper()
 	const jid = "20261122010203040506"
 	bus := c.m.Listen(t, "salt/run/"+jid+"/")
-	c.write(t, "srv/steps.sls", "f:\n  salt.function: [{name: test.ping}, {tgt: web1}]\ns:\n  salt.state: [{tgt: web1}, {sls: good}]\nr:\n  salt.runner: [{name: state.orchestrate}, {mods: deeper}]\nw:\n  salt.wheel: [{name: key.list_all}]\n")
+	c.write(t, "srv/steps.sls", "f:\n  salt.function: [{name: test.ping}, {tgt: web1}]\n"+
+		"s:\n  salt.state: [{tgt: web1}, {sls: good}]\nr:\n  salt.runner: [{name: "+
+		"state.orchestrate}, {mods: deeper}]\nw:\n  salt.wheel: [{name: key.list_all}]\n")
 	c.write(t, "srv/deeper.sls", "x:\n  test.nop: []\n")
 	job := c.run(t, "state.orchestrate", []any{"steps"}, data.NewMap("orchestration_jid", jid))
 	for _, want := range []string{

@@ -52,7 +52,10 @@ func TestReactorAnswersTheStartOfAMinion(t *testing.T) {
 func TestReactorCallsFunctionsOfItsHost(t *testing.T) {
 	dir := testsalt.Dir(t)
 	sls, made := filepath.Join(dir, "touch.sls"), filepath.Join(dir, "made")
-	text := fmt.Sprintf("make:\n  caller.file.touch:\n  - args:\n    - name: {{ data['data']['path'] }}\nunknown:\n  caller.no.such: []\ntell:\n  runner.event.send:\n  - args:\n    - tag: done/{{ data['data']['n'] }}/{{ grains['num_cpus'] is number }}\n")
+	text := fmt.Sprintf("make:\n  caller.file.touch:\n  - args:\n    - name: {{ " +
+		"data['data']['path'] }}\nunknown:\n  caller.no.such: []\ntell:\n" +
+		"  runner.event.send:\n  - args:\n    - tag: done/{{ data['data']['n'] }}/{{ " +
+		"grains['num_cpus'] is number }}\n")
 	if err := os.WriteFile(sls, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +114,8 @@ func TestEngines(t *testing.T) {
 		t.Fatal(err)
 	}
 	echo := filepath.Join(dir, "echo.sh")
-	if err := os.WriteFile(echo, []byte("#!/bin/sh\n[ ! -e "+dir+"/once ] || echo '{\"tag\": \"begun\"}'\nwhile read -r line; do echo \"{\\\"tag\\\": \\\"heard\\\", \\\"data\\\": $line}\"; [ -e "+dir+"/once ] || { touch "+dir+"/once; exit 1; }; done\n"), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(echo, []byte("#!/bin/sh\n[ ! -e "+dir+"/once ] || echo '{\"tag\": \"begun\"}'\n"+
+		"while read -r line; do echo \"{\\\"tag\\\": \\\"heard\\\", \\\"data\\\": $line}\"; [ -e "+dir+"/once ] || { touch "+dir+"/once; exit 1; }; done\n"), 0o700); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
 	m := testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), "id: m1_master", "engines:", "- slack", "- script: {cmd: '"+script+" disk', interval: 0.05, onchange: true}",
