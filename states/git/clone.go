@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"slices"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/state/change"
@@ -71,7 +72,7 @@ func (l *latest) checkOut(ctx context.Context) (*data.Map, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !contains(tags, l.rev) {
+		if !slices.Contains(tags, l.rev) {
 			return l.fail("Revision '" + l.rev + "' does not exist in clone"), nil
 		}
 	}
@@ -79,7 +80,7 @@ func (l *latest) checkOut(ctx context.Context) (*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.a.Branch != nil && !contains(branches, l.branch) {
+	if l.a.Branch != nil && !slices.Contains(branches, l.branch) {
 		if _, err := l.call(ctx, "checkout", []any{l.target, l.start()}, "opts", []any{"-b", l.branch}); err != nil {
 			return nil, err
 		}

@@ -73,11 +73,7 @@ func (c *caller) text(ctx context.Context, fun string, args []any, more ...any) 
 func (c *caller) list(ctx context.Context, fun string) ([]string, error) {
 	v, err := c.call(ctx, fun, []any{c.target})
 	list, _ := v.([]any)
-	out := make([]string, len(list))
-	for i, item := range list {
-		out[i] = data.Str(item)
-	}
-	return out, err
+	return data.Texts(list), err
 }
 
 // parse returns the commit of a revision, "" where there is none.

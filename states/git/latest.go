@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
@@ -268,7 +269,7 @@ type tracking struct {
 // track compares the upstream branch that there is with the one that is wanted.
 func (l *latest) track(now string, branches []string) tracking {
 	set := []any{"--set-upstream-to", l.upstream}
-	if l.a.Branch != nil && !contains(branches, l.branch) {
+	if l.a.Branch != nil && !slices.Contains(branches, l.branch) {
 		set = nil
 	}
 	switch {
@@ -280,13 +281,4 @@ func (l *latest) track(now string, branches []string) tracking {
 		return tracking{set, "Tracking branch was updated to " + l.upstream}
 	}
 	return tracking{}
-}
-
-func contains(list []string, s string) bool {
-	for _, item := range list {
-		if item == s {
-			return true
-		}
-	}
-	return false
 }

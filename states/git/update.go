@@ -89,7 +89,7 @@ func (l *latest) look(ctx context.Context) (ended *data.Map, err error) {
 	if !l.otherBranch() {
 		return nil, nil
 	}
-	if !contains(l.branches, l.branch) {
+	if !slices.Contains(l.branches, l.branch) {
 		l.baseRev = l.remoteRev
 		return nil, nil
 	}
@@ -158,7 +158,7 @@ func (l *latest) lookFor(ctx context.Context, s *situation) (*data.Map, error) {
 			return nil, err
 		}
 	case "tag":
-		if !contains(l.tags, l.rev) {
+		if !slices.Contains(l.tags, l.rev) {
 			return nil, nil
 		}
 		local, err := l.parse(ctx, l.rev+"^{commit}")
@@ -316,7 +316,7 @@ func (l *latest) wouldUpdate(ctx context.Context, s *situation) *data.Map {
 // wouldCheckOut says how HEAD would get to the revision.
 func (l *latest) wouldCheckOut(s *situation, say func(string)) {
 	switch {
-	case l.otherBranch() && !contains(l.branches, l.branch):
+	case l.otherBranch() && !slices.Contains(l.branches, l.branch):
 		say("New branch '" + l.branch + "' would be checked out, with " + l.place + " as a starting point")
 		if l.upstream != "" {
 			say("Tracking branch would be set to " + l.upstream)
@@ -408,7 +408,7 @@ func (l *latest) syncTags(ctx context.Context, s *situation) error {
 func without(list, other []string) []any {
 	out := []any{}
 	for _, s := range slices.Sorted(slices.Values(list)) {
-		if !contains(other, s) {
+		if !slices.Contains(other, s) {
 			out = append(out, s)
 		}
 	}
@@ -470,7 +470,7 @@ func (l *latest) switchBranch(ctx context.Context, s *situation) (*data.Map, err
 		return l.fail("Local branch '" + l.localBranch + "' has uncommitted changes. Set 'force_checkout' to True to discard them and proceed."), nil
 	}
 	rev, opts, said := l.branch, []any{}, "'"+l.branch+"' was checked out"
-	if !contains(l.branches, l.branch) {
+	if !slices.Contains(l.branches, l.branch) {
 		rev, opts = l.start(), []any{"-b", l.branch}
 		said = "New branch '" + l.branch + "' was checked out, with " + l.place + " as a starting point"
 	}

@@ -178,21 +178,11 @@ func nested(v any) (string, error) {
 	return strings.TrimRight(text, " \t\n"), err
 }
 
-func names(all *data.Map) []string {
-	out := make([]string, 0, all.Len())
-	for name := range all.All() {
-		out = append(out, data.Str(name))
-	}
-	return out
-}
+func names(all *data.Map) []string { return data.Texts(all.Keys()) }
 
 func texts(v any) []string {
 	list, _ := v.([]any)
-	out := make([]string, len(list))
-	for i, e := range list {
-		out[i] = data.Str(e)
-	}
-	return out
+	return data.Texts(list)
 }
 
 // with returns a result with warnings.

@@ -268,10 +268,4 @@ func (v *verdict) report(ret *data.Map, allowed int64, test bool) {
 	}
 }
 
-func names(m *data.Map) []string {
-	var list []string
-	for k := range m.All() {
-		list = append(list, data.Str(k))
-	}
-	return list
-}
+func names(m *data.Map) []string { return data.Texts(m.Keys()) }
