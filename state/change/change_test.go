@@ -158,6 +158,10 @@ func TestExcept(t *testing.T) {
 	}
 }
 
+func TestReason(t *testing.T) {
+	check(t, t.Context(), &lamp{stuck: true, fails: Reason("No power.")}, New("lamp", false, nil, "No power."))
+}
+
 // What cannot be read again is believed: a stuck lamp counts as turned on, one that fails does not.
 func TestTrust(t *testing.T) {
 	ensure := func(l *lamp) *data.Map {
@@ -227,10 +231,13 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-func TestWhenAndRefuse(t *testing.T) {
+func TestWhenLeaveAndRefuse(t *testing.T) {
 	changes := data.NewMap("on", true)
 	if When(false, changes) != nil || When(true, changes) != changes {
 		t.Error("When does not follow what is needed")
+	}
+	if got, err := Leave("lamp", "on"); err != nil || !data.Equal(got.Map(), Done("lamp", "on")) {
+		t.Errorf("got %s, %v", data.Repr(got.Map()), err)
 	}
 	if got, err := Refuse("lamp", "no"); err != nil || !data.Equal(got.Map(), Failed("lamp", "no")) {
 		t.Errorf("got %s, %v", data.Repr(got.Map()), err)

@@ -52,6 +52,11 @@ func Refuse(name, comment any) (Result, error) {
 	return Result{Name: name, Verdict: Failure, Comment: comment}, nil
 }
 
+// Leave returns the result of a state that has nothing to do: success without changes.
+func Leave(name, comment any) (Result, error) {
+	return Result{Name: name, Verdict: Success, Comment: comment}, nil
+}
+
 // Join returns the result of a state over several things. It failed if one of them failed, else it
 // is pending if one is. Its comment has a line for each of theirs that is not empty. Its changes are
 // those of all: dictionaries under one key become one, and so do lists.

@@ -85,6 +85,9 @@ func Raise(err error) error {
 	return &raised{err}
 }
 
+// Reason returns an error of Look or Apply that says why the state fails: its text is the comment.
+func Reason(text string) error { return errors.New(text) }
+
 // Except is Raise for an error that is of none of these kinds. One of them stays as it is and fails the
 // state, as an error that a state of Salt catches.
 func Except(err error, kinds ...loader.Kind) error {

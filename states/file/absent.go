@@ -67,7 +67,7 @@ func kindOf(name string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	case err != nil:
-		return "", fmt.Errorf("Could not see whether %s is present: %w", name, err) //nolint:staticcheck // Salt's text
+		return "", change.Reason(fmt.Sprintf("Could not see whether %s is present: %s", name, err))
 	case info.IsDir():
 		return "Directory", nil
 	}

@@ -127,7 +127,9 @@ func (m caches) hash(ctx context.Context, path, kind string) (string, error) {
 }
 
 // localCached says whether a file of the minion is there, with its hash.
-func (m caches) localCached(ctx context.Context, a cachedArgs, name, path string, sum fileSum) (any, error) {
+func (m caches) localCached(
+	ctx context.Context, a cachedArgs, name, path string, sum fileSum,
+) (any, error) {
 	full := realPath(home(path))
 	switch {
 	case !paths.Exists(full):
@@ -161,7 +163,9 @@ func realPath(path string) string {
 }
 
 // cacheForecast says what would be done.
-func (m caches) cacheForecast(ctx context.Context, a cachedArgs, name string, sum fileSum) (any, error) {
+func (m caches) cacheForecast(
+	ctx context.Context, a cachedArgs, name string, sum fileSum,
+) (any, error) {
 	v, err := m.call(ctx, "cp.is_cached", data.NewMap("saltenv", a.Saltenv), name)
 	if err != nil {
 		return nil, err
@@ -247,7 +251,7 @@ func (m caches) notCached(ctx context.Context, a notCachedArgs) (change.Result, 
 		return change.Refuse(a.Name, "Only URLs or local file paths are valid input")
 	case parsed.Scheme == "" || parsed.Scheme == "file":
 		comment := "File " + realPath(home(parsed.Path)) + " is a local path, no action taken"
-		return change.Result{Name: name, Verdict: change.Success, Comment: comment}, nil
+		return change.Leave(name, comment)
 	}
 	return change.Thing[string]{
 		Name: name,
@@ -255,10 +259,12 @@ func (m caches) notCached(ctx context.Context, a notCachedArgs) (change.Result, 
 			path, err := m.call(ctx, "cp.is_cached", data.NewMap("saltenv", a.Saltenv), name)
 			return data.Str(path), change.Raise(err)
 		},
-		Wants: func(path string) *data.Map { return change.When(path != "", data.NewMap("deleted", true)) },
+		Wants: func(path string) *data.Map {
+			return change.When(path != "", data.NewMap("deleted", true))
+		},
 		Apply: func(_ context.Context, path string) error {
 			if err := os.Remove(path); err != nil {
-				return fmt.Errorf("Failed to delete %s: %w", path, loader.OSError(err)) //nolint:staticcheck // Salt's text
+				return change.Reason(fmt.Sprintf("Failed to delete %s: %s", path, loader.OSError(err)))
 			}
 			return nil
 		},

@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"errors"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -56,13 +55,15 @@ func (m contents) decode(ctx context.Context, a decodeArgs) (change.Result, erro
 				now, err = m.call(ctx, "hashutil.digest_file", nil, a.Name, a.Checksum)
 			}
 			if err == nil && !data.Truth(done) {
-				return errors.New("File was updated.") //nolint:staticcheck // Salt's text
+				return change.Reason("File was updated.")
 			}
 			return change.Raise(err)
 		},
 		Changed: func(d, _ digests) *data.Map { return change.OldNew(d.has, now) },
 		Texts: change.Texts{
-			Same: "File is in the correct state.", Would: "File is set to be updated.", Done: "File was updated.",
+			Same:  "File is in the correct state.",
+			Would: "File is set to be updated.",
+			Done:  "File was updated.",
 		},
 		Silent: !found.there,
 		Trust:  true, // the hash that it has become is among the changes

@@ -115,7 +115,9 @@ func (m directories) folder(ctx context.Context, a directoryArgs) (*data.Map, er
 
 // clearPlace removes or moves a file or link that is in the way, and returns what it did, or the result of the state where there is no
 // more to do.
-func (m directories) clearPlace(ctx context.Context, a directoryArgs) (changes, ended *data.Map, err error) {
+func (m directories) clearPlace(
+	ctx context.Context, a directoryArgs,
+) (changes, ended *data.Map, err error) {
 	changes = data.NewMap()
 	if !paths.IsFile(a.Name) && !(paths.IsLink(a.Name) && (!a.AllowSymlink || a.Force)) {
 		return changes, nil, nil
@@ -164,7 +166,9 @@ func (m directories) moveAway(ctx context.Context, a directoryArgs) (ended *data
 }
 
 // folderAt makes the directory, or brings one that is there, and what is in it, to what is wanted.
-func (m directories) folderAt(ctx context.Context, a directoryArgs, forced *data.Map) (*data.Map, error) {
+func (m directories) folderAt(
+	ctx context.Context, a directoryArgs, forced *data.Map,
+) (*data.Map, error) {
 	if complaint := strangersLink(a.Name); complaint != "" {
 		return change.Failed(a.Name, complaint), nil
 	}
@@ -186,7 +190,9 @@ func (m directories) folderAt(ctx context.Context, a directoryArgs, forced *data
 	return m.settle(ctx, a, s, forced)
 }
 
-func (m directories) makeFolder(ctx context.Context, a directoryArgs, changes *data.Map) (*data.Map, error) {
+func (m directories) makeFolder(
+	ctx context.Context, a directoryArgs, changes *data.Map,
+) (*data.Map, error) {
 	if above := dirname(a.Name); !paths.IsDir(above) {
 		if !a.Makedirs {
 			return change.New(a.Name, false, changes, "No directory to create "+a.Name+" in"), nil
@@ -268,7 +274,9 @@ func (m directories) survey(ctx context.Context, a directoryArgs) (*survey, erro
 }
 
 // walk notes all in a directory that is to be as recurse says, and what clean removes.
-func (s *survey) walk(ctx context.Context, m directories, a directoryArgs, kinds map[string]bool) error {
+func (s *survey) walk(
+	ctx context.Context, m directories, a directoryArgs, kinds map[string]bool,
+) error {
 	var keep map[string]bool
 	exclude, err := excluder(a.ExcludePat)
 	if err == nil && a.Clean {
@@ -415,7 +423,9 @@ func (a directoryArgs) bound(path string) *data.Map {
 }
 
 // settle brings a directory that is there, and what is in it, to what is wanted.
-func (m directories) settle(ctx context.Context, a directoryArgs, s *survey, forced *data.Map) (*data.Map, error) {
+func (m directories) settle(
+	ctx context.Context, a directoryArgs, s *survey, forced *data.Map,
+) (*data.Map, error) {
 	ret := change.New(a.Name, true, forced, "")
 	if complaint := a.targetless(); complaint != "" {
 		ret.Set("result", false)
@@ -517,7 +527,9 @@ func excluder(v any) (func(string) bool, error) {
 }
 
 // keepFiles returns what clean must not remove: what states make that this one requires, and the directories above.
-func (m directories) keepFiles(ctx context.Context, name string, require any) (map[string]bool, error) {
+func (m directories) keepFiles(
+	ctx context.Context, name string, require any,
+) (map[string]bool, error) {
 	keep := map[string]bool{}
 	list, _ := require.([]any)
 	for _, v := range list {
@@ -539,7 +551,9 @@ func (m directories) keepFiles(ctx context.Context, name string, require any) (m
 }
 
 // keepOf notes what one state makes.
-func (m directories) keepOf(ctx context.Context, low *data.Map, made, name string, keep map[string]bool) error {
+func (m directories) keepOf(
+	ctx context.Context, low *data.Map, made, name string, keep map[string]bool,
+) error {
 	if !paths.IsDir(made) {
 		keepPath(keep, made)
 		return nil

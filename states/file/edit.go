@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strings"
 
@@ -337,7 +336,7 @@ func (c *commenting) nothing(ctx context.Context, m edits) (string, error) {
 	case c.missing != "":
 		return c.missing, nil
 	}
-	return "", errors.New(c.absent)
+	return "", change.Reason(c.absent)
 }
 
 func (c *commenting) apply(ctx context.Context, m edits) error {
@@ -355,7 +354,7 @@ func (c *commenting) apply(ctx context.Context, m edits) error {
 	c.changes = m.diffOf(c.name, before, after, "")
 	done, err := m.searched(ctx, c.name, c.done)
 	if err == nil && !done {
-		return errors.New("Expected " + c.did + " lines not found") //nolint:staticcheck // Salt's text
+		return change.Reason("Expected " + c.did + " lines not found")
 	}
 	return err
 }
@@ -429,7 +428,7 @@ func (m edits) keyvalue(ctx context.Context, a keyvalueArgs) (change.Result, err
 	body, err := os.ReadFile(name)
 	switch {
 	case err != nil && a.IgnoreIfMissing:
-		return change.Result{Name: name, Verdict: change.Success, Comment: "unable to open " + name}, nil
+		return change.Leave(name, "unable to open "+name)
 	case err != nil:
 		return change.Refuse(name, "unable to open "+name)
 	}
@@ -584,10 +583,10 @@ func (m edits) keep(ctx context.Context, name string, k *keyed) (change.Result, 
 		Look:  func(context.Context) (*keyed, error) { return k, nil },
 		Wants: func(k *keyed) *data.Map { return change.When(k.changes > 0, diff) },
 		Apply: func(ctx context.Context, k *keyed) error {
-			ret, err := m.call(ctx, "file.manage_file", data.NewMap("contents", strings.Join(k.lines, ""), "show_changes", false),
-				name, "", data.NewMap(), nil, data.NewMap(), nil, nil, nil, nil, change.CallOf(ctx).SaltEnv, "")
+			words := data.NewMap("contents", strings.Join(k.lines, ""), "show_changes", false)
+			ret, err := m.call(ctx, "file.manage_file", words, name, "", data.NewMap(), nil, data.NewMap(), nil, nil, nil, nil, change.CallOf(ctx).SaltEnv, "")
 			if done, _ := ret.(*data.Map); err != nil || done.Value("result") == false {
-				return errors.New(name + " not writable")
+				return change.Reason(name + " not writable")
 			}
 			return nil
 		},

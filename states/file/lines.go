@@ -157,7 +157,9 @@ func (m edits) add(ctx context.Context, e *addition, fun, did, join string) (cha
 }
 
 // startLines makes the file where there is none and reads it and the texts. A result means that there is no more to do.
-func (m edits) startLines(ctx context.Context, name string, text any, makedirs bool, t templates, word string) (*addition, any, error) {
+func (m edits) startLines(
+	ctx context.Context, name string, text any, makedirs bool, t templates, word string,
+) (*addition, any, error) {
 	if name == "" {
 		return nil, change.Failed(name, "Must provide name to "+word), nil
 	}

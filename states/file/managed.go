@@ -296,7 +296,9 @@ func (m contents) contents(ctx context.Context, a managedArgs) (any, *data.Map, 
 	return m.template(ctx, a, contents)
 }
 
-func (m contents) template(ctx context.Context, a managedArgs, contents any) (any, *data.Map, error) {
+func (m contents) template(
+	ctx context.Context, a managedArgs, contents any,
+) (any, *data.Map, error) {
 	v, err := m.call(ctx, "file.apply_template_on_contents",
 		data.NewMap("template", a.Template, "context", a.Context, "defaults", a.Defaults, "saltenv", change.CallOf(ctx).SaltEnv), contents)
 	if told, ok := v.(*data.Map); ok && err == nil {
@@ -306,7 +308,9 @@ func (m contents) template(ctx context.Context, a managedArgs, contents any) (an
 }
 
 // rawContents returns what contents, contents_pillar or contents_grains name, and the name of that in texts.
-func (m contents) rawContents(ctx context.Context, a managedArgs) (v any, id, complaint string, err error) {
+func (m contents) rawContents(
+	ctx context.Context, a managedArgs,
+) (v any, id, complaint string, err error) {
 	key, fun, word := a.ContentsPillar, "pillar.get", "Pillar"
 	id = "contents_pillar " + data.Str(key)
 	if key == nil {
@@ -441,7 +445,9 @@ func (m contents) unmanaged(name string, err error) (*data.Map, error) {
 	return change.Failed(name, "Unable to manage file: "+err.Error()), nil
 }
 
-func (m contents) manageFile(ctx context.Context, a managedArgs, keep bool, name string, file, sum any) (*data.Map, error) {
+func (m contents) manageFile(
+	ctx context.Context, a managedArgs, keep bool, name string, file, sum any,
+) (*data.Map, error) {
 	kw := a.selinux()
 	kw.Update(data.NewMap("encoding", a.Encoding, "encoding_errors", a.EncodingErrors, "verify_ssl", a.VerifySSL, "use_etag", a.UseETag))
 	for k, v := range a.Kwargs.All() {
@@ -456,7 +462,9 @@ func (m contents) manageFile(ctx context.Context, a managedArgs, keep bool, name
 }
 
 // checked makes the file in a place of its own first and lets the command check_cmd judge it. It returns that place.
-func (m contents) checked(ctx context.Context, a managedArgs, keep bool, file, sum any) (temp string, failed *data.Map, err error) {
+func (m contents) checked(
+	ctx context.Context, a managedArgs, keep bool, file, sum any,
+) (temp string, failed *data.Map, err error) {
 	f, err := os.CreateTemp(a.TmpDir, "__salt.tmp.*"+a.TmpExt)
 	if err != nil {
 		return "", nil, loader.Exception("OSError", "%w", err)

@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 
 	"github.com/brineproject/brine/data"
@@ -329,19 +328,19 @@ func stays(source, name string, force bool) string {
 func (m places) move(ctx context.Context, source, name string, makedirs bool) error {
 	if paths.LinkExists(name) {
 		if _, err := m.call(ctx, "file.remove", nil, name); err != nil {
-			return errors.New(`Failed to delete "` + name + `" in preparation for forced move`) //nolint:staticcheck // Salt's text
+			return change.Reason(`Failed to delete "` + name + `" in preparation for forced move`)
 		}
 	}
 	if dir := dirname(name); !paths.IsDir(dir) {
 		if !makedirs {
-			return errors.New("The target directory " + dir + " is not present") //nolint:staticcheck // Salt's text
+			return change.Reason("The target directory " + dir + " is not present")
 		}
 		if _, err := m.call(ctx, "file.makedirs", nil, name); err != nil {
 			return change.Raise(err)
 		}
 	}
 	if _, err := m.call(ctx, "file.move", nil, source, name); err != nil {
-		return errors.New(`Failed to move "` + source + `" to "` + name + `"`) //nolint:staticcheck // Salt's text
+		return change.Reason(`Failed to move "` + source + `" to "` + name + `"`)
 	}
 	return nil
 }

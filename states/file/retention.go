@@ -47,7 +47,8 @@ func (m backlog) retentionSchedule(ctx context.Context, a retentionArgs) (change
 	case !paths.IsDir(a.Name):
 		return change.Refuse(a.Name, "Name provided to file.retention must be a directory")
 	case a.Timezone != nil && !data.Truth(a.StrptimeFormat):
-		err := loader.TypeError("tzinfo argument must be None or of a tzinfo subclass, not type '%s'", loader.TypeName(a.Timezone))
+		err := loader.TypeError("tzinfo argument must be None or of a tzinfo subclass, not type '%s'",
+			loader.TypeName(a.Timezone))
 		return change.Result{}, err
 	}
 	removed := " backups were removed from "
@@ -127,7 +128,9 @@ type timedFile struct {
 }
 
 // timed returns the files of a directory that have a time, and the names of the others.
-func (m backlog) timed(ctx context.Context, a retentionArgs) (files []timedFile, ignored []string, err error) {
+func (m backlog) timed(
+	ctx context.Context, a retentionArgs,
+) (files []timedFile, ignored []string, err error) {
 	v, err := m.call(ctx, "file.readdir", nil, a.Name)
 	if err != nil {
 		return nil, nil, err
@@ -146,7 +149,9 @@ func (m backlog) timed(ctx context.Context, a retentionArgs) (files []timedFile,
 	return files, ignored, nil
 }
 
-func (m backlog) timeOf(ctx context.Context, a retentionArgs, name string) (timedFile, bool, error) {
+func (m backlog) timeOf(
+	ctx context.Context, a retentionArgs, name string,
+) (timedFile, bool, error) {
 	if data.Truth(a.StrptimeFormat) {
 		at, err := schedule.ParseTime(name, data.Str(a.StrptimeFormat))
 		return timedFile{name, at, float64(at.UnixMicro()) / 1e6}, err == nil, nil

@@ -187,7 +187,9 @@ func repacked(v any) *data.Map {
 }
 
 // serialized makes the file.
-func (m contents) serialized(ctx context.Context, a serializeArgs, contents, old any) (*data.Map, error) {
+func (m contents) serialized(
+	ctx context.Context, a serializeArgs, contents, old any,
+) (*data.Map, error) {
 	mode, saltenv := normalMode(a.Mode), change.CallOf(ctx).SaltEnv
 	if change.Test(ctx) {
 		v, err := m.call(ctx, "file.check_managed_changes", nil, a.Name, nil, data.NewMap(), nil, a.User, a.Group, mode, nil, nil, nil, nil, saltenv, contents)

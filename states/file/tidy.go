@@ -76,9 +76,11 @@ func (m backlog) tidied(ctx context.Context, a tidiedArgs) (change.Result, error
 		return change.Result{}, err
 	}
 	return change.Thing[*tidying]{
-		Name:    a.Name,
-		Look:    func(ctx context.Context) (*tidying, error) { return t, change.Raise(t.walk(ctx, a.Name)) },
-		Wants:   func(t *tidying) *data.Map { return change.When(len(t.old) > 0, data.NewMap("removed", t.old)) },
+		Name: a.Name,
+		Look: func(ctx context.Context) (*tidying, error) { return t, change.Raise(t.walk(ctx, a.Name)) },
+		Wants: func(t *tidying) *data.Map {
+			return change.When(len(t.old) > 0, data.NewMap("removed", t.old))
+		},
 		Apply:   func(ctx context.Context, t *tidying) error { return t.remove(ctx) },
 		Changed: func(_, t *tidying) *data.Map { return data.NewMap("removed", t.removed) },
 		Say: func(o change.Outcome[*tidying]) any {
@@ -389,7 +391,8 @@ type pruning struct {
 
 func (p *pruning) remove(ctx context.Context, m backlog) error {
 	recurse := p.Recurse || p.IgnoreErrors
-	v, err := m.call(ctx, "file.rmdir", data.NewMap("recurse", recurse, "verbose", true, "older_than", p.OlderThan), p.Name)
+	words := data.NewMap("recurse", recurse, "verbose", true, "older_than", p.OlderThan)
+	v, err := m.call(ctx, "file.rmdir", words, p.Name)
 	if err != nil {
 		return change.Raise(err)
 	}
@@ -407,7 +410,7 @@ func (p *pruning) remove(ctx context.Context, m backlog) error {
 		p.comment = "Recursively removed empty directories under " + p.Name
 	default:
 		p.changes = told
-		return errors.New("Failed to remove directory " + p.Name) //nolint:staticcheck // Salt's text
+		return change.Reason("Failed to remove directory " + p.Name)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 
 	"github.com/brineproject/brine/data"
@@ -83,7 +82,7 @@ func (c *caller) look(ctx context.Context, branch string) (now checkout, err err
 	}
 	now.there = true
 	if _, err := c.call(ctx, "status", []any{c.target}); err != nil {
-		return now, errors.New(err.Error())
+		return now, change.Reason(err.Error())
 	}
 	if branch != "" {
 		now.branch, err = c.text(ctx, "current_branch", []any{c.target})
@@ -118,7 +117,7 @@ func (c *caller) cloneBranch(ctx context.Context, name, branch string) error {
 		opts = []any{"--branch", branch}
 	}
 	if err := c.clone(ctx, name, opts); err != nil {
-		return errors.New("Clone failed: " + bare(err)) //nolint:staticcheck // Salt's text
+		return change.Reason("Clone failed: " + bare(err))
 	}
 	return nil
 }
@@ -134,7 +133,7 @@ func (c *caller) changeBranch(ctx context.Context, branch string) error {
 	}
 	_, err = c.call(ctx, "checkout", []any{c.target}, "rev", rev, "opts", opts)
 	if loader.KindOf(err) == loader.KindExecution {
-		return errors.New("Failed to change branch to '" + branch + "': " + err.Error()) //nolint:staticcheck // Salt's text
+		return change.Reason("Failed to change branch to '" + branch + "': " + err.Error())
 	}
 	return change.Raise(err)
 }

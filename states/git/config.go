@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -76,7 +75,9 @@ func list(v any) []any {
 	return out
 }
 
-func (m *module) setKey(ctx context.Context, a configSetArgs, global bool, key string, wanted []any, said string) (change.Result, error) {
+func (m *module) setKey(
+	ctx context.Context, a configSetArgs, global bool, key string, wanted []any, said string,
+) (change.Result, error) {
 	word, small := "", ""
 	if global {
 		word, small = "Global key ", "global key "
@@ -96,7 +97,7 @@ func (m *module) setKey(ctx context.Context, a configSetArgs, global bool, key s
 			_, err := m.config(ctx, "set", a.Repo, a.User, a.Password, a.OutputEncoding,
 				"key", key, "value", a.Value, "multivar", a.Multivar, "global", global)
 			if err != nil {
-				err = errors.New(failed + ": " + bare(err))
+				err = change.Reason(failed + ": " + bare(err))
 			}
 			return err
 		},
@@ -195,7 +196,7 @@ func (u *unsetting) look(ctx context.Context) (*data.Map, error) {
 		if u.a.ValueRegex != nil {
 			what = "Multiple values are matched by value_regex for the following keys"
 		}
-		return nil, errors.New(what + " (set 'all' to True to force removal): " + many)
+		return nil, change.Reason(what + " (set 'all' to True to force removal): " + many)
 	}
 	return matches, nil
 }
@@ -256,8 +257,8 @@ func (u *unsetting) unset(ctx context.Context, matches *data.Map) error {
 	}
 	u.compare(pre, post)
 	if failed != nil {
-		return errors.New("Error(s) occurred unsetting values for the following keys (see the minion log for details): " + //nolint:staticcheck // Salt's text
-			strings.Join(failed, ", "))
+		return change.Reason("Error(s) occurred unsetting values for the following keys " +
+			"(see the minion log for details): " + strings.Join(failed, ", "))
 	}
 	left, err := u.matching(ctx, u.a.ValueRegex)
 	if err != nil {
@@ -268,7 +269,7 @@ func (u *unsetting) unset(ctx context.Context, matches *data.Map) error {
 		out = append(out, named(key, values))
 	}
 	if out != nil {
-		return errors.New("Failed to unset value(s): " + strings.Join(out, "; ")) //nolint:staticcheck // Salt's text
+		return change.Reason("Failed to unset value(s): " + strings.Join(out, "; "))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -58,7 +57,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 		Apply: func(ctx context.Context, now place) error {
 			if now == occupied {
 				if err := os.RemoveAll(a.Name); err != nil {
-					return errors.New("Unable to remove " + a.Name + ": " + loader.OSError(err).Error()) //nolint:staticcheck // Salt's text
+					return change.Reason("Unable to remove " + a.Name + ": " + loader.OSError(err).Error())
 				}
 				done.Set("forced init", true)
 			}
@@ -100,8 +99,9 @@ func (c *caller) place(ctx context.Context, a presentArgs) (place, error) {
 	case a.Force:
 		return occupied, nil
 	case len(list) > 0:
-		return vacant, errors.New("Target '" + a.Name + "' exists, is non-empty, and is not a git repository. " + //nolint:staticcheck // Salt's text
-			"Set the 'force' option to True to remove this directory's contents and proceed with initializing a repository")
+		return vacant, change.Reason("Target '" + a.Name + "' exists, is non-empty, and is not a git " +
+			"repository. Set the 'force' option to True to remove this directory's contents and proceed with " +
+			"initializing a repository")
 	}
 	return vacant, nil
 }

@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -59,7 +58,7 @@ func (m *module) presentDatabase(ctx context.Context, a databaseArgs) (change.Re
 				changes, err = m.alterDatabase(ctx, a, now)
 				return err
 			}
-			made, err := m.call(ctx, "db_create", a.Conn, data.NewMap("character_set", a.CharacterSet, "collate", a.Collate), a.Name)
+			made, err := m.call(ctx, "db_create", a.Conn, a.kind(), a.Name)
 			err = refusal(ctx, "Failed to create database "+a.Name, made, err)
 			changes = change.When(err == nil, present)
 			return err
@@ -118,9 +117,15 @@ func (a databaseArgs) renamed(now *data.Map) bool {
 		(!data.Truth(a.Collate) || named(a.Collate) == named(now.Value("collate")))
 }
 
+func (a databaseArgs) kind() *data.Map {
+	return data.NewMap("character_set", a.CharacterSet, "collate", a.Collate)
+}
+
 // alterDatabase alters a database, looks at it again and returns the changes.
-func (m *module) alterDatabase(ctx context.Context, a databaseArgs, now *data.Map) (*data.Map, error) {
-	_, err := m.call(ctx, "alter_db", a.Conn, data.NewMap("character_set", a.CharacterSet, "collate", a.Collate), a.Name)
+func (m *module) alterDatabase(
+	ctx context.Context, a databaseArgs, now *data.Map,
+) (*data.Map, error) {
+	_, err := m.call(ctx, "alter_db", a.Conn, a.kind(), a.Name)
 	if err != nil {
 		return nil, change.Raise(err)
 	}
@@ -137,7 +142,7 @@ func (m *module) alterDatabase(ctx context.Context, a databaseArgs, now *data.Ma
 		}
 	}
 	if left := a.differing(after); failure != "" || left != "" && !a.renamed(after) {
-		return changes, errors.New(left + "\n" + failure)
+		return changes, change.Reason(left + "\n" + failure)
 	}
 	return changes, nil
 }

@@ -52,7 +52,8 @@ func (a grant) words() (what, database, user string) {
 }
 
 func (m *module) granted(ctx context.Context, a grant, conn *data.Map) (any, error) {
-	return m.call(ctx, "grant_exists", conn, nil, a.Grant, a.Database, a.User, a.Host, a.GrantOption, a.Escape)
+	return m.call(ctx, "grant_exists", conn, nil,
+		a.Grant, a.Database, a.User, a.Host, a.GrantOption, a.Escape)
 }
 
 // presentGrant keeps privileges granted to a user.
@@ -108,7 +109,8 @@ func (m *module) presentGrant(ctx context.Context, a presentGrantArgs) (change.R
 			}
 			added, err := m.call(ctx, "grant_add", a.Conn, nil,
 				a.Grant, a.Database, a.User, a.Host, a.GrantOption, a.Escape, a.SslOption)
-			return refusal(ctx, fmt.Sprintf(`Failed to execute: "GRANT %s ON %s TO %s"`, what, database, user), added, err)
+			failed := fmt.Sprintf(`Failed to execute: "GRANT %s ON %s TO %s"`, what, database, user)
+			return refusal(ctx, failed, added, err)
 		},
 		texts: change.Texts{
 			Same:  fmt.Sprintf("Grant %s on %s to %s is already present", what, database, user),
@@ -136,7 +138,8 @@ func (m *module) revokeAll(ctx context.Context, a presentGrantArgs) error {
 			continue
 		}
 		words := strings.Join(data.Texts(list), ",")
-		_, err = m.call(ctx, "grant_revoke", a.Conn, nil, words, a.Database, a.User, a.Host, a.GrantOption, a.Escape)
+		_, err = m.call(ctx, "grant_revoke", a.Conn, nil,
+			words, a.Database, a.User, a.Host, a.GrantOption, a.Escape)
 		if err != nil {
 			return err
 		}
@@ -161,13 +164,16 @@ func (m *module) absentGrant(ctx context.Context, a absentGrantArgs) (change.Res
 		there: func(ctx context.Context) (bool, error) {
 			there, err := m.granted(ctx, a.grant, a.Conn)
 			if text := said(ctx); err == nil && !data.Truth(there) && text != "" {
-				return false, fmt.Errorf("Unable to determine if grant %s on %s for %s exists (%s)", what, database, user, text) //nolint:staticcheck // Salt's text
+				return false, change.Reason(fmt.Sprintf("Unable to determine if grant %s on %s for %s exists (%s)",
+					what, database, user, text))
 			}
 			return data.Truth(there), change.Raise(err)
 		},
 		make: func(ctx context.Context) error {
-			gone, err := m.call(ctx, "grant_revoke", a.Conn, nil, a.Grant, a.Database, a.User, a.Host, a.GrantOption)
-			return refusal(ctx, fmt.Sprintf("Unable to revoke grant %s on %s for %s", what, database, user), gone, err)
+			gone, err := m.call(ctx, "grant_revoke", a.Conn, nil,
+				a.Grant, a.Database, a.User, a.Host, a.GrantOption)
+			failed := fmt.Sprintf("Unable to revoke grant %s on %s for %s", what, database, user)
+			return refusal(ctx, failed, gone, err)
 		},
 		texts: change.Texts{
 			Same:  fmt.Sprintf("Grant %s on %s to %s is not present, so it cannot be revoked", what, database, user),

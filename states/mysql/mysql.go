@@ -62,7 +62,7 @@ func seen(ctx context.Context, yes any, err error) (bool, error) {
 		return data.Truth(yes), change.Raise(err)
 	}
 	if text := said(ctx); text != "" {
-		return false, errors.New(text)
+		return false, change.Reason(text)
 	}
 	return false, nil
 }
@@ -71,7 +71,7 @@ func seen(ctx context.Context, yes any, err error) (bool, error) {
 // answer that is no.
 func refusal(ctx context.Context, text string, ok any, err error) error {
 	if err == nil && !data.Truth(ok) {
-		return errors.New(because(ctx, text))
+		return change.Reason(because(ctx, text))
 	}
 	return change.Raise(err)
 }

@@ -3,7 +3,6 @@ package mysql
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/brineproject/brine/data"
@@ -75,13 +74,15 @@ func asked(v any) bool {
 //	    - password: bobcat
 func (m *module) presentUser(ctx context.Context, a userArgs) (change.Result, error) {
 	if a.passwordless() && !asked(a.AllowPasswordless) && !data.Truth(a.UnixSocket) {
-		return change.Refuse(a.Name, "Either password or password_hash must be specified, unless allow_passwordless is True")
+		return change.Refuse(a.Name,
+			"Either password or password_hash must be specified, unless allow_passwordless is True")
 	}
 	return change.Thing[account]{
 		Name: a.Name,
 		Look: func(ctx context.Context) (account, error) { return m.look(ctx, a) },
 		Wants: func(now account) *data.Map {
-			return change.When(now != asWanted, data.NewMap(a.Name, map[account]string{missing: "Present", other: "Updated"}[now]))
+			word := map[account]string{missing: "Present", other: "Updated"}[now]
+			return change.When(now != asWanted, data.NewMap(a.Name, word))
 		},
 		Apply: func(ctx context.Context, now account) error {
 			if now == missing {
@@ -115,7 +116,7 @@ func (m *module) look(ctx context.Context, a userArgs) (account, error) {
 	case err != nil || !there:
 		return missing, err
 	case change.Test(ctx) && a.passwordless() && !asked(a.AllowPasswordless): // Salt fails in test mode alone
-		return other, errors.New(a.cleared() + ", but allow_passwordless != True")
+		return other, change.Reason(a.cleared() + ", but allow_passwordless != True")
 	}
 	return other, nil
 }
@@ -192,7 +193,8 @@ func (m *module) userAsWanted(ctx context.Context, a userArgs) (any, error) {
 }
 
 func (m *module) changePassword(ctx context.Context, a userArgs) error {
-	ok, err := m.call(ctx, "user_chpass", a.Conn, nil, a.Name, a.Host, a.Password, a.PasswordHash, a.AllowPasswordless, a.UnixSocket)
+	ok, err := m.call(ctx, "user_chpass", a.Conn, nil,
+		a.Name, a.Host, a.Password, a.PasswordHash, a.AllowPasswordless, a.UnixSocket)
 	if err == nil && data.Truth(ok) {
 		ok, err = m.userAsWanted(ctx, a)
 	}
@@ -204,12 +206,14 @@ func (m *module) changePassword(ctx context.Context, a userArgs) error {
 	if a.passwordless() && !asked(a.AllowPasswordless) {
 		comment += ". Note: allow_passwordless must be True to permit passwordless login."
 	}
-	return errors.New(comment)
+	return change.Reason(comment)
 }
 
 func (m *module) createUser(ctx context.Context, a userArgs) error {
-	kwargs := data.NewMap("unix_socket", a.UnixSocket, "password_column", a.PasswordColumn, "auth_plugin", a.AuthPlugin)
-	made, err := m.call(ctx, "user_create", a.Conn, kwargs, a.Name, a.Host, a.Password, a.PasswordHash, a.AllowPasswordless)
+	kwargs := data.NewMap("unix_socket", a.UnixSocket, "password_column", a.PasswordColumn,
+		"auth_plugin", a.AuthPlugin)
+	made, err := m.call(ctx, "user_create", a.Conn, kwargs,
+		a.Name, a.Host, a.Password, a.PasswordHash, a.AllowPasswordless)
 	return refusal(ctx, "Failed to create user "+a.who(), made, err)
 }
 
@@ -237,7 +241,7 @@ func (m *module) absentUser(ctx context.Context, a absentUserArgs) (change.Resul
 			if err != nil || data.Truth(gone) {
 				return change.Raise(err)
 			}
-			return errors.New(cmp.Or(said(ctx), fmt.Sprintf("User %s could not be removed", who)))
+			return change.Reason(cmp.Or(said(ctx), fmt.Sprintf("User %s could not be removed", who)))
 		},
 		texts: change.Texts{
 			Same:  fmt.Sprintf("User %s is not present, so it cannot be removed", who),

@@ -2,7 +2,6 @@ package pkg
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -73,7 +72,9 @@ type removal struct {
 }
 
 // uninstall brings a state about; action is remove or purge.
-func (m *module) uninstall(ctx context.Context, action string, a absentArgs) (change.Result, error) {
+func (m *module) uninstall(
+	ctx context.Context, action string, a absentArgs,
+) (change.Result, error) {
 	r := &removal{module: m, absentArgs: a, action: action, kwargs: words(ctx, a.Kwargs)}
 	doing := map[string]string{"remove": "removing", "purge": "purging"}[action]
 	r.doing = "An error was encountered while " + doing + " package(s)"
@@ -86,7 +87,7 @@ func (r *removal) find(ctx context.Context) (err error) {
 		return r.failure(r.doing, err)
 	}
 	if r.meant.Len() == 0 {
-		return errors.New("Invalidly formatted pkgs parameter. See minion log.") //nolint:staticcheck // Salt's text
+		return change.Reason("Invalidly formatted pkgs parameter. See minion log.")
 	}
 	if err := r.removeTargets(ctx); err != nil {
 		return r.failure(r.doing, err)
@@ -126,7 +127,8 @@ func (r *removal) remove(ctx context.Context) (err error) {
 		return r.failure(r.doing, err)
 	case len(failed) > 0:
 		slices.Sort(failed)
-		return errors.New("The following packages failed to " + r.action + ": " + strings.Join(failed, ", ") + ".") //nolint:staticcheck // Salt's text
+		return change.Reason("The following packages failed to " + r.action + ": " +
+			strings.Join(failed, ", ") + ".")
 	}
 	r.texts.Done = r.gone()
 	return nil
@@ -134,7 +136,9 @@ func (r *removal) remove(ctx context.Context) (err error) {
 
 // gone says that the packages are gone.
 func (r *removal) gone() string {
-	absent := slices.DeleteFunc(names(r.meant), func(name string) bool { return slices.Contains(r.targets, name) })
+	absent := slices.DeleteFunc(names(r.meant), func(name string) bool {
+		return slices.Contains(r.targets, name)
+	})
 	if len(absent) == 0 {
 		return "All targeted packages were " + r.action + "d."
 	}

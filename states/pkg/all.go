@@ -2,7 +2,6 @@ package pkg
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -47,7 +46,9 @@ func (m *module) uptodate(ctx context.Context, a uptodateArgs) (change.Result, e
 	kwargs := words(ctx, a.Kwargs)
 	kwargs.Delete("saltenv")
 	o := &order{texts: change.Texts{
-		Same: "System is already up-to-date", Would: "System update will be performed", Done: "Upgrade ran successfully",
+		Same:  "System is already up-to-date",
+		Would: "System update will be performed",
+		Done:  "Upgrade ran successfully",
 	}}
 	find := func(ctx context.Context) (err error) {
 		if a.Pkgs, refresh, err = m.capabilities(ctx, a.Pkgs, refresh, kwargs); err == nil {
@@ -68,7 +69,7 @@ func (m *module) uptodate(ctx context.Context, a uptodateArgs) (change.Result, e
 			}
 		}
 		if len(missing) > 0 {
-			return errors.New("The following package(s) failed to update: " + strings.Join(missing, ", ")) //nolint:staticcheck // Salt's text
+			return change.Reason("The following package(s) failed to update: " + strings.Join(missing, ", "))
 		}
 		return nil
 	})
@@ -138,7 +139,9 @@ func (m *module) groupInstalled(ctx context.Context, a groupArgs) (change.Result
 	}
 	group := "roup '" + data.Str(a.Name) + "'"
 	o := &order{silent: true, texts: change.Texts{
-		Same: "G" + group + " is already installed", Would: "G" + group + " will be installed", Done: "G" + group + " was installed",
+		Same:  "G" + group + " is already installed",
+		Would: "G" + group + " will be installed",
+		Done:  "G" + group + " was installed",
 	}}
 	var targets []string
 	find := func(ctx context.Context) error {
@@ -147,21 +150,25 @@ func (m *module) groupInstalled(ctx context.Context, a groupArgs) (change.Result
 		case err != nil && !caught(err):
 			return change.Raise(err)
 		case err != nil:
-			return errors.New("An error was encountered while installing/updating g" + group + ": " + err.Error() + ".") //nolint:staticcheck // Salt's text
+			return change.Reason("An error was encountered while installing/updating g" + group + ": " +
+				err.Error() + ".")
 		}
 		var wrong []string
 		if targets, wrong = groupTargets(diff, texts(a.Skip), texts(a.Include)); len(wrong) > 0 {
-			return errors.New("The following mandatory packages cannot be skipped: " + strings.Join(wrong, ", ")) //nolint:staticcheck // Salt's text
+			return change.Reason("The following mandatory packages cannot be skipped: " + strings.Join(wrong, ", "))
 		}
 		if len(targets) > 0 {
 			o.wanted = data.NewMap("group", a.Name)
 		}
 		if partly(diff) {
-			o.texts.Would, o.texts.Done = "G"+group+" is partially installed and will be updated", "G"+group+" was updated"
+			o.texts.Would = "G" + group + " is partially installed and will be updated"
+			o.texts.Done = "G" + group + " was updated"
 		}
 		return nil
 	}
-	return o.give(ctx, a.Name, find, func(ctx context.Context) error { return m.installGroup(ctx, a, o, targets) })
+	return o.give(ctx, a.Name, find, func(ctx context.Context) error {
+		return m.installGroup(ctx, a, o, targets)
+	})
 }
 
 // partly reports whether some of a group is installed.
@@ -214,7 +221,9 @@ func groupTargets(diff *data.Map, skip, include []string) (targets, wrong []stri
 	return targets, wrong
 }
 
-func (m *module) installGroup(ctx context.Context, a groupArgs, o *order, targets []string) (err error) {
+func (m *module) installGroup(
+	ctx context.Context, a groupArgs, o *order, targets []string,
+) (err error) {
 	kwargs := words(ctx, a.Kwargs, "pkgs", data.Values(targets))
 	kwargs.Delete("saltenv")
 	if o.changes, err = m.dictionary(ctx, "pkg.install", nil, kwargs); err != nil {
@@ -231,7 +240,7 @@ func (m *module) installGroup(ctx context.Context, a groupArgs, o *order, target
 		}
 	}
 	if len(failed) > 0 {
-		return errors.New("Failed to install the following packages: " + strings.Join(failed, ", ")) //nolint:staticcheck // Salt's text
+		return change.Reason("Failed to install the following packages: " + strings.Join(failed, ", "))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package pkg
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -36,7 +35,7 @@ func (m *module) downloaded(ctx context.Context, a downloadedArgs) (change.Resul
 	case !m.has("pkg.list_downloaded"):
 		return change.Refuse(a.Name, "The pkg.downloaded state is not available on this platform")
 	case emptyList(a.Pkgs):
-		return change.Result{Name: a.Name, Verdict: change.Success, Comment: "No packages to download provided"}, nil
+		return change.Leave(a.Name, "No packages to download provided")
 	}
 	if data.Truth(a.Name) && !data.Truth(a.Pkgs) {
 		a.Pkgs, a.Version = alone(a.Name, a.Version), nil
@@ -55,7 +54,9 @@ func (m *module) downloaded(ctx context.Context, a downloadedArgs) (change.Resul
 }
 
 // download fetches the files, and looks what came of it.
-func (m *module) download(ctx context.Context, a downloadedArgs, o *order, kwargs *data.Map) (err error) {
+func (m *module) download(
+	ctx context.Context, a downloadedArgs, o *order, kwargs *data.Map,
+) (err error) {
 	all := kwargs.Clone()
 	all.Update(data.NewMap("name", a.Name, "pkgs", a.Pkgs, "version", a.Version, "downloadonly", true, "fromrepo", a.Fromrepo, "ignore_epoch", a.IgnoreEpoch))
 	if o.changes, err = m.dictionary(ctx, "pkg.install", nil, all); err != nil {
@@ -70,7 +71,7 @@ func (m *module) download(ctx context.Context, a downloadedArgs, o *order, kwarg
 	case err != nil:
 		return change.Raise(err)
 	case len(failed) > 0:
-		return errors.New("The following packages failed to download: " + listed(failed, o.wanted, false)) //nolint:staticcheck // Salt's text
+		return change.Reason("The following packages failed to download: " + listed(failed, o.wanted, false))
 	case o.changes.Len() == 0:
 		o.texts.Done = "Packages downloaded: " + strings.Join(names(o.wanted), ", ")
 	}
@@ -89,7 +90,9 @@ func (m *module) fetched(ctx context.Context, kwargs *data.Map) (*data.Map, erro
 }
 
 // downloadTargets finds the packages whose files are not there in the versions that are wanted.
-func (m *module) downloadTargets(ctx context.Context, a downloadedArgs, o *order, kwargs *data.Map) error {
+func (m *module) downloadTargets(
+	ctx context.Context, a downloadedArgs, o *order, kwargs *data.Map,
+) error {
 	there, err := m.fetched(ctx, kwargs)
 	if err != nil {
 		return change.Raise(err)
@@ -99,14 +102,14 @@ func (m *module) downloadTargets(ctx context.Context, a downloadedArgs, o *order
 	case err != nil:
 		return change.Raise(err)
 	case wanted.Len() == 0:
-		return errors.New("Invalidly formatted pkgs parameter. See minion log.") //nolint:staticcheck // Salt's text
+		return change.Reason("Invalidly formatted pkgs parameter. See minion log.")
 	}
 	more := kwargs.Clone()
 	more.Set("fromrepo", a.Fromrepo)
 	if missing, err := m.preflight(ctx, names(wanted), more); err != nil {
 		return change.Raise(err)
 	} else if missing != "" {
-		return errors.New(missing)
+		return change.Reason(missing)
 	}
 	o.wanted, o.texts.Same = &data.Map{}, "All specified packages are already downloaded"
 	for name, version := range wanted.All() {
@@ -152,7 +155,7 @@ func (m *module) patchInstalled(ctx context.Context, a patchArgs) (change.Result
 		return change.Refuse(a.Name, "The pkg.patch_installed state is not available on this platform")
 	}
 	if emptyList(a.AdvisoryIds) {
-		return change.Result{Name: a.Name, Verdict: change.Success, Comment: "No advisory ids provided"}, nil
+		return change.Leave(a.Name, "No advisory ids provided")
 	}
 	kwargs := words(ctx, a.Kwargs)
 	kwargs.Delete("saltenv")
@@ -213,7 +216,9 @@ type patchDownloadedArgs struct {
 //	  pkg.patch_downloaded:
 //	    - advisory_ids:
 //	      - SUSE-SLE-SERVER-12-SP2-2017-185
-func (m *module) patchDownloaded(ctx context.Context, a patchDownloadedArgs) (change.Result, error) {
+func (m *module) patchDownloaded(
+	ctx context.Context, a patchDownloadedArgs,
+) (change.Result, error) {
 	if !m.has("pkg.list_patches") {
 		return change.Refuse(a.Name, "The pkg.patch_downloaded state is not available on this platform")
 	}

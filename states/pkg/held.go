@@ -3,7 +3,6 @@ package pkg
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -37,7 +36,7 @@ type heldArgs struct {
 //	    - version: 5.0.5-4.63
 func (m *module) held(ctx context.Context, a heldArgs) (change.Result, error) {
 	if emptyList(a.Pkgs) && !a.Replace {
-		return change.Result{Name: a.Name, Verdict: change.Success, Comment: "No packages to be held provided"}, nil
+		return change.Leave(a.Name, "No packages to be held provided")
 	}
 	if data.Truth(a.Name) && a.Pkgs == nil {
 		a.Pkgs = alone(a.Name, a.Version)
@@ -88,7 +87,7 @@ type unheldArgs struct {
 //	  pkg.unheld
 func (m *module) unheld(ctx context.Context, a unheldArgs) (change.Result, error) {
 	if emptyList(a.Pkgs) && !a.All {
-		return change.Result{Name: a.Name, Verdict: change.Success, Comment: "No packages to be unheld provided"}, nil
+		return change.Leave(a.Name, "No packages to be unheld provided")
 	}
 	if data.Truth(a.Name) && a.Pkgs == nil {
 		a.Pkgs = alone(a.Name, a.Version)
@@ -145,7 +144,8 @@ func (m *module) holding(ctx context.Context, name, pkgs any) (h *held, refusal 
 		return nil, "", err
 	}
 	if !ok {
-		return nil, "No any function to get the list of held packages available.\nCheck if the package manager supports package locking.", nil
+		return nil, "No any function to get the list of held packages available.\n" +
+			"Check if the package manager supports package locking.", nil
 	}
 	wanted := &data.Map{}
 	if !emptyList(pkgs) {
@@ -176,7 +176,9 @@ func (h *held) isPackage(name string) bool {
 }
 
 // hold holds one package, unless it is held so.
-func (m *module) hold(ctx context.Context, h *held, name string, version any) (change.Result, error) {
+func (m *module) hold(
+	ctx context.Context, h *held, name string, version any,
+) (change.Result, error) {
 	there := h.locks.Has(name)
 	wanted, shown := "", ""
 	if data.Truth(version) {
@@ -211,7 +213,7 @@ func (m *module) hold(ctx context.Context, h *held, name string, version any) (c
 		changes, good := taken(ret, name)
 		switch {
 		case !good:
-			return changes, "", errors.New("Package " + name + " was not held") //nolint:staticcheck // Salt's text
+			return changes, "", change.Reason("Package " + name + " was not held")
 		case updated:
 			return changes, "Package " + name + " was updated with hold rule", nil
 		}
@@ -231,7 +233,7 @@ func (m *module) unhold(ctx context.Context, h *held, name, would string) (chang
 		}
 		changes, good := taken(ret, name)
 		if !good {
-			err = errors.New(comment)
+			err = change.Reason(comment)
 		}
 		return changes, comment, err
 	})
@@ -239,7 +241,8 @@ func (m *module) unhold(ctx context.Context, h *held, name, would string) (chang
 
 // one changes the hold of one package.
 func (h *held) one(
-	ctx context.Context, would string, do func(ctx context.Context) (changes *data.Map, comment string, err error),
+	ctx context.Context, would string,
+	do func(ctx context.Context) (changes *data.Map, comment string, err error),
 ) (change.Result, error) {
 	if h.err != nil {
 		return change.Result{}, h.err

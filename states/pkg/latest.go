@@ -2,7 +2,6 @@ package pkg
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,7 +47,7 @@ func (m *module) latest(ctx context.Context, a latestArgs) (change.Result, error
 	case data.Truth(a.Kwargs.Value("sources")):
 		return change.Refuse(a.Name, `The "sources" parameter is not supported.`)
 	case emptyList(a.Pkgs):
-		return change.Result{Name: a.Name, Verdict: change.Success, Comment: "No packages to install provided"}, nil
+		return change.Leave(a.Name, "No packages to install provided")
 	}
 	l := &newest{a: a, kwargs: words(ctx, a.Kwargs), targets: &data.Map{}}
 	o := &order{silent: true}
@@ -61,17 +60,18 @@ func (m *module) latest(ctx context.Context, a latestArgs) (change.Result, error
 	}
 	return o.give(ctx, a.Name, find, func(ctx context.Context) (err error) {
 		kwargs := l.kwargs.Clone()
-		kwargs.Update(data.NewMap("name", nil, "refresh", false, "fromrepo", a.Fromrepo, "skip_verify", a.SkipVerify, "pkgs", l.targets.Keys()))
+		kwargs.Update(data.NewMap("name", nil, "refresh", false, "fromrepo", a.Fromrepo,
+			"skip_verify", a.SkipVerify, "pkgs", l.targets.Keys()))
 		o.changes, err = m.dictionary(ctx, "pkg.install", nil, kwargs)
 		switch {
 		case err != nil:
 			return salts(err, "An error was encountered while installing package(s): ")
 		case o.changes.Len() == 0:
-			return errors.New(l.nothing())
+			return change.Reason(l.nothing())
 		}
 		comment, good := l.report(o.changes)
 		if !good {
-			return errors.New(comment)
+			return change.Reason(comment)
 		}
 		o.texts.Done = comment
 		return nil
@@ -83,7 +83,7 @@ func salts(err error, doing string) error {
 	if !caught(err) {
 		return change.Raise(err)
 	}
-	return errors.New(doing + err.Error())
+	return change.Reason(doing + err.Error())
 }
 
 // newest is what pkg.latest is to do.
@@ -139,7 +139,7 @@ func (m *module) findNewest(ctx context.Context, l *newest) error {
 		}
 	}
 	if len(problems) > 0 {
-		return errors.New(strings.Join(problems, " "))
+		return change.Reason(strings.Join(problems, " "))
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (m *module) wantNewest(ctx context.Context, l *newest) error {
 		return change.Raise(err)
 	}
 	if l.desired = names(all); len(l.desired) == 0 {
-		return errors.New(`Invalidly formatted "pkgs" parameter. See minion log.`) //nolint:staticcheck // Salt's text
+		return change.Reason(`Invalidly formatted "pkgs" parameter. See minion log.`)
 	}
 	return nil
 }

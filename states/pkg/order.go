@@ -2,7 +2,6 @@ package pkg
 
 import (
 	"context"
-	"errors"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -19,7 +18,9 @@ type order struct {
 }
 
 // give runs a state: find finds out what is to change, and do has it done.
-func (o *order) give(ctx context.Context, name any, find, do func(context.Context) error) (change.Result, error) {
+func (o *order) give(
+	ctx context.Context, name any, find, do func(context.Context) error,
+) (change.Result, error) {
 	return change.Thing[*order]{
 		Name:    name,
 		Look:    func(ctx context.Context) (*order, error) { return o, find(ctx) },
@@ -53,5 +54,5 @@ func (o *order) failure(what string, err error) error {
 	if !ok {
 		text = what + ": " + err.Error()
 	}
-	return errors.New(text)
+	return change.Reason(text)
 }

@@ -128,8 +128,11 @@ func (m *module) suggest(ctx context.Context, p *plan) (*data.Map, error) {
 	return change.Failed(p.a.Name, lost), nil
 }
 
-// preflight returns why a state fails that wants packages that there are not, where the package manager can tell; "" otherwise.
-func (m *module) preflight(ctx context.Context, missing []string, kwargs *data.Map) (string, error) {
+// preflight returns why a state fails that wants packages that there are not, where the package
+// manager can tell; "" otherwise.
+func (m *module) preflight(
+	ctx context.Context, missing []string, kwargs *data.Map,
+) (string, error) {
 	if len(missing) == 0 || !m.has("pkg.check_db") {
 		return "", nil
 	}

@@ -61,7 +61,7 @@ func (m *module) presentDatabase(ctx context.Context, a databaseArgs) (change.Re
 		Look: func(ctx context.Context) (*data.Map, error) {
 			now, err := m.lookUpDatabase(ctx, a)
 			if err == nil && now != nil && !a.fixed(now) {
-				err = fmt.Errorf("Database %s has wrong parameters which couldn't be changed on fly.", a.Name) //nolint:staticcheck // Salt's text
+				err = change.Reason("Database " + a.Name + " has wrong parameters which couldn't be changed on fly.")
 			}
 			return now, err
 		},

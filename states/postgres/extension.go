@@ -54,7 +54,8 @@ func (m *module) presentExtension(ctx context.Context, a extensionArgs) (change.
 		Name: a.Name,
 		Look: func(ctx context.Context) (string, error) { return m.lacking(ctx, a) },
 		Wants: func(verb string) *data.Map {
-			return change.When(verb != "", data.NewMap(a.Name, map[string]string{"install": "Installed", "upgrade": "Upgraded"}[verb]))
+			word := map[string]string{"install": "Installed", "upgrade": "Upgraded"}[verb]
+			return change.When(verb != "", data.NewMap(a.Name, word))
 		},
 		Apply: func(ctx context.Context, verb string) error {
 			ok, err := m.call(ctx, "create_extension", a.server(), data.NewMap("if_not_exists", a.IfNotExists,
@@ -80,7 +81,8 @@ func (m *module) presentExtension(ctx context.Context, a extensionArgs) (change.
 
 // lacking returns what is to be done for an extension: install, upgrade or "".
 func (m *module) lacking(ctx context.Context, a extensionArgs) (string, error) {
-	v, err := m.call(ctx, "create_metadata", a.server(), data.NewMap("schema", a.Schema, "ext_version", a.ExtVersion), a.Name)
+	words := data.NewMap("schema", a.Schema, "ext_version", a.ExtVersion)
+	v, err := m.call(ctx, "create_metadata", a.server(), words, a.Name)
 	flags, _ := v.([]any)
 	switch {
 	case slices.Contains(flags, any("EXTENSION NOT INSTALLED")):
@@ -108,7 +110,9 @@ type absentExtensionArgs struct {
 //	adminpack:
 //	  postgres_extension.absent:
 //	    - maintenance_db: frank
-func (m *module) absentExtension(ctx context.Context, a absentExtensionArgs) (change.Result, error) {
+func (m *module) absentExtension(
+	ctx context.Context, a absentExtensionArgs,
+) (change.Result, error) {
 	return wish{
 		name: a.Name,
 		is: func(ctx context.Context) (any, error) {

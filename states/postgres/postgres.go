@@ -74,7 +74,7 @@ func not(yes any, err error) (any, error) { return !data.Truth(yes), err }
 // refusal returns the error of a function, or the text for one that answered no.
 func refusal(text string, ok any, err error) error {
 	if err == nil && !data.Truth(ok) {
-		return errors.New(text)
+		return change.Reason(text)
 	}
 	return err
 }

@@ -137,7 +137,9 @@ type absentPrivilegesArgs struct {
 //	    - privileges:
 //	      - SELECT
 //	    - maintenance_db: testdb
-func (m *module) absentPrivileges(ctx context.Context, a absentPrivilegesArgs) (change.Result, error) {
+func (m *module) absentPrivileges(
+	ctx context.Context, a absentPrivilegesArgs,
+) (change.Result, error) {
 	privileges := joined(a.Privileges)
 	kwargs := data.NewMap("privileges", privileges, "prepend", a.Prepend)
 	ask := func(ctx context.Context, fun string) (any, error) {

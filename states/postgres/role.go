@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,7 +87,7 @@ func (k kind) verify(ctx context.Context, a role) error {
 	}
 	left, err := k.differing(ctx, a, now, false)
 	if err == nil && left.Len() > 0 {
-		return fmt.Errorf("After the change this is still not as wanted: %s", data.Repr(left)) //nolint:staticcheck // operators see it
+		return change.Reason("After the change this is still not as wanted: " + data.Repr(left))
 	}
 	return err
 }
@@ -97,7 +96,7 @@ func failure(text string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", text, err)
 	}
-	return errors.New(text)
+	return change.Reason(text)
 }
 
 // role returns the role as it is, nil where there is none.
@@ -155,7 +154,9 @@ func (a role) way() string {
 }
 
 // differing returns what of a role is not as wanted.
-func (k kind) differing(ctx context.Context, a role, now *data.Map, refresh bool) (*data.Map, error) {
+func (k kind) differing(
+	ctx context.Context, a role, now *data.Map, refresh bool,
+) (*data.Map, error) {
 	update := data.NewMap()
 	for _, o := range []struct {
 		name, told string

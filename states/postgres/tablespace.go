@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -87,7 +86,7 @@ func (m *module) tablespace(ctx context.Context, a tablespaceArgs) (*data.Map, e
 	spaces, _ := all.(*data.Map)
 	now, ok := spaces.Value(a.Name).(*data.Map)
 	if ok && now.Text("Location") != a.Directory {
-		err = errors.New("Tablespace " + a.Name + " is not at the right location. This is\n" + //nolint:staticcheck // Salt's text
+		err = change.Reason("Tablespace " + a.Name + " is not at the right location. This is\n" +
 			"            unfixable without dropping and recreating the tablespace.")
 	}
 	return now, err
@@ -166,7 +165,9 @@ type absentTablespaceArgs struct {
 //
 //	fast:
 //	  postgres_tablespace.absent: []
-func (m *module) absentTablespace(ctx context.Context, a absentTablespaceArgs) (change.Result, error) {
+func (m *module) absentTablespace(
+	ctx context.Context, a absentTablespaceArgs,
+) (change.Result, error) {
 	return wish{
 		name: a.Name,
 		is: func(ctx context.Context) (any, error) {

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -120,7 +119,7 @@ func (m *module) apply(ctx context.Context, r *report, t turn, started any, kwar
 		if err != nil && err.Error() != "" {
 			text += ". Additional information follows:\n\n" + err.Error()
 		}
-		return errors.New(text)
+		return change.Reason(text)
 	}
 	after, err := m.turned(ctx, r.name, t, kwargs)
 	r.changes = change.When(after, data.NewMap(r.name, true))

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -211,7 +210,9 @@ func (m *module) bringDown(ctx context.Context, r *run) error {
 
 // bring has the service run or not, and start with the system as the state says. seen reports that it
 // was started or stopped, and looked at again.
-func (m *module) bring(ctx context.Context, r *run, up bool, texts change.Texts) (seen bool, err error) {
+func (m *module) bring(
+	ctx context.Context, r *run, up bool, texts change.Texts,
+) (seen bool, err error) {
 	called, now := false, !up
 	ret, err := change.Thing[*run]{
 		Look:  func(ctx context.Context) (*run, error) { return r, change.Raise(m.look(ctx, r)) },
@@ -226,7 +227,7 @@ func (m *module) bring(ctx context.Context, r *run, up bool, texts change.Texts)
 				now, err = m.seen(ctx, r, up)
 			}
 			if err == nil && now != up {
-				return errors.New(texts.Failed)
+				return change.Reason(texts.Failed)
 			}
 			return change.Raise(err)
 		},

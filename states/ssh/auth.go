@@ -198,7 +198,9 @@ func (m *module) tested(ctx context.Context, a keyArgs, name string, present boo
 	return change.Would(name, nil, fmt.Sprintf("Key %s for user %s is set for removal", a.Name, a.User)), nil
 }
 
-func (m *module) testedSource(ctx context.Context, a keyArgs, name string, present bool) (any, error) {
+func (m *module) testedSource(
+	ctx context.Context, a keyArgs, name string, present bool,
+) (any, error) {
 	v, err := m.env.Call(ctx, "ssh.check_key_file", nil, a.fromSource(ctx))
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package ssh
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -166,7 +165,7 @@ func (m *module) absentHost(ctx context.Context, a absentHostArgs) (change.Resul
 		Apply: func(ctx context.Context, _ any) error {
 			done, err := change.Ask[*data.Map](ctx, m.env, "ssh.rm_known_host", nil, words)
 			if err == nil && done.Value("status") != "removed" {
-				err = errors.New(done.Text("error"))
+				err = change.Reason(done.Text("error"))
 			}
 			comment = done.Text("comment")
 			return err

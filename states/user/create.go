@@ -15,7 +15,7 @@ func (m *module) make(ctx context.Context, w *wish) error {
 	case err != nil:
 		return change.Raise(err)
 	case added != true:
-		return fmt.Errorf("Failed to create new user %s", w.Name) //nolint:staticcheck // Salt's text
+		return change.Reason(fmt.Sprintf("Failed to create new user %s", w.Name))
 	}
 	w.made = true
 	if w.gids, err = m.groups(ctx); err != nil { // one may have come with the user
