@@ -38,7 +38,7 @@
 //	//
 //	//	salt '*' uptime.since
 //	func (m *module) since(ctx context.Context, a sinceArgs) (any, error) {
-//		out, err := m.env.Call(ctx, "cmd.run", []any{"uptime"}, nil)
+//		out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"uptime", "--since"}})
 //		if err != nil {
 //			return nil, err
 //		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/yaml"
 )
@@ -60,24 +61,24 @@ func (c Command) Pillar(ctx context.Context, q Query) (*data.Map, error) {
 }
 
 func (c Command) output(ctx context.Context, q Query, command string) (any, error) {
-	call := q.Engine.Env().Call
+	env := q.Engine.Env()
 	if c.Format != "cmd_yaml" {
-		out, err := call(ctx, "cmd.run", []any{command}, nil)
+		out, err := calls.RunOutput(ctx, env, calls.Run{Line: command, Shell: calls.CmdDecides})
 		if err != nil {
 			return nil, c.notRun(q, err)
 		}
 		if c.Format == "cmd_yamlex" {
-			v, err := yaml.LoadYAMLEX([]byte(data.Str(out)), yaml.Options{})
+			v, err := yaml.LoadYAMLEX([]byte(out), yaml.Options{})
 			return c.readable(q, yaml.Plain(v), err), nil
 		}
-		v, err := render.LoadJSON(data.Str(out))
+		v, err := render.LoadJSON(out)
 		return c.readable(q, v, err), nil
 	}
-	out, err := call(ctx, "cmd.run_stdout", []any{command}, data.NewMap("python_shell", true))
+	out, err := calls.RunStdout(ctx, env, calls.Run{Line: command, Shell: calls.InShell})
 	if err != nil {
 		return nil, c.notRun(q, err)
 	}
-	v, err := yaml.Load([]byte(data.Str(out)), yaml.Options{})
+	v, err := yaml.Load([]byte(out), yaml.Options{})
 	return c.readable(q, v, err), nil
 }
 

@@ -49,29 +49,38 @@ type Ran struct {
 
 // RunAll calls cmd.run_all and returns the return code of a program, and its output.
 func RunAll(ctx context.Context, env *loader.Env, r Run) (Ran, error) {
-	all, err := callCmd[*data.Map](ctx, env, "cmd.run_all", r)
-	if err != nil {
-		return Ran{}, err
-	}
-	pid, err := number(all, "pid")
-	if err != nil {
-		return Ran{}, err
-	}
-	code, err := number(all, "retcode")
-	return Ran{pid, code, all.Text("stdout"), all.Text("stderr"), all}, err
+	return ran(callCmd[*data.Map](ctx, env, "cmd.run_all", r))
 }
 
-// number returns a number in the result of cmd.run_all, -1 for None as after a timeout with use_vt.
-func number(all *data.Map, key string) (int, error) {
-	v, ok := all.Get(key)
-	n, isInt := v.(int64)
+// ExecCode calls cmd.exec_code_all: an interpreter runs a text of its language.
+func ExecCode(ctx context.Context, env *loader.Env, interpreter, code string) (Ran, error) {
+	return ran(loader.CallAs[*data.Map](ctx, env, "cmd.exec_code_all", []any{interpreter, code}, nil))
+}
+
+// ran reads the result of cmd.run_all, and of functions that return the same.
+func ran(all *data.Map, err error) (Ran, error) {
+	if err != nil {
+		return Ran{}, err
+	}
+	r := Ran{Stdout: all.Text("stdout"), Stderr: all.Text("stderr"), Map: all}
+	pid, _ := all.Value("pid").(int64)
+	r.PID = int(pid)
+	if code, ok := all.Get("retcode"); ok {
+		r.Retcode, err = retcode(code)
+	}
+	return r, err
+}
+
+// retcode reads a return code. None, which a timeout with use_vt leaves, is -1.
+func retcode(v any) (int, error) {
+	code, ok := v.(int64)
 	switch {
-	case isInt || !ok:
-		return int(n), nil
+	case ok:
+		return int(code), nil
 	case v == nil:
 		return -1, nil
 	}
-	return 0, fmt.Errorf("cmd.run_all: returned %s as %s, expected int", loader.TypeName(v), key)
+	return 0, fmt.Errorf("the module cmd returned a return code of type %s, expected int", loader.TypeName(v))
 }
 
 // RunOutput calls cmd.run and returns what a program prints on standard output and standard error.
@@ -91,7 +100,11 @@ func RunStderr(ctx context.Context, env *loader.Env, r Run) (string, error) {
 
 // Retcode calls cmd.retcode and returns the return code of a program.
 func Retcode(ctx context.Context, env *loader.Env, r Run) (int, error) {
-	return callCmd[int](ctx, env, "cmd.retcode", r)
+	code, err := callCmd[any](ctx, env, "cmd.retcode", r)
+	if err != nil {
+		return 0, err
+	}
+	return retcode(code)
 }
 
 // Succeeds calls cmd.retcode and reports whether the return code of a program is 0.

@@ -72,8 +72,8 @@ func TestResultsOfOtherTypes(t *testing.T) {
 		want   string
 	}{
 		{all, "out", "cmd.run_all: returned str, expected dict"},
-		{all, data.NewMap("retcode", "0"), "cmd.run_all: returned str as retcode, expected int"},
-		{succeeds, "0", "cmd.retcode: returned str, expected int"},
+		{all, data.NewMap("retcode", "0"), "the module cmd returned a return code of type str, expected int"},
+		{succeeds, "0", "the module cmd returned a return code of type str, expected int"},
 	} {
 		env, _ := heard(tt.answer, nil)
 		if err := tt.call(env); err == nil || err.Error() != tt.want {
@@ -90,8 +90,12 @@ func TestRetcode(t *testing.T) {
 			t.Errorf("code %d: %v, %v, called %s", code, ok, err, *call)
 		}
 	}
+	env, _ := heard(nil, nil)
+	if code, err := Retcode(t.Context(), env, Run{Argv: []string{"x"}}); code != -1 || err != nil {
+		t.Errorf("Retcode of None = %d, %v", code, err)
+	}
 	broken := errors.New("no such user")
-	env, _ := heard(nil, broken)
+	env, _ = heard(nil, broken)
 	if ok, err := Succeeds(t.Context(), env, Run{Argv: []string{"x"}}); ok || !errors.Is(err, broken) {
 		t.Errorf("Succeeds = %v, %v", ok, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type installArgs struct {
@@ -118,7 +119,7 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	if argv, err = extra(argv, a.ExtraArgs); err != nil {
 		return nil, err
 	}
-	return orNilErr(m.run(ctx, place{a.BinEnv, a.User, a.Cwd, a.EnvVars, a.Kwargs}, argv...))
+	return whole(m.run(ctx, place{a.BinEnv, a.User, a.Cwd, a.EnvVars, a.Kwargs}, argv...))
 }
 
 func orNil(m *data.Map) any {
@@ -128,7 +129,7 @@ func orNil(m *data.Map) any {
 	return m
 }
 
-func orNilErr(m *data.Map, err error) (any, error) { return orNil(m), err }
+func whole(ran calls.Ran, err error) (any, error) { return orNil(ran.Map), err }
 
 // editables returns the options for sources that are installed as they stand.
 func (a installArgs) editables() (argv []any, err error) {
@@ -396,7 +397,7 @@ func (m *module) uninstall(ctx context.Context, a uninstallArgs) (any, error) {
 	if err := packages.Names(words(a.Pkgs)...); err != nil {
 		return nil, err
 	}
-	return orNilErr(m.run(ctx, place{binEnv: a.BinEnv, user: a.User, cwd: a.Cwd}, append(argv, words(a.Pkgs)...)...))
+	return whole(m.run(ctx, place{binEnv: a.BinEnv, user: a.User, cwd: a.Cwd}, append(argv, words(a.Pkgs)...)...))
 }
 
 type upgradeArgs struct {
@@ -428,12 +429,12 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 	}
 	good, comment := true, ""
 	for name := range list.(*data.Map).All() {
-		result, err := m.run(ctx, p, "install", "-U", name)
+		ran, err := m.run(ctx, p, "install", "-U", name)
 		if err != nil {
 			return nil, err
 		}
-		good = good && result.Value("retcode") == int64(0)
-		comment += result.Text("stderr")
+		good = good && ran.Retcode == 0
+		comment += ran.Stderr
 	}
 	after, err := installed()
 	if err != nil {

@@ -105,14 +105,14 @@ type pack struct {
 }
 
 func (m *module) packs(ctx context.Context, p place, args ...any) ([]pack, error) {
-	result, err := m.run(ctx, p, append([]any{"list"}, args...)...)
-	said, err := must(result, err)
+	ran, err := m.run(ctx, p, append([]any{"list"}, args...)...)
+	said, err := must(ran, err)
 	if err != nil {
 		return nil, err
 	}
 	var list []pack
 	if json.Unmarshal([]byte(said), &list) != nil {
-		return nil, loader.ExecutionInfo("Invalid JSON", result)
+		return nil, loader.ExecutionInfo("Invalid JSON", ran.Map)
 	}
 	return list, nil
 }
@@ -250,11 +250,11 @@ func (m *module) listAllVersions(ctx context.Context, a allVersionsArgs) (any, e
 		args = append(args, "install", data.Str(a.Pkg)+"==versions")
 	}
 	more := data.NewMap("output_loglevel", "quiet", "redirect_stderr", true)
-	result, err := m.run(ctx, place{binEnv: a.BinEnv, user: a.User, cwd: a.Cwd, more: more}, args...)
+	ran, err := m.run(ctx, place{binEnv: a.BinEnv, user: a.User, cwd: a.Cwd, more: more}, args...)
 	if err != nil {
 		return nil, err
 	}
-	found := regexp.MustCompile(pattern).FindStringSubmatch(result.Text("stdout"))
+	found := regexp.MustCompile(pattern).FindStringSubmatch(ran.Stdout)
 	if found == nil {
 		return nil, nil
 	}

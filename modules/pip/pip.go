@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -84,33 +85,29 @@ type place struct {
 	more                       *data.Map // further keywords of cmd.run_all
 }
 
-// run runs pip with these arguments and returns what cmd.run_all does.
-func (m *module) run(ctx context.Context, p place, args ...any) (*data.Map, error) {
+// run runs pip with these arguments.
+func (m *module) run(ctx context.Context, p place, args ...any) (calls.Ran, error) {
 	argv, err := find(p.binEnv)
 	if err != nil {
-		return nil, err
+		return calls.Ran{}, err
 	}
-	kwargs := data.NewMap("runas", p.user, "cwd", p.cwd, "python_shell", false)
+	more := &data.Map{}
 	for k, v := range p.more.All() {
 		if !strings.HasPrefix(data.Str(k), "__") {
-			kwargs.Set(k, v)
+			more.Set(k, v)
 		}
 	}
-	env, err := p.environment(kwargs.Value("env"))
+	env, err := p.environment(more.Value("env"))
 	if err != nil {
-		return nil, err
+		return calls.Ran{}, err
 	}
 	args, secrets := apart(args)
 	env.Update(secrets)
 	if env.Len() > 0 {
-		kwargs.Set("env", env)
+		more.Set("env", env)
 	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{append(argv, args...)}, kwargs)
-	if err != nil {
-		return nil, err
-	}
-	result, _ := v.(*data.Map)
-	return result, nil
+	argv = append(argv, args...)
+	return calls.RunAll(ctx, m.env, calls.Run{Argv: data.Texts(argv), As: calls.Text(p.user), Dir: calls.Text(p.cwd), More: more})
 }
 
 // apart takes options whose addresses have passwords from the arguments of pip and returns them as variables, from which pip takes what
@@ -156,14 +153,11 @@ func (p place) environment(given any) (*data.Map, error) {
 }
 
 // must returns what pip printed; its failure is an error.
-func must(result *data.Map, err error) (string, error) {
-	if err != nil {
-		return "", err
+func must(ran calls.Ran, err error) (string, error) {
+	if err == nil && ran.Retcode != 0 {
+		err = loader.ExecutionInfo(ran.Stderr, ran.Map)
 	}
-	if result.Value("retcode") != int64(0) {
-		return "", loader.ExecutionInfo(result.Text("stderr"), result)
-	}
-	return result.Text("stdout"), nil
+	return ran.Stdout, err
 }
 
 type versionArgs struct {
@@ -178,14 +172,14 @@ type versionArgs struct {
 //
 //	salt '*' pip.version
 func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
-	result, err := m.run(ctx, place{binEnv: a.BinEnv, user: a.User, cwd: a.Cwd}, "--version")
+	ran, err := m.run(ctx, place{binEnv: a.BinEnv, user: a.User, cwd: a.Cwd}, "--version")
 	if err != nil {
 		return nil, err
 	}
-	if result.Value("retcode") != int64(0) {
+	if ran.Retcode != 0 {
 		return nil, loader.NotFound("Could not find a `pip` binary")
 	}
-	if found := regexp.MustCompile(`^pip (\S+)`).FindStringSubmatch(result.Text("stdout")); found != nil {
+	if found := regexp.MustCompile(`^pip (\S+)`).FindStringSubmatch(ran.Stdout); found != nil {
 		return found[1], nil
 	}
 	return nil, nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -51,16 +52,15 @@ type verArgs struct {
 //
 //	salt '*' virtualenv.virtualenv_ver /usr/bin/virtualenv
 func (m *module) virtualenvVer(ctx context.Context, a verArgs) (any, error) {
-	argv := []any{data.Str(a.VenvBin), "--version"}
-	kwargs := further(a.Kwargs, data.NewMap("runas", a.User, "python_shell", false, "redirect_stderr", true))
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{argv}, kwargs)
+	argv := []string{data.Str(a.VenvBin), "--version"}
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, As: calls.Text(a.User), MergeStderr: true, More: further(a.Kwargs)})
 	if err != nil {
 		return nil, err
 	}
-	result, _ := v.(*data.Map)
-	said := strings.TrimSpace(result.Text("stdout"))
-	if code, _ := result.Value("retcode").(int64); code > 0 || said == "" {
-		return nil, loader.Execution("Unable to get the virtualenv version output using '%s'. Returned data: %s", data.Repr(argv), data.Repr(result))
+	said := strings.TrimSpace(ran.Stdout)
+	if ran.Retcode > 0 || said == "" {
+		return nil, loader.Execution("Unable to get the virtualenv version output using '%s'. Returned data: %s",
+			data.Repr(data.Values(argv)), data.Repr(ran.Map))
 	}
 	version := regexp.MustCompile(`(?:^|\s)(\d+(?:\.\d+)+)`).FindStringSubmatch(said)
 	if version == nil {
@@ -74,8 +74,9 @@ func (m *module) virtualenvVer(ctx context.Context, a verArgs) (any, error) {
 	return parts, nil
 }
 
-// further returns keywords and those that the caller gave beside the parameters.
-func further(given, kwargs *data.Map) *data.Map {
+// further returns the keywords that the caller gave beside the parameters.
+func further(given *data.Map) *data.Map {
+	kwargs := &data.Map{}
 	for k, v := range given.All() {
 		if !strings.HasPrefix(data.Str(k), "__") {
 			kwargs.Set(k, v)
@@ -132,11 +133,11 @@ func (m *module) create(ctx context.Context, a createArgs) (any, error) {
 	if err := process.Operands(data.Str(a.Path)); err != nil {
 		return nil, loader.Execution("%w", err)
 	}
-	name := data.Str(argv[0])
+	name := argv[0]
 	if err := a.refuse(name, venv); err != nil {
 		return nil, err
 	}
-	option := func(set bool, words ...any) {
+	option := func(set bool, words ...string) {
 		if set {
 			argv = append(argv, words...)
 		}
@@ -156,11 +157,12 @@ func (m *module) create(ctx context.Context, a createArgs) (any, error) {
 	option(a.Symlinks == true, "--symlinks")
 	option(a.Clear, "--clear")
 	option(a.SystemSitePackages, "--system-site-packages")
-	return m.env.Call(ctx, "cmd.run_all", []any{append(argv, a.Path)}, further(a.Kwargs, data.NewMap("runas", a.User, "python_shell", false)))
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: append(argv, a.Path), As: calls.Text(a.User), More: further(a.Kwargs)})
+	return ran.Map, err
 }
 
 // program returns the command line that makes environments, and whether it is that of the module venv.
-func (m *module) program(given any) (argv []any, venv bool, err error) {
+func (m *module) program(given any) (argv []string, venv bool, err error) {
 	bin := data.Str(given)
 	for _, known := range []any{m.env.Option("venv_bin"), m.env.PillarNow().Value("venv_bin")} {
 		if !data.Truth(given) && data.Truth(known) {
@@ -176,11 +178,11 @@ func (m *module) program(given any) (argv []any, venv bool, err error) {
 	case bin == "":
 		return nil, false, loader.NotFound("There is neither a program virtualenv nor python3")
 	case strings.Contains(base, "pyvenv"):
-		return []any{bin}, true, nil
+		return []string{bin}, true, nil
 	case strings.HasPrefix(base, "python"):
-		return []any{bin, "-m", "venv"}, true, nil
+		return []string{bin, "-m", "venv"}, true, nil
 	}
-	return []any{bin}, false, nil
+	return []string{bin}, false, nil
 }
 
 // refuse says which options a program has not.
@@ -226,15 +228,14 @@ func (m *module) ask(ctx context.Context, venv, code string) (any, error) {
 	if _, err := os.Stat(python); err != nil {
 		return nil, loader.Execution("Path '%s' does not appear to be a virtualenv: bin/python not found.", venv)
 	}
-	v, err := m.env.Call(ctx, "cmd.exec_code_all", []any{python, code}, nil)
+	ran, err := calls.ExecCode(ctx, m.env, python, code)
 	if err != nil {
 		return nil, err
 	}
-	result, _ := v.(*data.Map)
-	if result.Value("retcode") != int64(0) {
-		return nil, loader.Execution("%s\n%s", result.Text("stdout"), result.Text("stderr"))
+	if ran.Retcode != 0 {
+		return nil, loader.Execution("%s\n%s", ran.Stdout, ran.Stderr)
 	}
-	return result.Text("stdout"), nil
+	return ran.Stdout, nil
 }
 
 // safe refuses names that would be more than names in a line of Python.

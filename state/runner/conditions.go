@@ -7,6 +7,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // commandArgs are the arguments of a chunk that the commands of its conditions get, too.
@@ -109,7 +110,7 @@ const (
 )
 
 // ask runs a command or function and reports whether it succeeded. A command that cannot be run counts as one that returned broken.
-func (r *Runner) ask(ctx context.Context, low *data.Map, entry any, broken int64) (holds bool, known int, err error) {
+func (r *Runner) ask(ctx context.Context, low *data.Map, entry any, broken int) (holds bool, known int, err error) {
 	switch entry := entry.(type) {
 	case string:
 		code, err := r.retcode(ctx, entry, r.commandOptions(low))
@@ -158,14 +159,9 @@ func (r *Runner) askFunction(ctx context.Context, entry *data.Map) (bool, error)
 }
 
 // retcode returns what a command of a condition returns.
-func (r *Runner) retcode(ctx context.Context, command string, options *data.Map) (int64, error) {
-	words := data.NewMap("ignore_retcode", true, "python_shell", true)
-	words.Update(options)
-	v, err := r.env.Call(ctx, "cmd.retcode", []any{command}, words)
-	if err != nil {
-		return 0, err
-	}
-	return loader.Int(v)
+func (r *Runner) retcode(ctx context.Context, command string, options *data.Map) (int, error) {
+	run := calls.Run{Line: command, Shell: calls.InShell, IgnoreRetcode: true, More: options}
+	return calls.Retcode(ctx, r.env, run)
 }
 
 // commandOptions are the arguments of a chunk that the commands of its conditions get, but for those of cmd_opts_exclude.
