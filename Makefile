@@ -10,10 +10,11 @@ PROGRAMS := $(notdir $(wildcard cmd/salt*))
 ARCH     ?= $(shell $(GO) env GOARCH)
 DIST     ?= dist
 ROLE     ?= minion
+LINTER   := $(GO) tool -modfile=scripts/lint/go.mod golangci-lint
 
 export CGO_ENABLED = 0
 
-.PHONY: help build test short race lint fuzz bench coverage cross dist deb rpm rootfs demo golden generate clean
+.PHONY: help build test short race lint fuzz bench coverage capture cross dist deb rpm rootfs demo golden generate clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,13 +33,15 @@ short: ## run the tests without those that take long
 race: ## run all tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
 
-lint: ## check format, vet and module files
+lint: ## check format, vet, the linters of .golangci.yml, and module files
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt would change: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	GOOS=windows $(GO) vet ./cmd/salt-minion ./cmd/salt-call
 	GOOS=darwin $(GO) vet ./cmd/salt-minion ./cmd/salt-call
 	$(GO) mod tidy -diff
 	$(GO) mod verify
+	@if $(LINTER) version > /dev/null 2>&1; then $(LINTER) run ./...; \
+	else echo "golangci-lint is not run: its modules cannot be had"; fi
 	@cd packaging/nfpm && if $(GO) list -deps . > /dev/null 2>&1; then $(GO) vet . && $(GO) mod verify; \
 	else echo "packaging/nfpm is not vetted: its modules cannot be had"; fi
 
@@ -72,6 +75,10 @@ rootfs: build ## put the root of the container image of ROLE (master or minion) 
 
 demo: build ## start a master and two minions, and give them orders
 	@sh scripts/demo.sh $(BIN)
+
+capture: ## renew the answers in the calls.json of FILES (all) from the salt-call that SALT names
+	@[ -n "$(SALT)" ] || { echo "make capture SALT=/path/to/salt-call [FILES=modules/file/testdata/calls.json] [NAMES='-name OUT=/tmp/out']"; exit 1; }
+	$(GO) run ./internal/test/capture -salt "$(SALT)" $(NAMES) $(or $(FILES),$(wildcard modules/*/testdata/calls.json))
 
 golden: ## renew the golden files of all tests; read the difference before you commit it
 	$(GO) test ./... -update

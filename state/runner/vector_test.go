@@ -16,6 +16,7 @@ import (
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/logging"
@@ -65,6 +66,9 @@ func checkCases(t *testing.T, cases []any, least int) {
 			continue
 		}
 		t.Run(id, func(t *testing.T) {
+			if id == "file-symlink" || id == "file-copy" {
+				need.Root(t, "to give files to root")
+			}
 			h := newHost(t, c.On(t))
 			if waits := h.waits(t, id); waits != "" {
 				t.Fatalf("%s waits for %s", id, waits)

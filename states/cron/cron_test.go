@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/testroot"
 )
 
@@ -172,6 +173,7 @@ func TestOneJobIsOneLine(t *testing.T) {
 }
 
 func TestFile(t *testing.T) {
+	need.Root(t, "to give the file to the group root")
 	r, tab := newRoot(t)
 	user := current(t, r)
 	r.Write(t, "etc/passwd", user+":x:0:0::/:/bin/sh\n")
