@@ -106,8 +106,12 @@ func isOptions(x ast.Expr) bool {
 	return false
 }
 
-// allowed are put together by loader.Allowed of a word of its own and the kind of plug-ins.
-var allowed = []string{"disable_modules", "disable_returners", "whitelist_modules"}
+// composed are options whose names are put together of a text that stands in the code and a word from elsewhere: the kind of plug-ins
+// in loader.Allowed, and the name of a back end in the master's tasks.
+var composed = map[string]string{
+	"disable_modules": "disable_", "disable_returners": "disable_", "whitelist_modules": "whitelist_",
+	"minionfs_update_interval": "_update_interval", "roots_update_interval": "_update_interval",
+}
 
 // reads reports whether code reads an option that has this field, or none.
 func (r *reading) reads(name, field string) bool {
@@ -119,8 +123,8 @@ func (r *reading) reads(name, field string) bool {
 			return true
 		}
 	}
-	prefix, _, _ := strings.Cut(name, "_")
-	return slices.Contains(allowed, name) && r.literals[prefix+"_"]
+	part, ok := composed[name]
+	return ok && r.literals[part]
 }
 
 // notOptions are names that are read from something called opts that is not the configuration: what a program's command line set, or
