@@ -91,7 +91,7 @@ func ParseStanding(raw []byte) (Standing, error) {
 	m, ok := v.(*data.Map)
 	kind, known := m.Value("kind").(int64)
 	if err != nil || !ok || !known || m.Text("name") == "" || kind < int64(ByKey) || kind > int64(ByEauth) {
-		return Standing{}, fmt.Errorf("read who ordered a job: it is no such record: %v", err)
+		return Standing{}, fmt.Errorf("read who ordered a job: it is no such record: %v", err) //nolint:errorlint // it says what is wrong; the cause is ours alone
 	}
 	return Standing{Name: m.Text("name"), Kind: Kind(kind), Full: m.Value("full") == true, System: m.Text("system"),
 		Groups: names(m.Value("groups")), ACL: m.Value("acl")}, nil

@@ -331,7 +331,7 @@ func (g *Gate) Tokens() *Tokens { return g.tokens }
 func (g *Gate) byToken(ctx context.Context, h *held, c Credentials) (*Identity, error) {
 	m, err := g.tokens.Get(c.Token)
 	if err != nil {
-		if err != ErrNoToken { // it is wrapped: there is a file
+		if err != ErrNoToken { //nolint:errorlint // it is wrapped: there is a file
 			g.warn("token", err, "a token cannot be used")
 		}
 		return nil, notAuthenticated(c)

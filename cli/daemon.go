@@ -162,7 +162,7 @@ func (d *Daemon) life(in Invocation, stderr io.Writer) *daemon.Daemon {
 			Warn(d.log, d.Report)
 			role, err := d.Start(ctx, d.log, settle)
 			if errors.Is(err, daemon.ErrNoUser) && !d.logsErrors() {
-				fmt.Fprint(stderr, noUser(d.Opts.Text("user")).(*Exit).Stderr)
+				fmt.Fprint(stderr, noUser(d.Opts.Text("user")).(*Exit).Stderr) //nolint:errorlint // noUser makes no other
 			}
 			if err != nil {
 				return nil, d.locate(err)

@@ -74,7 +74,7 @@ func readConfigFile(path string) (*data.Map, error) {
 	}
 	v, err := yaml.Load(src, yaml.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("Error parsing configuration file: %s - %w", path, err) //nolint:staticcheck // Salt's text
+		return nil, fmt.Errorf("Error parsing configuration file: %s - %w", path, err) // Salt's text
 	}
 	if !data.Truth(v) {
 		return &data.Map{}, nil

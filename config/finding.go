@@ -105,7 +105,7 @@ func findings(err error) []*Finding {
 	if f, ok := err.(*Finding); ok { //nolint:errorlint // a text around it would be lost
 		return []*Finding{f}
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only what was joined itself
+	joined, ok := err.(interface{ Unwrap() []error }) // only what was joined itself
 	if !ok || err.Error() != errors.Join(joined.Unwrap()...).Error() {
 		return []*Finding{{Text: err.Error()}}
 	}

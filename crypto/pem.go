@@ -53,7 +53,7 @@ func parsePrivateDER(der []byte) (*rsa.PrivateKey, error) {
 	}
 	key, err = parsePrivateInfo(der)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrBadKey, err)
+		return nil, fmt.Errorf("%w: %v", ErrBadKey, err) //nolint:errorlint // it says what is wrong; the cause is ours alone
 	}
 	return key, nil
 }
@@ -66,7 +66,7 @@ func openTraditional(block *pem.Block, passphrase string) ([]byte, error) {
 	}
 	der, err := x509.DecryptPEMBlock(block, []byte(passphrase)) //nolint:staticcheck // see above
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrPassphrase, err)
+		return nil, fmt.Errorf("%w: %v", ErrPassphrase, err) //nolint:errorlint // it says what is wrong; the cause is ours alone
 	}
 	// A wrong passphrase survives the padding check once in 256 times.
 	if _, err := parsePrivateDER(der); err != nil {

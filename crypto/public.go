@@ -35,7 +35,7 @@ func (p Policy) ParsePublicKey(text []byte) (*PublicKey, error) {
 	}
 	key, err := parsePublicDER(der)
 	if err != nil {
-		return nil, fmt.Errorf("public key: %w: %v", ErrBadKey, err)
+		return nil, fmt.Errorf("public key: %w: %v", ErrBadKey, err) //nolint:errorlint // it says what is wrong; the cause is ours alone
 	}
 	if err := p.check(key); err != nil {
 		return nil, fmt.Errorf("public key: %w", err)

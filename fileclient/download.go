@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -149,7 +150,7 @@ type unpacked struct{ stream io.Reader }
 // Read reads unpacked bytes.
 func (u unpacked) Read(b []byte) (int, error) {
 	n, err := u.stream.Read(b)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%w: %w", ErrReply, err)
 	}
 	return n, err

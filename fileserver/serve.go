@@ -41,7 +41,7 @@ func (s *Server) piece(ctx context.Context, o *Options, r Request) (Chunk, error
 	c.Data = make([]byte, min(int64(o.BufferSize), f.Size()-r.Loc))
 	switch n, err := f.ReadAt(c.Data, r.Loc); {
 	case n == len(c.Data):
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return Chunk{}, fmt.Errorf("read %q: %w: it ends at byte %d, not %d", shown(f.rel), ErrChanged, r.Loc+int64(n), f.Size())
 	default:
 		return Chunk{}, fmt.Errorf("read %q: %w", shown(f.rel), err)

@@ -342,9 +342,8 @@ func filterFileSize(c *Call) (any, error) {
 	if size < base {
 		return data.Str(normal(truncated(size))) + " Bytes", nil
 	}
-	unit := base
 	for i, name := range units {
-		unit = math.Pow(base, float64(i+2))
+		unit := math.Pow(base, float64(i+2))
 		if size < unit || i == len(units)-1 {
 			text, err := c.f.run.formatFloat(base*size/unit, spec{precision: 1, kind: 'f'})
 			return text + " " + name, err

@@ -101,7 +101,7 @@ func (r *run) formatValue(v any, text string) (string, error) {
 	}
 	f, err := parseSpecOf(v, text)
 	f.owner = typeName(v)
-	if err != nil && err.(*Error).Message == "Invalid format specifier" {
+	if err != nil && err.(*Error).Message == "Invalid format specifier" { //nolint:errorlint // it is of this package, and not wrapped
 		err = Raise(ValueError, "Invalid format specifier %s for object of type %s", quote(text), quote(f.owner))
 	}
 	if err != nil {

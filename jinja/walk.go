@@ -6,8 +6,7 @@ import "slices"
 type visitor struct {
 	name  func(*nameExpr)
 	ns    func(*nsRef)
-	enter func(stmt) bool // whether to look into a statement
-	used  func(kind, name string, line int)
+	enter func(stmt) bool  // whether to look into a statement
 	twice func(arg string) // a keyword argument that a call has more than once; nil is allowed
 }
 

@@ -131,8 +131,8 @@ func (t *translator) flagged() error {
 // readFlags reads the letters of a flag group: set is what Go's syntax has to be told, f what holds inside.
 func (t *translator) readFlags(s string) (set string, f flags, err error) {
 	f = *t.top()
-	plus, minus, off := s, "", false
-	if plus, minus, off = strings.Cut(s, "-"); off && minus == "" {
+	plus, minus, off := strings.Cut(s, "-")
+	if off && minus == "" {
 		return "", f, fmt.Errorf("missing flag")
 	}
 	for _, r := range plus {

@@ -205,11 +205,11 @@ func (s *stacking) pattern(ctx context.Context, templates *saltjinja.Folder, dir
 		names["ymlpath"], names["stack"] = path, s.stack
 		text, err := templates.Render(ctx, filepath.ToSlash(name), names)
 		if err != nil {
-			return fmt.Errorf("Stack pillar template render error in %s: %w", path, s.told(err)) //nolint:staticcheck // Salt's text
+			return fmt.Errorf("Stack pillar template render error in %s: %w", path, s.told(err)) // Salt's text
 		}
 		v, err := yaml.Load([]byte(text), yaml.Options{})
 		if err != nil {
-			return fmt.Errorf("Stack pillar yaml parsing error in %s: %w", path, s.told(err)) //nolint:staticcheck // Salt's text
+			return fmt.Errorf("Stack pillar yaml parsing error in %s: %w", path, s.told(err)) // Salt's text
 		}
 		if m, ok := v.(*data.Map); ok {
 			if s.stack, err = stackMap(s.stack, m); err != nil {

@@ -38,7 +38,7 @@ func (h *High) Add(sls string, value any) error {
 	}
 	m, ok := value.(*data.Map)
 	if !ok {
-		return errors.New("High data is not a dictionary and is invalid") //nolint:staticcheck // Salt's text
+		return errors.New("High data is not a dictionary and is invalid") // Salt's text
 	}
 	found := map[string]body{}
 	var ids []string

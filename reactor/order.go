@@ -58,7 +58,7 @@ func (r *Reaction) do(ctx context.Context, orders Orders, log logrus.FieldLogger
 		}
 		return orders.Call(ctx, r.Fun, args, kwargs)
 	}
-	return fmt.Errorf("ReactWrap is missing a wrapper function for '%s'", r.Type) //nolint:staticcheck // Salt's text
+	return fmt.Errorf("ReactWrap is missing a wrapper function for '%s'", r.Type) // Salt's text
 }
 
 // publication makes the job of a reaction of type local.

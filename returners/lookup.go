@@ -39,13 +39,6 @@ func lookups(l Lookup) []loader.Func {
 	}
 }
 
-const (
-	docJID     = "\n    Returns what minions returned for a job, by minion\n    "
-	docFun     = "\n    Returns what each minion returned last for a function, by minion\n    "
-	docJIDs    = "\n    Returns the jobs that are kept, by their ids\n    "
-	docMinions = "\n    Returns the minions that have returned something\n    "
-)
-
 // Instance returns a publication as Salt shows it among jobs (salt/utils/jid.py, format_jid_instance).
 func Instance(jid string, load *data.Map) *data.Map {
 	m := data.NewMap("Function", or(load, "fun", "unknown-function"), "Arguments", arguments(load.Value("arg")),

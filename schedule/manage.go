@@ -112,16 +112,16 @@ func (s *Scheduler) answer(tag string, request *data.Map) *data.Map {
 func (s *Scheduler) addJob(v any) error {
 	m, ok := v.(*data.Map)
 	if !ok {
-		return fmt.Errorf("%w: Scheduled jobs have to be of type dict.", ErrRequest)
+		return fmt.Errorf("%w: Scheduled jobs have to be of type dict.", ErrRequest) //nolint:staticcheck // Salt's text
 	}
 	if m.Len() != 1 {
-		return fmt.Errorf("%w: You can only schedule one new job at a time.", ErrRequest)
+		return fmt.Errorf("%w: You can only schedule one new job at a time.", ErrRequest) //nolint:staticcheck // Salt's text
 	}
 	for name, v := range m.All() {
 		raw, ok := v.(*data.Map)
 		switch {
 		case !ok:
-			return fmt.Errorf("%w: Scheduled jobs have to be of type dict.", ErrRequest)
+			return fmt.Errorf("%w: Scheduled jobs have to be of type dict.", ErrRequest) //nolint:staticcheck // Salt's text
 		case s.pillar.Has(name):
 			s.o.Log.Warnf("Cannot update job %s, it's in the pillar!", data.Str(name))
 			return nil
@@ -152,7 +152,7 @@ func (s *Scheduler) modifyJob(name, v any) (tag string, err error) {
 	raw, ok := v.(*data.Map)
 	switch {
 	case !ok:
-		return "", fmt.Errorf("%w: Scheduled jobs have to be of type dict.", ErrRequest)
+		return "", fmt.Errorf("%w: Scheduled jobs have to be of type dict.", ErrRequest) //nolint:staticcheck // Salt's text
 	case s.conf.Delete(name):
 		tag = "delete_complete"
 	case s.pillar.Has(name):
@@ -220,7 +220,7 @@ func (s *Scheduler) reload(v any) error {
 		m, ok = inner.(*data.Map)
 	}
 	if !ok {
-		return fmt.Errorf("%w: Schedule must be of type dict.", ErrRequest)
+		return fmt.Errorf("%w: Schedule must be of type dict.", ErrRequest) //nolint:staticcheck // Salt's text
 	}
 	s.conf.Update(ownMap(m))
 	s.build()

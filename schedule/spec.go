@@ -73,7 +73,7 @@ func (r reader) read(name string, raw *data.Map) (*spec, error) {
 	}
 	s.dryRun, s.runOnStart = data.Truth(raw.Value("dry_run")), data.Truth(raw.Value("run_on_start"))
 	if several(raw) {
-		return s, errors.New(`Unable to use "when", "cron", "once" options together. Ignoring.`)
+		return s, errors.New(`Unable to use "when", "cron", "once" options together. Ignoring.`) //nolint:staticcheck // Salt's text
 	}
 	if err := r.readTrigger(s, name, raw); err != nil {
 		return s, err
@@ -115,7 +115,7 @@ func (r reader) readTrigger(s *spec, name string, raw *data.Map) error {
 	case raw.Has("cron"):
 		c, err := parseCron(data.Str(raw.Value("cron")))
 		if err != nil {
-			return fmt.Errorf("Invalid cron string. Ignoring job %s.", name)
+			return fmt.Errorf("Invalid cron string. Ignoring job %s.", name) //nolint:staticcheck // Salt's text
 		}
 		s.rule = c
 	}
@@ -139,12 +139,12 @@ func readInterval(name string, raw *data.Map) (time.Duration, error) {
 		}
 		n, err := loader.Int(v)
 		if err != nil {
-			return 0, fmt.Errorf("Invalid %s %s. Ignoring job %s.", unit.key, data.Str(v), name)
+			return 0, fmt.Errorf("Invalid %s %s. Ignoring job %s.", unit.key, data.Str(v), name) //nolint:staticcheck // Salt's text
 		}
 		sum += min(max(n, -mostSeconds), mostSeconds) * unit.seconds
 	}
 	if sum < 0 {
-		return 0, fmt.Errorf("Invalid interval of %d seconds. Ignoring job %s.", sum, name)
+		return 0, fmt.Errorf("Invalid interval of %d seconds. Ignoring job %s.", sum, name) //nolint:staticcheck // Salt's text
 	}
 	return time.Duration(min(max(sum, 1), mostSeconds)) * time.Second, nil
 }
@@ -158,7 +158,7 @@ func (r reader) readOnce(s *spec, name string, raw *data.Map) error {
 	if !ok {
 		var err error
 		if t, err = ParseTime(data.Str(v), format); err != nil {
-			return fmt.Errorf("Date string could not be parsed: %s, %s. Ignoring job %s.", data.Str(v), format, name)
+			return fmt.Errorf("Date string could not be parsed: %s, %s. Ignoring job %s.", data.Str(v), format, name) //nolint:staticcheck // Salt's text
 		}
 	}
 	s.rule = dates{exact(t)}
@@ -178,7 +178,7 @@ func (r reader) readWhen(s *spec, name string, raw *data.Map) error {
 		}
 		d, err := r.readDate(named)
 		if err != nil {
-			return fmt.Errorf("Invalid date string %s. Ignoring job %s.", data.Str(v), name)
+			return fmt.Errorf("Invalid date string %s. Ignoring job %s.", data.Str(v), name) //nolint:staticcheck // Salt's text
 		}
 		ds, s.times = append(ds, d), append(s.times, named)
 	}

@@ -47,7 +47,7 @@ func (r reader) readWindows(name string, raw *data.Map) (w windows, err error) {
 	if v, ok := raw.Get("range"); ok {
 		m, isMap := v.(*data.Map)
 		if !isMap {
-			return w, fmt.Errorf("schedule.handle_func: Invalid, range must be specified as a dictionary.Ignoring job %s.", name)
+			return w, fmt.Errorf("schedule.handle_func: Invalid, range must be specified as a dictionary.Ignoring job %s.", name) //nolint:staticcheck // Salt's text
 		}
 		w.invert = data.Truth(m.Value("invert"))
 		if w.in, err = r.readStretch(m, "", name); err != nil {
@@ -58,7 +58,7 @@ func (r reader) readWindows(name string, raw *data.Map) (w windows, err error) {
 		return w, err
 	}
 	if w.explicit, err = readMoments(raw.Value("skip_explicit")); err != nil {
-		return w, fmt.Errorf("skip_explicit: %w. Ignoring job %s.", err, name)
+		return w, fmt.Errorf("skip_explicit: %w. Ignoring job %s.", err, name) //nolint:staticcheck // Salt's text
 	}
 	if w.until, err = r.readBound("until", name, raw); err != nil {
 		return w, err
@@ -77,7 +77,7 @@ func (r reader) readSkip(name string, raw *data.Map) (*stretch, error) {
 	}
 	m, ok := v.(*data.Map)
 	if !ok {
-		return nil, fmt.Errorf("schedule.handle_func: Invalid, range must be specified as a dictionary. Ignoring job %s.", name)
+		return nil, fmt.Errorf("schedule.handle_func: Invalid, range must be specified as a dictionary. Ignoring job %s.", name) //nolint:staticcheck // Salt's text
 	}
 	return r.readStretch(m, " in skip_during_range", name)
 }
@@ -85,11 +85,11 @@ func (r reader) readSkip(name string, raw *data.Map) (*stretch, error) {
 func (r reader) readStretch(m *data.Map, where, name string) (*stretch, error) {
 	start, err := r.readDate(m.Value("start"))
 	if err != nil {
-		return nil, fmt.Errorf("Invalid date string for start%s. Ignoring job %s.", where, name)
+		return nil, fmt.Errorf("Invalid date string for start%s. Ignoring job %s.", where, name) //nolint:staticcheck // Salt's text
 	}
 	end, err := r.readDate(m.Value("end"))
 	if err != nil {
-		return nil, fmt.Errorf("Invalid date string for end%s. Ignoring job %s.", where, name)
+		return nil, fmt.Errorf("Invalid date string for end%s. Ignoring job %s.", where, name) //nolint:staticcheck // Salt's text
 	}
 	return &stretch{start, end}, nil
 }
@@ -101,7 +101,7 @@ func (r reader) readBound(key, name string, raw *data.Map) (*date, error) {
 	}
 	d, err := r.readDate(v)
 	if err != nil {
-		return nil, fmt.Errorf("Invalid date string for %s. Ignoring job %s.", key, name)
+		return nil, fmt.Errorf("Invalid date string for %s. Ignoring job %s.", key, name) //nolint:staticcheck // Salt's text
 	}
 	return &d, nil
 }
@@ -189,7 +189,7 @@ func (w *windows) checkUntil(n, _ time.Time, name string) verdict {
 	t, err := w.until.on(n)
 	switch {
 	case err != nil:
-		return verdict{err: fmt.Sprintf("Invalid date string for until. Ignoring job %s.", name)}
+		return verdict{err: fmt.Sprintf("Invalid date string for until. Ignoring job %s.", name)} //nolint:staticcheck // Salt's text
 	case !t.After(n):
 		return verdict{skip: untilPassed}
 	}
@@ -203,7 +203,7 @@ func (w *windows) checkAfter(n, _ time.Time, name string) verdict {
 	t, err := w.after.on(n)
 	switch {
 	case err != nil:
-		return verdict{err: fmt.Sprintf("Invalid date string for after. Ignoring job %s.", name)}
+		return verdict{err: fmt.Sprintf("Invalid date string for after. Ignoring job %s.", name)} //nolint:staticcheck // Salt's text
 	case !t.Before(n):
 		return verdict{skip: afterNotPassed}
 	}

@@ -152,7 +152,7 @@ func readINI(v any, o *options) (any, error) {
 		}
 	}
 	if len(r.faults) > 0 {
-		return nil, errors.New("Source contains parsing errors: '<???>'" + strings.Join(r.faults, "")) //nolint:staticcheck // Python's text
+		return nil, errors.New("Source contains parsing errors: '<???>'" + strings.Join(r.faults, "")) // Python's text
 	}
 	return r.result()
 }

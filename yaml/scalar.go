@@ -70,7 +70,8 @@ func readInt(s string) (any, error) {
 	if len(digits) > maxDigits {
 		return nil, errForm
 	}
-	n, ok := new(big.Int), true
+	var n *big.Int
+	var ok bool
 	switch {
 	case digits == "":
 		return nil, errForm

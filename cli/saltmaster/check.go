@@ -118,7 +118,7 @@ func wrongSinks(cfg *config.Master) error {
 // with it, and then logs an error for each batch of events.
 func noSink(name string) error {
 	err := noReturner(name, takesEvents)
-	f, ok := err.(*config.Finding)
+	f, ok := err.(*config.Finding) //nolint:errorlint // the error itself, not one within
 	if !ok {
 		return err
 	}

@@ -108,7 +108,7 @@ func (r *run) await(ctx context.Context, bus *eventbus.Client, tag string) (*dat
 		e, err := bus.Next(limited)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-			return nil, fmt.Errorf("RunnerClient job '%s' timed out", tag[len(eventbus.Tagify("run"))+1:]) //nolint:staticcheck // Salt's text
+			return nil, fmt.Errorf("RunnerClient job '%s' timed out", tag[len(eventbus.Tagify("run"))+1:]) // Salt's text
 		case err != nil:
 			return nil, err
 		case e.Tag != tag+"/ret":

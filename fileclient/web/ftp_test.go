@@ -39,7 +39,7 @@ type ftpSession struct {
 	extended bool
 	files    map[string]string
 	user     string
-	in, open bool
+	in       bool
 	data     net.Listener
 }
 

@@ -31,7 +31,7 @@ func decrypted(f *zip.File, password []byte) (io.ReadCloser, error) {
 	}
 	check := byte(f.CRC32 >> 24)
 	if f.Flags&8 != 0 {
-		check = byte(f.ModifiedTime >> 8) //nolint:staticcheck // the cipher is of that time
+		check = byte(f.ModifiedTime >> 8) // the cipher is of that time
 	}
 	if noise[cipherHeader-1] != check {
 		return nil, fmt.Errorf("Bad password for file %s", data.Repr(f.Name)) //nolint:staticcheck // Python's text

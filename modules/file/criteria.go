@@ -62,7 +62,7 @@ func (f *finder) option(key, given string, v any) (err error) {
 		return nil
 	}
 	if !data.Truth(v) {
-		return fmt.Errorf(`missing value for "%s" option`, given) //nolint:gocritic // no escapes
+		return fmt.Errorf(`missing value for "%s" option`, given) // no escapes
 	}
 	value := data.Str(v)
 	switch key {
@@ -98,7 +98,7 @@ func (f *finder) criterion(key, given, value string) error {
 	case "iname":
 		meets, err = named(glob, true, reError)
 	case "regex", "iregex":
-		meets, err = named(value, key == "iregex", func(error) error { return fmt.Errorf(`invalid regular expression: "%s"`, value) }) //nolint:gocritic // no escapes
+		meets, err = named(value, key == "iregex", func(error) error { return fmt.Errorf(`invalid regular expression: "%s"`, value) }) // no escapes
 	case "grep":
 		meets, err = holds(value)
 		f.readsLast = append(f.readsLast, meets)
@@ -112,7 +112,7 @@ func (f *finder) criterion(key, given, value string) error {
 	case "mtime":
 		meets, err = ofTime(value)
 	default:
-		return fmt.Errorf(`invalid option "%s"`, given) //nolint:gocritic // no escapes
+		return fmt.Errorf(`invalid option "%s"`, given) // no escapes
 	}
 	if strings.HasSuffix(key, "name") || strings.HasSuffix(key, "regex") {
 		f.criteria = append(f.criteria, meets)
@@ -167,7 +167,7 @@ func (f *finder) ownedBy(key, value string) (criterion, error) {
 			}
 			found, ok := v.(int64)
 			if !ok {
-				return nil, fmt.Errorf(`no such %s "%s"`, map[string]string{"owner": "user", "group": "group"}[key], name) //nolint:gocritic // no escapes
+				return nil, fmt.Errorf(`no such %s "%s"`, map[string]string{"owner": "user", "group": "group"}[key], name) // no escapes
 			}
 			id = found
 		}
@@ -203,7 +203,7 @@ func ofSize(value string) (criterion, error) {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.Abs(n)*float64(unit) > math.MaxInt64/2 {
-		return nil, fmt.Errorf(`invalid size: "%s"`, value) //nolint:gocritic // no escapes
+		return nil, fmt.Errorf(`invalid size: "%s"`, value) // no escapes
 	}
 	least := int64(n * float64(unit))
 	most := least + unit - 1
@@ -252,7 +252,7 @@ func ofTime(value string) (criterion, error) {
 func holds(expr string) (criterion, error) {
 	re, err := match.CompileGroups(expr, false, false)
 	if err != nil {
-		return nil, fmt.Errorf(`invalid regular expression: "%s"`, expr) //nolint:gocritic // no escapes
+		return nil, fmt.Errorf(`invalid regular expression: "%s"`, expr) // no escapes
 	}
 	return func(c candidate) (bool, error) {
 		if uint32(c.stat.Mode)&unix.S_IFMT != unix.S_IFREG {

@@ -77,7 +77,7 @@ func (q *query) run(ctx context.Context) (*data.Map, error) {
 // send asks the server.
 func (q *query) send(req *http.Request) (*data.Map, error) {
 	if scheme := req.URL.Scheme; scheme != "http" && scheme != "https" {
-		return nil, errors.New("Unsupported url scheme: " + fileclient.Redact(req.URL.String())) //nolint:staticcheck // Tornado's text
+		return nil, errors.New("Unsupported url scheme: " + fileclient.Redact(req.URL.String())) // Tornado's text
 	}
 	client, err := q.client()
 	if err != nil {

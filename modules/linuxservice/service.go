@@ -52,7 +52,7 @@ func (m *module) refuse() error {
 	case grains.Text("kernel") != "Linux":
 		return errors.New("Non Linux OSes are not supported") //nolint:staticcheck // Salt's text
 	case init != nil && init != "sysvinit" && init != "unknown":
-		return errors.New("Minion is running " + data.Str(init)) //nolint:staticcheck // Salt's text
+		return errors.New("Minion is running " + data.Str(init)) // Salt's text
 	case systemd.Booted(m.env.Root):
 		return errors.New("Minion is running systemd") //nolint:staticcheck // Salt's text
 	}

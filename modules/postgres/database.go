@@ -86,7 +86,7 @@ func (m *module) dbCreate(ctx context.Context, a dbCreateArgs) (any, error) {
 // alone executes one statement that no transaction may have, and reports whether the server did so.
 func (m *module) alone(ctx context.Context, t target, statement string) (bool, error) {
 	_, err := m.psql(ctx, t, statement, "--quiet")
-	if r, ok := err.(*refusal); ok {
+	if r, ok := err.(*refusal); ok { //nolint:errorlint // it is of this package, and not wrapped
 		m.env.Log.Error(r.Error())
 		return false, nil
 	}

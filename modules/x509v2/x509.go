@@ -24,7 +24,7 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	features, _ := env.Option("features").(*data.Map)
 	if !data.Truth(features.Value("x509_v2")) {
-		return nil, errors.New("x509_v2 needs to be explicitly enabled by setting `x509_v2: true` in the minion configuration value `features` " +
+		return nil, errors.New("x509_v2 needs to be explicitly enabled by setting `x509_v2: true` in the minion configuration value `features` " + //nolint:staticcheck // Salt's text
 			"until Salt 3008 (Argon).")
 	}
 	m := &module{env}

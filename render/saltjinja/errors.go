@@ -38,7 +38,7 @@ func (st *state) explain(err error, source string) error {
 
 // cause is what others may ask an error for: that of an execution function, else the engine's.
 func cause(e *jinja.Error) error {
-	if fn, ok := e.Err.(*functionError); ok {
+	if fn, ok := e.Err.(*functionError); ok { //nolint:errorlint // the error itself, not one within
 		return fn.err
 	}
 	return e
@@ -54,7 +54,7 @@ func prefix(e *jinja.Error) string {
 	case jinja.SyntaxError, jinja.AssertionError, jinja.RuntimeError, jinja.FilterArgumentError, jinja.SecurityError:
 		return "Jinja syntax error: "
 	case jinja.HostError:
-		if fn, ok := e.Err.(*functionError); ok {
+		if fn, ok := e.Err.(*functionError); ok { //nolint:errorlint // the error itself, not one within
 			switch loader.KindOf(fn.err) {
 			case loader.KindExecution, loader.KindNotFound, loader.KindInvocation:
 				return "Problem running salt function in Jinja template: "
@@ -95,7 +95,7 @@ const shownAlike = 3
 // trace is the way to an error through the templates, in the form of Python's tracebacks.
 func trace(e *jinja.Error) string {
 	var b strings.Builder
-	if bad, ok := e.Err.(*yaml.Error); ok {
+	if bad, ok := e.Err.(*yaml.Error); ok { //nolint:errorlint // the error itself, not one within
 		of := "yaml.error.MarkedYAMLError"
 		if bad.OfScanner() {
 			of = "yaml.scanner.ScannerError"

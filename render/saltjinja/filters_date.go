@@ -30,7 +30,8 @@ func formatDate(c *jinja.Call) (any, error) {
 }
 
 func castDate(v any) (time.Time, error) {
-	seconds, ok := 0.0, true
+	var seconds float64
+	var ok bool
 	switch d := v.(type) {
 	case nil:
 		return time.Now(), nil

@@ -104,7 +104,7 @@ func loadYAML(v any) (any, error) {
 	if err == nil {
 		return jinja.Import(out), nil
 	}
-	if e, ok := err.(*yaml.Error); ok && e.ProblemMark == nil {
+	if e, ok := err.(*yaml.Error); ok && e.ProblemMark == nil { //nolint:errorlint // the error itself, not one within
 		return nil, jinja.Raise(jinja.RuntimeError, "Encountered error loading yaml: %s", err)
 	}
 	return nil, &jinja.Error{Kind: jinja.AttributeError, Message: "'NoneType' object has no attribute 'splitlines'", Err: err}

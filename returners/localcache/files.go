@@ -104,7 +104,7 @@ func read(dir *os.Root, name string) ([]byte, fs.FileInfo, error) {
 	}
 	b := make([]byte, info.Size())
 	n, err := io.ReadFull(f, b)
-	if err == io.ErrUnexpectedEOF || err == io.EOF {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = nil // it was cut meanwhile, which its checksum or its encoding tells
 	}
 	return b[:n], info, err

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,15 +115,6 @@ func (r *Runner) verifyRequisites(low *data.Map) []string {
 func names(pattern any, low *data.Map) bool {
 	p, ok := pattern.(string)
 	return ok && (loader.Glob(p, low.Text("name")) || loader.Glob(p, low.Text("__id__")))
-}
-
-// isInt reports whether Python counts v among its integers.
-func isInt(v any) bool {
-	switch v.(type) {
-	case int64, int, bool, *big.Int:
-		return true
-	}
-	return false
 }
 
 // own are the keys of chunks that are the runner's and not the function's.

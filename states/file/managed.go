@@ -263,7 +263,6 @@ func (m contents) contents(ctx context.Context, a managedArgs) (any, *data.Map, 
 	case !a.AllowEmpty && !data.Truth(raw):
 		return nil, change.Failed(a.Name, id+" value would result in empty contents. Set allow_empty to True to allow the managed file to be empty."), nil
 	}
-	contents := raw
 	if body, ok := raw.([]byte); ok && !utf8.Valid(body) {
 		if data.Truth(a.Template) {
 			return nil, change.Failed(a.Name, "Contents specified by contents/contents_pillar/contents_grains appears to be binary data, and as will not be able to be treated as a Jinja template."), nil
@@ -286,7 +285,7 @@ func (m contents) contents(ctx context.Context, a managedArgs) (any, *data.Map, 
 			body.WriteString(strings.TrimRight(difflib.Bare(line), "\r") + "\n")
 		}
 	}
-	contents = body.String()
+	contents := body.String()
 	if !a.ContentsNewline {
 		contents = strings.TrimRight(strings.TrimRight(body.String(), "\n"), "\r")
 	}

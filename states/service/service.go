@@ -36,7 +36,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		if host == "" {
 			host = grains.Text("os")
 		}
-		return nil, errors.New("No service execution module loaded: check support for service management on " + host + " ") //nolint:staticcheck // Salt's text
+		return nil, errors.New("No service execution module loaded: check support for service management on " + host + " ") // Salt's text
 	}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("running", m.running),

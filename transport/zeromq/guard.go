@@ -393,7 +393,7 @@ func (g *guard) fill() error {
 	}
 	n, err := g.read(g.in[g.wpos:])
 	g.wpos += n
-	if err == errAtRest {
+	if errors.Is(err, errAtRest) {
 		g.buffers.pool.Put(g.block)
 		g.block, g.in = nil, nil
 	}

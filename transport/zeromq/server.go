@@ -81,7 +81,7 @@ func (s *server) attend(c dialogue) {
 	l := c.at()
 	for {
 		frames, err := l.receive()
-		if err == errAtRest {
+		if errors.Is(err, errAtRest) {
 			go s.await(c)
 			return
 		}
