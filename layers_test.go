@@ -19,7 +19,7 @@ const module = "github.com/brineproject/brine/"
 var layers = [][]string{
 	0: {
 		"data", "job", "yaml", "jinja", "version", "internal/accounts", "internal/atomicfile", "internal/clock", "internal/difflib",
-		"internal/paths", "internal/pbes2", "internal/pep440", "internal/pgverifier", "internal/pyjson", "internal/pyrandom",
+		"internal/loglimit", "internal/paths", "internal/pbes2", "internal/pep440", "internal/pgverifier", "internal/pyjson", "internal/pyrandom",
 	},
 	1: {"payload", "payload/", "crypto", "pki", "pki/", "match", "output", "config", "internal/crontab", "internal/pwhash"},
 	2: {
@@ -42,7 +42,7 @@ var layers = [][]string{
 // standardOnly lists the packages that may import nothing from outside but what is named.
 var standardOnly = map[string][]string{
 	"data": nil, "job": nil, "jinja": nil, "version": nil, "internal/accounts": nil, "internal/atomicfile": nil, "internal/clock": nil, "internal/difflib": nil,
-	"internal/paths":  nil,
+	"internal/loglimit": nil, "internal/paths": nil,
 	"internal/pep440": nil, "internal/pgverifier": nil, "internal/pyjson": nil, "internal/pyrandom": nil,
 	"yaml": {"go.yaml.in/yaml/v4"},
 }

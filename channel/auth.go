@@ -15,6 +15,7 @@ import (
 
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/transport"
@@ -67,7 +68,7 @@ type SignIn struct {
 	keys    *pki.Dir
 	secrets *Secrets
 	line    *line
-	told    *tally // of whom the log warned
+	told    loglimit.Limiter
 
 	exchange sync.RWMutex // held while the key of the master changes: each answer is of one key and its secrets
 	key      *crypto.PrivateKey
@@ -92,7 +93,7 @@ func NewSignIn(key *crypto.PrivateKey, keys *pki.Dir, secrets *Secrets, o SignIn
 		o.SaltWait = saltPatience
 	}
 	s := &SignIn{opts: o, key: key, pub: key.Public().PEM(), handover: o.Handover, keys: keys, secrets: secrets,
-		line: newLine(max(o.Parallel, 1)), pubSigns: map[string]string{}, told: newTally()}
+		line: newLine(max(o.Parallel, 1)), pubSigns: map[string]string{}}
 	s.SetPolicy(o.Policy)
 	return s
 }
@@ -202,7 +203,7 @@ const (
 
 // busy answers a sign-in that has no turn; nil is no answer.
 func (s *SignIn) busy(c *claim, r transport.Request) []byte {
-	if s.told.first("busy", logPause) {
+	if s.told.First("busy") {
 		s.opts.Log.Warnf("More minions sign in than this master can serve at once, the last one from %s; they try again", hostOf(r.Remote()))
 	}
 	if !c.ours {
@@ -243,12 +244,12 @@ func (s *SignIn) judge(c *claim, r transport.Request) pki.Verdict {
 	in := pki.SignIn{ID: c.id, PEM: c.pub, OpenMode: policy.OpenMode, Full: s.full(policy.MaxMinions, c.id)}
 	if pki.ValidID(c.id) == nil && policy.Rules != nil {
 		var err error
-		if in.Sign, in.Reject, err = policy.Rules.Decide(c.id, c.grainMap()); err != nil && s.told.first("rules", logPause) {
+		if in.Sign, in.Reject, err = policy.Rules.Decide(c.id, c.grainMap()); err != nil && s.told.First("rules") {
 			s.opts.Log.WithError(err).Warnf("key of minion %s: the rules for new keys cannot be read", c.id)
 		}
 	}
 	verdict, err := pki.Admit(s.keys.From(transport.NetworkOf(transport.SourceOf(r.Remote()))), in)
-	if err != nil && s.told.first("fault "+hostOf(r.Remote()), logPause) {
+	if err != nil && s.told.First("fault "+hostOf(r.Remote())) {
 		s.opts.Log.WithError(err).Warnf("sign-in of minion %s from %s", strconv.QuoteToGraphic(c.id), r.Remote())
 	}
 	s.log(c, verdict, r)
@@ -273,9 +274,7 @@ func (c *claim) grainMap() *data.Map {
 	return m
 }
 
-// logPause is for how long the log is silent of the same host after a warning: strangers must not be able to fill it.
-const logPause = time.Minute
-
+// log logs how a sign-in ended. Strangers must not be able to fill the log.
 func (s *SignIn) log(c *claim, v pki.Verdict, r transport.Request) {
 	id := c.id
 	if pki.ValidID(id) != nil {
@@ -284,14 +283,14 @@ func (s *SignIn) log(c *claim, v pki.Verdict, r transport.Request) {
 	switch {
 	case v.Act == "accept":
 		s.opts.Log.Infof("Authentication accepted from %s", id)
-	case v.Act == "pend" && s.told.first("pend "+id, logPause):
+	case v.Act == "pend" && s.told.First("pend "+id):
 		s.opts.Log.Infof("Authentication failed from host %s, the key is in pending and needs to be accepted with salt-key -a %s", id, id)
 	case v.Act == "pend":
-	case v.Action == pki.Deny && s.told.first("refused "+hostOf(r.Remote()), logPause):
+	case v.Action == pki.Deny && s.told.First("refused "+hostOf(r.Remote())):
 		s.opts.Log.Warnf("Sign-in of %s from %s refused: the id has another key%s; salt-key -f %s shows both, and salt-key -a %s --include-denied takes the new one, "+
 			"as after the host was installed anew", id, r.Remote(), s.holder(c.id), id, id)
 	case v.Action == pki.Deny:
-	case s.told.first("refused "+hostOf(r.Remote()), logPause):
+	case s.told.First("refused " + hostOf(r.Remote())):
 		s.opts.Log.Warnf("Sign-in of %s from %s refused: %s", id, r.Remote(), whyRefused(v, id))
 	}
 }

@@ -3,7 +3,6 @@ package channel
 import (
 	"crypto/sha256"
 	"sync"
-	"time"
 
 	"github.com/brineproject/brine/crypto"
 )
@@ -71,29 +70,4 @@ func (h half) add(id string, k nonceKey, m mark) {
 	if last, ok := h.marks[id]; !ok || last.key != m.key || last.at < m.at {
 		h.marks[id] = m
 	}
-}
-
-// tallySize bounds how many peers a tally remembers.
-const tallySize = 4096
-
-// tally tells the first occurrence of a name within a time, for log lines that must not repeat.
-type tally struct {
-	mu   sync.Mutex
-	last map[string]time.Time
-}
-
-func newTally() *tally { return &tally{last: map[string]time.Time{}} }
-
-// first reports whether name was not seen for the given time.
-func (t *tally) first(name string, within time.Duration) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if at, ok := t.last[name]; ok && time.Since(at) < within {
-		return false
-	}
-	if len(t.last) >= tallySize {
-		clear(t.last)
-	}
-	t.last[name] = time.Now()
-	return true
 }

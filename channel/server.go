@@ -16,6 +16,7 @@ import (
 
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/transport"
@@ -91,16 +92,17 @@ type Admission struct {
 
 // A Server answers the request port of a master.
 type Server struct {
-	opts    ServerOptions
-	admits  atomic.Pointer[Admission]
-	keys    *pki.Dir
-	key     atomic.Pointer[crypto.PrivateKey]
-	secrets *Secrets
-	signIn  *SignIn
-	handler Handler
-	seen    *nonces
-	proofs  *proofs
-	told    *tally // of whom the log warned
+	opts     ServerOptions
+	admits   atomic.Pointer[Admission]
+	keys     *pki.Dir
+	key      atomic.Pointer[crypto.PrivateKey]
+	secrets  *Secrets
+	signIn   *SignIn
+	handler  Handler
+	seen     *nonces
+	proofs   *proofs
+	told     loglimit.Limiter
+	versions loglimit.Limiter // warnings of old protocol versions
 }
 
 const (
@@ -111,7 +113,7 @@ const (
 // NewServer returns a server that signs with key, knows minions by keys and hands their commands to h.
 func NewServer(key *crypto.PrivateKey, keys *pki.Dir, secrets *Secrets, signIn *SignIn, h Handler, o ServerOptions) *Server {
 	s := &Server{opts: o, keys: keys, secrets: secrets, signIn: signIn, handler: h,
-		seen: newNonces(noncesKept, secrets.outdate), proofs: newProofs(proofsKept), told: newTally()}
+		seen: newNonces(noncesKept, secrets.outdate), proofs: newProofs(proofsKept), versions: loglimit.Limiter{Pause: time.Hour}}
 	s.SetAdmission(o.Admission)
 	s.SetKey(key)
 	return s
@@ -197,7 +199,7 @@ func (s *Server) limits(r transport.Request) payload.Limits {
 // refuseVersion names a peer that is too old once an hour, with the setting that would admit it.
 func (s *Server) refuseVersion(env *payload.Envelope, r transport.Request) {
 	host := hostOf(r.Remote())
-	if s.told.first("version "+host, time.Hour) {
+	if s.versions.First(host) {
 		s.opts.Log.Warnf("request of %s%s refused: it speaks protocol version %d and minimum_auth_version is %d; "+
 			"set minimum_auth_version: %d on the master to admit it", host, named(env), env.Version, s.admits.Load().MinimumVersion, env.Version)
 	}
@@ -284,7 +286,7 @@ func (s *Server) encrypted(ctx context.Context, env *payload.Envelope, r transpo
 	nonce, _ := load.Text("nonce")
 	c, err := s.prove(env, load, r)
 	if err != nil {
-		if s.told.first("refused "+hostOf(r.Remote()), logPause) {
+		if s.told.First("refused " + hostOf(r.Remote())) {
 			s.opts.Log.WithError(err).Warnf("encrypted request of %s refused", r.Remote())
 		}
 		return encodeReply(replyBadLoad)
@@ -490,7 +492,7 @@ func (s *Server) renew(c *Command, key *crypto.Crypticle) {
 		return // it has another one
 	}
 	id := strconv.QuoteToGraphic(c.Caller.ID)
-	if s.told.first("forgotten "+id, logPause) {
+	if s.told.First("forgotten " + id) {
 		s.opts.Log.Warnf("Request of minion %s from %s refused: it is older than those that are remembered, so it may have been done before. "+
 			"The clock of the minion was set back, or somebody sends what was recorded; the minion gets another session key", id, hostOf(c.Caller.Remote))
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/thejerf/suture/v4"
+
+	"github.com/brineproject/brine/internal/loglimit"
 )
 
 // A Part is a named child of a Group.
@@ -154,10 +156,11 @@ type child struct {
 	ready chan struct{}
 	begin sync.Once
 	state partState
+	told  loglimit.Limiter // failures
 }
 
 func newChild(g *Group, p Part) *child {
-	return &child{Part: p, group: g, ready: make(chan struct{})}
+	return &child{Part: p, group: g, ready: make(chan struct{}), told: loglimit.Limiter{Free: toldFailures}}
 }
 
 // String is the name, for the supervisor.

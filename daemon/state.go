@@ -11,8 +11,8 @@ import (
 const (
 	// restartPause is the pause before the next start of a part that has failed often of late.
 	restartPause = time.Second
-	// tellAgain is how long the failures of a part that goes on to fail are counted and not told.
-	tellAgain = time.Minute
+	// toldFailures is how many failures of a part are logged; after that one a minute is.
+	toldFailures = 5
 )
 
 // A PartState says how a part is.
@@ -31,8 +31,6 @@ type partState struct {
 	since    time.Time
 	failures int
 	lastErr  error
-	told     time.Time // when a failure was told last
-	untold   int
 }
 
 func (s *partState) begun() {
@@ -51,20 +49,6 @@ func (s *partState) stopped(err error) {
 	}
 }
 
-// worthTelling reports whether a failure is to be logged, and how many were not since the last one. The first ones are, and
-// of a part that fails all the time one a minute.
-func (s *partState) worthTelling() (untold int, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	if s.failures > 5 && now.Sub(s.told) < tellAgain {
-		s.untold++
-		return 0, false
-	}
-	untold, s.untold, s.told = s.untold, 0, now
-	return untold, true
-}
-
 func (s *partState) of(name string) PartState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +61,7 @@ func (s *partState) of(name string) PartState {
 
 // tell logs the failure of a part that is started again.
 func (c *child) tell(err error) {
-	untold, ok := c.state.worthTelling()
+	untold, ok := c.told.Allow("")
 	if !ok {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/transport"
 )
@@ -26,7 +27,7 @@ func (p *parts) access(cfg *config.Master) auth.Options {
 		PublisherACL: cfg.PublisherACL, Blacklist: cfg.PublisherACLBlacklist, SudoACL: cfg.SudoACL, VerifyClients: cfg.ClientACLVerify,
 		ExternalAuth: cfg.ExternalAuth, PermissiveACL: cfg.PermissiveACL, ACLModule: module,
 		TokenExpire: cfg.TokenExpire, TokenExpireOverride: cfg.TokenExpireUserOverride, KeepACLInToken: cfg.KeepACLInToken,
-		Targets: (&fleet{p.keys, p.data, p.settings}).surely, Quiet: p.quiet.allow, Now: p.o.Now, Log: p.o.Log,
+		Targets: (&fleet{p.keys, p.data, p.settings}).surely, Quiet: p.quiet.Allow, Now: p.o.Now, Log: p.o.Log,
 		RefusalTime: p.o.RefusalTime,
 	}
 	if p.o.Login != nil {
@@ -58,14 +59,14 @@ func asksForData(word string) bool {
 // not do something has no say over what is on the bus (Salt fires the load of a refused publish with its key).
 type gatekeeper struct {
 	*auth.Gate
-	quiet *quiet
+	quiet *loglimit.Limiter
 	log   logrus.FieldLogger
 }
 
 // logRefusal logs once a minute for each source, and kind of proof, that it was refused. Salt logs each time.
 func (g *gatekeeper) logRefusal(what string, kind auth.Kind, from net.Addr) {
 	host := transport.HostOf(from)
-	if more, ok := g.quiet.allow("refusal " + kind.String() + " " + host); ok {
+	if more, ok := g.quiet.Allow("refusal " + kind.String() + " " + host); ok {
 		g.log.Warnf("Authentication failure of type %q occurred: %s of %s, and %d more since the last warning", kind, what, host, more)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/reactor"
 )
@@ -22,7 +23,7 @@ type minionEvents struct {
 	bus      *eventbus.Bus
 	progress *progress
 	presence *presence
-	quiet    *quiet
+	quiet    *loglimit.Limiter
 	log      logrus.FieldLogger
 }
 
@@ -86,7 +87,7 @@ func (e *minionEvents) fireOne(ctx context.Context, id, tag string, body *data.M
 // allowed reports whether a minion may use tag, and logs it when not.
 func (e *minionEvents) allowed(id, tag string) bool {
 	if err := checkTag(id, tag); err != nil {
-		if more, ok := e.quiet.allow("event " + id); ok {
+		if more, ok := e.quiet.Allow("event " + id); ok {
 			e.log.WithError(err).Warnf("event of minion %s refused (%d more since the last warning)", id, more)
 		}
 		return false

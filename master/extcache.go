@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/internal/clock"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/returners"
 )
 
@@ -27,7 +28,7 @@ type extCache struct {
 	name  string
 	open  func(ctx context.Context) (returners.JobCache, error)
 	queue chan *extJob
-	quiet *quiet
+	quiet *loglimit.Limiter
 	log   logrus.FieldLogger
 	saved uint64 // jobs by now
 	lost  uint64
@@ -60,7 +61,7 @@ func (x *extCache) put(j *extJob) {
 	select {
 	case x.queue <- j:
 	default:
-		if more, ok := x.quiet.allow("ext_job_cache"); ok {
+		if more, ok := x.quiet.Allow("ext_job_cache"); ok {
 			x.log.Errorf("job %s is not told to the returner, which does not keep up (%d more since the last error)", j.ID, more)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/internal/clock"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/returners"
 )
@@ -50,7 +51,7 @@ func TestAJobThatNoServerTakesStopsNoOther(t *testing.T) {
 			id(1): fmt.Errorf("no such character: %w", returners.ErrRefused), id(9): errors.New("the row is too large")}}
 		log, hook := logtest.NewNullLogger()
 		x := &extCache{name: "x", open: func(context.Context) (returners.JobCache, error) { return cache, nil }, queue: make(chan *extJob, 100),
-			quiet: newQuiet(time.Minute, time.Now), log: log}
+			quiet: &loglimit.Limiter{}, log: log}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- x.run(ctx) }()
@@ -114,7 +115,7 @@ func TestJobsOutlastAnEndWhileTheServerIsOpened(t *testing.T) {
 		cache := newMemoryJobs()
 		log, _ := logtest.NewNullLogger()
 		open := func(ctx context.Context) (returners.JobCache, error) { return cache, clock.Sleep(ctx, lastExt/2) }
-		x := &extCache{name: "x", open: open, queue: make(chan *extJob, 100), quiet: newQuiet(time.Minute, time.Now), log: log}
+		x := &extCache{name: "x", open: open, queue: make(chan *extJob, 100), quiet: &loglimit.Limiter{}, log: log}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- x.run(ctx) }()

@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/minionfs"
 	"github.com/brineproject/brine/fileserver/roots"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/schedule"
 )
 
@@ -27,7 +28,7 @@ type files struct {
 	server   *fileserver.Server
 	inbox    *minionfs.Inbox
 	settings *settings
-	quiet    *quiet
+	quiet    *loglimit.Limiter
 	patience *patience
 	log      logrus.FieldLogger
 }
@@ -72,7 +73,7 @@ func (f *files) failed(c *channel.Command, err error, reply any) (any, error) {
 	if errors.Is(err, fileserver.ErrNotFound) {
 		return reply, nil
 	}
-	if more, ok := f.quiet.allow(c.Name + " " + c.Caller.ID); ok {
+	if more, ok := f.quiet.Allow(c.Name + " " + c.Caller.ID); ok {
 		f.log.WithError(err).Warnf("%s of minion %s (%d more since the last warning)", c.Name, c.Caller.ID, more)
 	}
 	return "", nil

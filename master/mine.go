@@ -9,6 +9,7 @@ import (
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/master/mine"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/pki"
@@ -20,7 +21,7 @@ type mines struct {
 	store    *mine.Store
 	rules    mine.Rules
 	settings *settings
-	quiet    *quiet
+	quiet    *loglimit.Limiter
 	log      logrus.FieldLogger
 }
 
@@ -76,7 +77,7 @@ func (m *mines) update(_ context.Context, c *channel.Command) (any, error) {
 
 // refuse names now and then whose mine data was not taken.
 func (m *mines) refuse(c *channel.Command, err error) {
-	if more, ok := m.quiet.allow("mine " + c.Caller.ID); ok {
+	if more, ok := m.quiet.Allow("mine " + c.Caller.ID); ok {
 		m.log.WithError(err).Warnf("mine data of minion %s refused (%d more since the last warning)", c.Caller.ID, more)
 	}
 }
@@ -93,7 +94,7 @@ func (m *mines) get(_ context.Context, c *channel.Command) (any, error) {
 	q := mine.Query{Requester: c.Caller.ID, Target: c.Load.Value("tgt"), Kind: kind, Fun: c.Load.Value("fun")}
 	found, err := m.store.Get(q, m.rules)
 	if errors.Is(err, mine.ErrTooMuch) {
-		if more, ok := m.quiet.allow("mine_get " + c.Caller.ID); ok {
+		if more, ok := m.quiet.Allow("mine_get " + c.Caller.ID); ok {
 			m.log.WithError(err).Warnf("minion %s asks the mine (%d more since the last warning)", c.Caller.ID, more)
 		}
 	} else if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/returners"
 )
@@ -71,7 +72,7 @@ type mirror struct {
 	jobs    returners.JobReader
 	queue   chan mirrored
 	bytes   atomic.Int64 // of what waits
-	quiet   *quiet
+	quiet   *loglimit.Limiter
 	log     logrus.FieldLogger
 }
 
@@ -105,7 +106,7 @@ func (m *mirror) add(id job.ID, minion string, load data.Raw) {
 		}
 	}
 	m.bytes.Add(-size)
-	if more, ok := m.quiet.allow("mirror of jobs"); ok {
+	if more, ok := m.quiet.Allow("mirror of jobs"); ok {
 		m.log.Warnf("return of minion %s for job %s is not mirrored to %s, which does not keep up (%d more since the last warning)",
 			minion, id, m.markers.dir, more)
 	}
@@ -137,7 +138,7 @@ func (m *mirror) write(ctx context.Context, r mirrored) {
 		err = m.mark(ctx, r)
 	}
 	if err != nil {
-		if more, ok := m.quiet.allow("mirror of jobs"); ok {
+		if more, ok := m.quiet.Allow("mirror of jobs"); ok {
 			m.log.WithError(err).Warnf("return of minion %s is in the job cache alone (%d more since the last warning)", r.minion, more)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/master/queue"
@@ -51,7 +52,7 @@ type parts struct {
 	ids      *job.IDs
 	sender   *channel.Publisher
 	jobs     returners.JobCache
-	quiet    *quiet
+	quiet    *loglimit.Limiter
 	drop     *pki.DropFile
 	files    *fileserver.Server
 	plugins  []loader.Plugin             // execution functions that get their files from files
@@ -69,7 +70,7 @@ type parts struct {
 
 // open opens what lies on disk.
 func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*parts, error) {
-	p := &parts{cfg: cfg, settings: newSettings(cfg), o: o, shelves: map[string]*loader.Registry{}, ids: job.NewIDs(o.Now), quiet: newQuiet(time.Minute, o.Now), drop: &pki.DropFile{Dir: cfg.CacheDir}}
+	p := &parts{cfg: cfg, settings: newSettings(cfg), o: o, shelves: map[string]*loader.Registry{}, ids: job.NewIDs(o.Now), quiet: &loglimit.Limiter{Now: o.Now}, drop: &pki.DropFile{Dir: cfg.CacheDir}}
 	if cfg.UniqueJID {
 		p.ids = job.NewUniqueIDs(o.Now)
 	}

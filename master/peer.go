@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/match"
@@ -39,7 +40,7 @@ type peers struct {
 	peerRun  *peerOption
 	waits    *places       // of requests that wait for others
 	longest  time.Duration // that a runner may take
-	quiet    *quiet
+	quiet    *loglimit.Limiter
 	log      logrus.FieldLogger
 }
 
@@ -101,7 +102,7 @@ func peerCommands(p *peers) map[string]command {
 // A peerOption is one of the options peer, peer_run and mine_get, read once for as long as it stays the same.
 type peerOption struct {
 	name  string
-	quiet *quiet
+	quiet *loglimit.Limiter
 	log   logrus.FieldLogger
 
 	mu    sync.Mutex
@@ -191,7 +192,7 @@ func (p *peers) allowed(c *channel.Command) (*peerJob, bool) {
 
 // refuse names now and then which minion asks for what an option does not allow it.
 func (p *peers) refuse(c *channel.Command, what, option string) {
-	if more, ok := p.quiet.allow(option + " " + c.Caller.ID); ok {
+	if more, ok := p.quiet.Allow(option + " " + c.Caller.ID); ok {
 		p.log.Warnf("Minion %s may not %s: %s does not allow it; expressions there are for whole ids and names (%d more since the last warning)",
 			c.Caller.ID, strconv.QuoteToGraphic(clipText(what, 100)), option, more)
 	}
@@ -364,7 +365,7 @@ func (p *peers) enter(c *channel.Command) bool {
 	if p.waits.enter(c.Caller.ID) {
 		return true
 	}
-	if more, ok := p.quiet.allow("waits " + c.Caller.ID); ok {
+	if more, ok := p.quiet.Allow("waits " + c.Caller.ID); ok {
 		p.log.Warnf("as many requests wait for runners and other minions as may, %d or %d of one minion: that of %s is refused (%d more since the last warning)",
 			maxWaits, maxOwnWaits, c.Caller.ID, more)
 	}
@@ -385,7 +386,7 @@ func (p *peers) returns(ctx context.Context, c *channel.Command) (any, error) {
 		p.log.WithError(err).Debugf("minion %s asks for returns", c.Caller.ID)
 		return "", nil // the reply to an exception, which Salt has here
 	case owner != c.Caller.ID:
-		if more, ok := p.quiet.allow("pub_ret " + c.Caller.ID); ok {
+		if more, ok := p.quiet.Allow("pub_ret " + c.Caller.ID); ok {
 			p.log.Warnf("Minion %s asks for the returns of a job of minion %s (%d more since the last warning)", c.Caller.ID, strconv.QuoteToGraphic(owner), more)
 		}
 		return data.NewMap(), nil

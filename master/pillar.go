@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/transport"
@@ -26,7 +27,7 @@ import (
 type pillars struct {
 	data     *minionData
 	presence *presence
-	quiet    *quiet
+	quiet    *loglimit.Limiter
 	bus      *eventbus.Bus
 	settings *settings
 	compiler *pillarCompiler
@@ -59,7 +60,7 @@ func (p *pillars) pillar(ctx context.Context, c *channel.Command) (any, error) {
 
 // tooMuch is the reply to a minion that tells more of itself than is taken: states of the minion fail with the reason.
 func (p *pillars) tooMuch(c *channel.Command, err error) channel.Private {
-	if more, ok := p.quiet.allow("told " + requesterOf(c)); ok {
+	if more, ok := p.quiet.Allow("told " + requesterOf(c)); ok {
 		p.log.WithError(err).Warnf("request of minion %s for its pillar is refused (%d more since the last warning)", c.Caller.ID, more)
 	}
 	return channel.Private{Name: "pillar", Value: data.NewMap("_errors", []any{"The master refuses the minion's " + err.Error()})}
@@ -123,7 +124,7 @@ func (p *pillars) believed(c *channel.Command) bool {
 	if !proves && p.presence.believes(c) {
 		return true
 	}
-	if more, ok := p.quiet.allow("grains " + c.Caller.ID); ok {
+	if more, ok := p.quiet.Allow("grains " + c.Caller.ID); ok {
 		p.log.Warnf("grains said to be of minion %s came from %s without proof and are not kept (%d more since the last warning)",
 			c.Caller.ID, transport.HostOf(c.Caller.Remote), more)
 	}
@@ -137,7 +138,7 @@ func (p *pillars) keep(id string, grains, pillar *data.Map) {
 	}
 	err := p.data.save(id, grains, pillar)
 	if errors.Is(err, errToldTooMuch) {
-		if more, ok := p.quiet.allow("keep " + id); ok {
+		if more, ok := p.quiet.Allow("keep " + id); ok {
 			p.log.WithError(err).Warnf("targets by pillar do not match minion %s (%d more since the last warning)", id, more)
 		}
 		err = p.data.save(id, grains, data.NewMap())

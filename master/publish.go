@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/payload"
@@ -48,7 +49,7 @@ type publishing struct {
 	keepJobs     bool              // job_cache
 	taken        func(job.ID) bool // a batch or the queue has the id
 	watchers     *watchers
-	quiet        *quiet
+	quiet        *loglimit.Limiter
 	now          func() time.Time
 	log          logrus.FieldLogger
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
@@ -35,7 +36,7 @@ type returning struct {
 	ids          *job.IDs
 	presence     *presence
 	progress     *progress
-	quiet        *quiet
+	quiet        *loglimit.Limiter
 	settings     *settings
 	quota        *ownQuota
 	cacheReturns bool // job_cache
@@ -78,7 +79,7 @@ func (r *returning) ret(ctx context.Context, c *channel.Command) (any, error) {
 
 // refuse names now and then who sends returns without proof in the name of a minion that is elsewhere.
 func (r *returning) refuse(c *channel.Command) {
-	if more, ok := r.quiet.allow("return " + c.Caller.ID); ok {
+	if more, ok := r.quiet.Allow("return " + c.Caller.ID); ok {
 		r.log.Warnf("return said to be of minion %s came from %s without proof and is refused (%d more since the last warning)",
 			c.Caller.ID, transport.HostOf(c.Caller.Remote), more)
 	}
@@ -170,7 +171,7 @@ func (r *returning) admit(ctx context.Context, known *returned, id string, size 
 		if !known.fresh && r.has(ctx, known.ID, id) {
 			return errRepeated
 		}
-		if more, ok := r.quiet.allow("own jobs " + id); ok {
+		if more, ok := r.quiet.Allow("own jobs " + id); ok {
 			r.log.Warnf("minion %s has returned more than %d jobs or %d MiB that nobody ordered, in the time for which jobs are kept: "+
 				"no more of them are kept (%d more since the last warning)", id, ownJobs, ownJobBytes>>20, more)
 		}

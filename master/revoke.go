@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/pki"
 )
 
@@ -88,12 +89,12 @@ func (r *revocation) rotate(preserve bool) error {
 
 // syndics takes what masters below this one send. There are none yet: a key of a minion is no syndic's (CVE-2024-22231).
 type syndics struct {
-	quiet *quiet
+	quiet *loglimit.Limiter
 	log   logrus.FieldLogger
 }
 
 func (s *syndics) refuse(_ context.Context, c *channel.Command) (any, error) {
-	if more, ok := s.quiet.allow("syndic " + c.Caller.ID); ok {
+	if more, ok := s.quiet.Allow("syndic " + c.Caller.ID); ok {
 		s.log.Warnf("%s is no syndic, and its returns for other minions are refused (%d more since the last warning)", c.Caller.ID, more)
 	}
 	return data.NewMap(), nil

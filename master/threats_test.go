@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
@@ -215,7 +216,7 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	log, hook := logtest.NewNullLogger()
 	now := time.Now()
-	gate := &gatekeeper{b.parts.gate.Gate, newQuiet(time.Minute, func() time.Time { return now }), log}
+	gate := &gatekeeper{b.parts.gate.Gate, &loglimit.Limiter{Now: func() time.Time { return now }}, log}
 	p := &publishing{gate: gate, log: log}
 	b.key = "wrong"
 	refuse := func() {
@@ -232,19 +233,6 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	refuse()
 	if entries := hook.AllEntries(); len(entries) != 2 || !strings.Contains(entries[1].Message, "99 more") {
 		t.Errorf("%d lines, the last %q", len(entries), hook.LastEntry().Message)
-	}
-}
-
-func TestQuietIsBounded(t *testing.T) {
-	now := time.Now()
-	q := newQuiet(time.Minute, func() time.Time { return now })
-	for i := range 3 * quietSubjects {
-		if _, ok := q.allow(fmt.Sprint(i)); !ok {
-			t.Fatalf("subject %d is not told of", i)
-		}
-	}
-	if len(q.told) > quietSubjects {
-		t.Errorf("remembers %d subjects", len(q.told))
 	}
 }
 
@@ -296,7 +284,7 @@ func TestGrainsNeedProof(t *testing.T) {
 func TestRefusedEventsDoNotFillTheLog(t *testing.T) {
 	log, hook := logtest.NewNullLogger()
 	now := time.Now()
-	e := &minionEvents{quiet: newQuiet(time.Minute, func() time.Time { return now }), log: log}
+	e := &minionEvents{quiet: &loglimit.Limiter{Now: func() time.Time { return now }}, log: log}
 	for minute := range 2 {
 		for range 20 {
 			if e.allowed("web1", "salt/auth") {

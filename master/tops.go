@@ -16,7 +16,7 @@ func topsCommands(p *parts) map[string]command {
 	ask := func(ctx context.Context, c *channel.Command) (any, error) {
 		opts, err := told(c, "opts", optionLimits())
 		if err != nil {
-			if more, ok := p.quiet.allow("told " + c.Caller.ID); ok {
+			if more, ok := p.quiet.Allow("told " + c.Caller.ID); ok {
 				p.o.Log.WithError(err).Warnf("request of minion %s to master_tops is refused (%d more since the last warning)", c.Caller.ID, more)
 			}
 			return data.NewMap(), nil

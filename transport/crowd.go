@@ -5,9 +5,10 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/internal/loglimit"
 )
 
 // A Crowd bounds the connections of several servers together, so that they never take the files that the process needs itself. An
@@ -26,7 +27,7 @@ type Crowd struct {
 	known       map[netip.Prefix]struct{}
 	subscribers list.List // *Place, oldest first; addresses may have become known since
 	others      list.List
-	warned      time.Time
+	warnings    loglimit.Limiter
 }
 
 // knownHolds is how many addresses a Crowd knows; above that some are forgotten, which have a share again.
@@ -177,10 +178,9 @@ func (c *Crowd) Open() int {
 
 // warn logs once a minute that connections are short.
 func (c *Crowd) warn(format string, source netip.Prefix) {
-	if c.log == nil || time.Since(c.warned) < time.Minute {
+	if c.log == nil || !c.warnings.First("") {
 		return
 	}
-	c.warned = time.Now()
 	c.log.Warnf("%d of at most %d connections are open: "+format+". Raise the limit of the service on open files (LimitNOFILE, ulimit -n).",
 		c.open, c.most, source)
 }
